@@ -1,0 +1,322 @@
+//! How often a call took how long: a log-linear histogram that adds up.
+//!
+//! Values below 64 have a bucket each; above, every power of two is cut into 32 equal buckets, so
+//! that the middle of a bucket is within 1/64 of any value in it. Buckets are fixed, whatever was
+//! counted before: merging is addition, and its order cannot show.
+
+/// Buckets a power of two.
+const SUB_BUCKETS: u32 = 32;
+/// `log2` of [`SUB_BUCKETS`].
+const SUB_BITS: u32 = 5;
+/// Buckets for all of `u64`.
+const BUCKETS: u32 = (u64::BITS - SUB_BITS) * SUB_BUCKETS + SUB_BUCKETS;
+
+/// Counts by bucket, for the range of buckets that is in use.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Histogram {
+    /// The bucket of `counts[0]`. Neither end of `counts` is 0, so equal histograms are equal.
+    first: u32,
+    counts: Vec<u64>,
+}
+
+/// Values on their way into a [`Histogram`], one cache line of them: a hot function then touches
+/// its counts once in 32 calls.
+#[derive(Clone, Debug)]
+pub(super) struct Buffer {
+    buckets: [u16; Self::LEN],
+    len: u8,
+}
+
+impl Default for Buffer {
+    fn default() -> Self {
+        Self {
+            buckets: [0; Self::LEN],
+            len: 0,
+        }
+    }
+}
+
+impl Buffer {
+    const LEN: usize = 32;
+
+    /// Counts `value`, in `histogram` when the buffer is full.
+    #[inline]
+    pub(super) fn record(&mut self, value: u64, histogram: &mut Histogram) {
+        self.buckets[usize::from(self.len) % Self::LEN] = bucket_of(value) as u16;
+        self.len += 1;
+        if usize::from(self.len) == Self::LEN {
+            self.flush(histogram);
+        }
+    }
+
+    /// Moves everything on to `histogram`.
+    pub(super) fn flush(&mut self, histogram: &mut Histogram) {
+        let buckets = &self.buckets[..usize::from(self.len)];
+        if let (Some(&low), Some(&high)) = (buckets.iter().min(), buckets.iter().max()) {
+            histogram.cover(u32::from(low), u32::from(high));
+            for &bucket in buckets {
+                let count = &mut histogram.counts[usize::from(bucket) - histogram.first as usize];
+                *count = count.saturating_add(1);
+            }
+        }
+        self.len = 0;
+    }
+}
+
+impl Histogram {
+    /// Counts `value` once.
+    pub fn record(&mut self, value: u64) {
+        self.add(bucket_of(value), 1);
+    }
+
+    /// Adds the counts of `other`.
+    pub fn merge(&mut self, other: &Self) {
+        let Some(last) = other.counts.len().checked_sub(1) else {
+            return;
+        };
+        self.cover(other.first, other.first + last as u32);
+        let start = (other.first - self.first) as usize;
+        for (ours, theirs) in self.counts[start..].iter_mut().zip(&other.counts) {
+            *ours = ours.saturating_add(*theirs);
+        }
+    }
+
+    /// How many values were counted.
+    pub fn count(&self) -> u64 {
+        self.counts
+            .iter()
+            .fold(0, |sum, &count| sum.saturating_add(count))
+    }
+
+    /// Buckets in use: the middle of each and its count, in ascending order.
+    pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.used()
+            .map(|(bucket, count)| (middle_of(bucket), count))
+    }
+
+    /// The value at rank `ceil(percent / 100 · count)`, as the middle of its bucket held within
+    /// `min` and `max`; nothing if nothing was counted. `percent` is above 0 and at most 100.
+    pub fn percentile(&self, percent: f64, min: u64, max: u64) -> Option<u64> {
+        let total = self.count();
+        let rank = rank_of(percent, total);
+        let mut below = 0_u64;
+        for (middle, count) in self.buckets() {
+            below = below.saturating_add(count);
+            if below >= rank {
+                return Some(middle.max(min).min(max));
+            }
+        }
+        None
+    }
+
+    /// The same counts with every value multiplied by `factor`, as far as buckets allow.
+    pub(super) fn scaled(&self, factor: impl Fn(u64) -> u64) -> Self {
+        let mut scaled = Self::default();
+        for (middle, count) in self.buckets() {
+            scaled.add(bucket_of(factor(middle)), count);
+        }
+        scaled
+    }
+
+    /// The text form: `bucket:count` for each bucket in use, joined by commas; buckets as the
+    /// distance from the one before (from 0 for the first), `:count` left out where it is 1.
+    pub fn encode(&self) -> String {
+        use std::fmt::Write;
+        let mut text = String::new();
+        let mut before = 0;
+        for (bucket, count) in self.used() {
+            let comma = if text.is_empty() { "" } else { "," };
+            let step = bucket - before;
+            before = bucket;
+            let written = match count {
+                1 => write!(text, "{comma}{step}"),
+                _ => write!(text, "{comma}{step}:{count}"),
+            };
+            written.expect("writing to a string cannot fail");
+        }
+        text
+    }
+
+    /// Reads the text form back.
+    pub fn decode(text: &str) -> Result<Self, String> {
+        let mut histogram = Self::default();
+        let mut bucket = 0_u32;
+        for item in text.split(',').filter(|_| !text.is_empty()) {
+            let (step, count) = item.split_once(':').unwrap_or((item, "1"));
+            let (Ok(step), Ok(count)) = (step.parse::<u32>(), count.parse::<u64>()) else {
+                return Err(format!(
+                    "histogram item {item:?}, expected STEP or STEP:COUNT"
+                ));
+            };
+            bucket = bucket.saturating_add(step);
+            if bucket >= BUCKETS || count == 0 {
+                return Err(format!(
+                    "histogram item {item:?} leads to bucket {bucket} with count {count}, \
+                     expected a bucket below {BUCKETS} and a count above 0"
+                ));
+            }
+            histogram.add(bucket, count);
+        }
+        Ok(histogram)
+    }
+
+    fn used(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
+        let buckets = self.first..;
+        buckets
+            .zip(self.counts.iter().copied())
+            .filter(|&(_, count)| count > 0)
+    }
+
+    fn add(&mut self, bucket: u32, count: u64) {
+        self.cover(bucket, bucket);
+        let cell = &mut self.counts[(bucket - self.first) as usize];
+        *cell = cell.saturating_add(count);
+    }
+
+    /// Makes room for buckets `low..=high`.
+    fn cover(&mut self, low: u32, high: u32) {
+        if self.counts.is_empty() {
+            self.first = low;
+        }
+        if low < self.first {
+            let missing = (self.first - low) as usize;
+            self.counts.splice(..0, std::iter::repeat_n(0, missing));
+            self.first = low;
+        }
+        let length = (high - self.first + 1) as usize;
+        if length > self.counts.len() {
+            self.counts.resize(length, 0);
+        }
+    }
+}
+
+/// The nearest rank: `ceil(percent / 100 · total)`, at least 1.
+fn rank_of(percent: f64, total: u64) -> u64 {
+    // Integer arithmetic in millionths of a percent: 0.1 · 1000 must be rank 1, not 2.
+    let millionths = (percent.clamp(0.0, 100.0) * 1e6).round() as u128;
+    let rank = (millionths * u128::from(total)).div_ceil(100_000_000);
+    u64::try_from(rank).unwrap_or(total).max(1)
+}
+
+#[inline]
+fn bucket_of(value: u64) -> u32 {
+    // The highest bit, but no lower than the first one that has 32 buckets.
+    let octave = (value | u64::from(SUB_BUCKETS)).ilog2() - SUB_BITS;
+    octave * SUB_BUCKETS + (value >> octave) as u32
+}
+
+/// The middle of a bucket, rounded down.
+fn middle_of(bucket: u32) -> u64 {
+    let octave = (bucket / SUB_BUCKETS).saturating_sub(1);
+    let low = u64::from(bucket - octave * SUB_BUCKETS) << octave;
+    low + ((1 << octave) - 1) / 2
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn of(values: &[u64]) -> Histogram {
+        let mut histogram = Histogram::default();
+        values.iter().for_each(|&value| histogram.record(value));
+        histogram
+    }
+
+    /// Values of all magnitudes, as durations are.
+    fn value() -> impl Strategy<Value = u64> {
+        (any::<u64>(), 0..64_u32).prop_map(|(bits, shift)| bits >> shift)
+    }
+
+    #[test]
+    fn small_values_and_the_largest_have_their_place() {
+        for value in 0..64 {
+            assert_eq!(
+                (bucket_of(value), middle_of(bucket_of(value))),
+                (value as u32, value)
+            );
+        }
+        assert_eq!(bucket_of(64), 64);
+        assert_eq!(bucket_of(65), 64);
+        assert_eq!(bucket_of(u64::MAX), BUCKETS - 1);
+    }
+
+    #[test]
+    fn the_text_form_is_small() {
+        let histogram = of(&[5, 5, 5, 6, 1000]);
+        assert_eq!(histogram.encode(), "5:3,1,184");
+        assert_eq!(Histogram::decode(""), Ok(Histogram::default()));
+        for bad in [
+            ",",
+            "x",
+            "1:",
+            "1:0",
+            "1920",
+            "4294967295,4294967295",
+            "-1",
+            "1,",
+        ] {
+            assert!(Histogram::decode(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn ranks_are_exact_where_floats_are_not() {
+        assert_eq!(rank_of(0.1, 1000), 1);
+        assert_eq!(rank_of(99.9, 1000), 999);
+        assert_eq!(rank_of(50.0, 3), 2);
+        assert_eq!(rank_of(100.0, u64::MAX), u64::MAX);
+    }
+
+    proptest! {
+        #[test]
+        fn the_middle_is_within_a_64th(value in value()) {
+            let middle = middle_of(bucket_of(value));
+            prop_assert_eq!(bucket_of(middle), bucket_of(value));
+            prop_assert!(u128::from(middle.abs_diff(value)) * 64 <= u128::from(value));
+        }
+
+        #[test]
+        fn percentiles_are_those_of_a_sort(
+            mut values in prop::collection::vec(value(), 1..200),
+            percent in 1..=100_u32,
+        ) {
+            let histogram = of(&values);
+            values.sort_unstable();
+            let rank = (values.len() * percent as usize).div_ceil(100);
+            let exact = values[rank - 1];
+            let (min, max) = (values[0], values[values.len() - 1]);
+            let found = histogram.percentile(f64::from(percent), min, max).unwrap();
+            prop_assert!(u128::from(found.abs_diff(exact)) * 64 <= u128::from(exact));
+            prop_assert!((min..=max).contains(&found));
+        }
+
+        #[test]
+        fn merging_is_counting_in_any_order(
+            a in prop::collection::vec(value(), 0..50),
+            b in prop::collection::vec(value(), 0..50),
+            c in prop::collection::vec(value(), 0..50),
+        ) {
+            let whole = of(&[&a[..], &b, &c].concat());
+            let mut left = of(&a);
+            left.merge(&of(&b));
+            left.merge(&of(&c));
+            let mut right = of(&c);
+            right.merge(&of(&b));
+            let mut outer = of(&a);
+            outer.merge(&right);
+            prop_assert_eq!(&left, &whole);
+            prop_assert_eq!(&outer, &whole);
+            prop_assert_eq!(Histogram::decode(&whole.encode()).unwrap(), whole);
+        }
+
+        #[test]
+        fn the_buffer_loses_nothing(values in prop::collection::vec(value(), 0..100)) {
+            let (mut buffer, mut histogram) = (Buffer::default(), Histogram::default());
+            values.iter().for_each(|&value| buffer.record(value, &mut histogram));
+            buffer.flush(&mut histogram);
+            prop_assert_eq!(histogram, of(&values));
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! The flat profile: where the time went, a row a function (or a module, a thread, a CPU, a kind).
+//!
+//! [`Summary`] takes spans as they end and keeps sums only, so a trace of any length needs memory
+//! for its functions and no more. What comes out, a [`Profile`], knows names instead of ids and can
+//! therefore be saved, read back and added to those of other traces.
+
+mod histogram;
+mod json;
+mod profile;
+mod quality;
+mod stats;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use profctl_model::{FuncId, FuncKind, IdVec, Names, Span, SpanSink, ThreadId, TraceMeta};
+
+pub use histogram::Histogram;
+pub use profile::{Profile, Row, Source};
+pub use quality::{Diagnostic, Quality};
+pub use stats::{FuncStats, Lengths};
+pub use table::TableOptions;
+
+use stats::Live;
+
+/// What the rows of a profile are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum By {
+    /// A function a row.
+    #[default]
+    Function,
+    /// A module or library a row.
+    Module,
+    /// A thread a row.
+    Thread,
+    /// A CPU a row: the one on which a call ended.
+    Cpu,
+    /// A kind of function a row.
+    Kind,
+}
+
+impl By {
+    const ALL: [Self; 5] = [
+        Self::Function,
+        Self::Module,
+        Self::Thread,
+        Self::Cpu,
+        Self::Kind,
+    ];
+
+    /// The name on the command line and in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Function => "function",
+            Self::Module => "module",
+            Self::Thread => "thread",
+            Self::Cpu => "cpu",
+            Self::Kind => "kind",
+        }
+    }
+
+    /// The one of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|by| by.name() == name)
+    }
+}
+
+/// What to collect.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Options {
+    /// Whether to keep the histograms from which percentiles are taken.
+    pub percentiles: bool,
+    /// What a row is. The spans' `outermost` must be meant by the same.
+    pub by: By,
+}
+
+/// The rows of a profile by kind.
+const KINDS: [FuncKind; 6] = [
+    FuncKind::Function,
+    FuncKind::Syscall,
+    FuncKind::Interrupt,
+    FuncKind::Idle,
+    FuncKind::Switch,
+    FuncKind::Mark,
+];
+
+/// The name of the row of functions that live in no module, and of calls on no known CPU.
+const NO_MODULE: &str = "(no module)";
+const NO_CPU: &str = "cpu ?";
+
+/// Adds up spans as they come.
+#[derive(Debug)]
+pub struct Summary {
+    options: Options,
+    rows: Vec<Live>,
+    /// By function, where rows are something else.
+    funcs: IdVec<FuncId, Option<FuncInfo>>,
+    /// The modules that have a row, in the order of their rows.
+    modules: Vec<Option<String>>,
+    /// Which threads made calls.
+    threads: IdVec<ThreadId, bool>,
+    last_thread: Option<ThreadId>,
+}
+
+/// What a group needs to know of a function.
+#[derive(Clone, Copy, Debug)]
+struct FuncInfo {
+    /// Its row, when rows are modules or kinds.
+    row: usize,
+    idle: bool,
+}
+
+impl Summary {
+    /// Nothing yet.
+    pub fn new(options: Options) -> Self {
+        Self {
+            options,
+            rows: Vec::new(),
+            funcs: IdVec::default(),
+            modules: Vec::new(),
+            threads: IdVec::default(),
+            last_thread: None,
+        }
+    }
+
+    /// The profile of the trace that was handed over, now that its names and quality are known.
+    pub fn finish(self, names: &Names, meta: &TraceMeta, source: Source) -> Profile {
+        let n_threads = self.threads.iter().filter(|&&seen| seen).count() as u64;
+        let by = self.options.by;
+        let modules = self.modules;
+        let rows: Vec<Row> = self
+            .rows
+            .into_iter()
+            .enumerate()
+            .map(|(index, live)| (index, live.finish()))
+            .filter(|(_, stats)| !stats.is_empty())
+            .map(|(index, stats)| name_row(by, index, stats, names, &modules))
+            .collect();
+        let n_functions = match by {
+            By::Function => rows.len(),
+            By::Module | By::Thread | By::Cpu | By::Kind => self.funcs.iter().flatten().count(),
+        };
+        let lanes = names.cpus.len().max(1) as u64;
+        let real = meta.real().0;
+        Profile {
+            sources: vec![source],
+            timebase: meta.timebase,
+            by,
+            real,
+            lanes,
+            capacity: real.saturating_mul(lanes),
+            events: meta.events,
+            n_functions: n_functions as u64,
+            n_threads,
+            knows_off_cpu: meta.knows_off_cpu,
+            has_percentiles: self.options.percentiles,
+            quality: Quality::of(&meta.diags),
+            rows: profile::collapse(rows),
+        }
+    }
+
+    fn info(&mut self, func: FuncId, names: &Names) -> FuncInfo {
+        if let Some(Some(info)) = self.funcs.get(func) {
+            return *info;
+        }
+        self.new_info(func, names)
+    }
+
+    #[cold]
+    fn new_info(&mut self, func: FuncId, names: &Names) -> FuncInfo {
+        let described = &names.funcs[func];
+        let row = match self.options.by {
+            By::Kind => KINDS
+                .iter()
+                .position(|&kind| kind == described.kind)
+                .unwrap_or(0),
+            By::Module => self.row_of_module(described.module.as_deref()),
+            By::Function | By::Thread | By::Cpu => 0,
+        };
+        let info = FuncInfo {
+            row,
+            idle: described.kind == FuncKind::Idle,
+        };
+        *self.funcs.grow_to(func) = Some(info);
+        info
+    }
+
+    fn row_of_module(&mut self, module: Option<&str>) -> usize {
+        let known = self
+            .modules
+            .iter()
+            .position(|known| known.as_deref() == module);
+        known.unwrap_or_else(|| {
+            self.modules.push(module.map(Into::into));
+            self.modules.len() - 1
+        })
+    }
+}
+
+impl SpanSink for Summary {
+    #[inline]
+    fn span(&mut self, span: &Span, names: &Names) {
+        if self.last_thread != Some(span.thread) {
+            self.last_thread = Some(span.thread);
+            *self.threads.grow_to(span.thread) = true;
+        }
+        if self.options.by == By::Function {
+            let row = row_at(&mut self.rows, span.func.index());
+            add(row, span, self.options.percentiles);
+            return;
+        }
+        let info = self.info(span.func, names);
+        let index = match self.options.by {
+            By::Thread => span.thread.index(),
+            By::Cpu => span.cpu.map_or(0, |cpu| cpu.index() + 1),
+            By::Function | By::Module | By::Kind => info.row,
+        };
+        let row = row_at(&mut self.rows, index);
+        add(row, span, self.options.percentiles);
+        if info.idle {
+            row.stats.idle = row.stats.idle.saturating_add(span.net.0);
+        }
+    }
+}
+
+#[inline]
+fn row_at(rows: &mut Vec<Live>, index: usize) -> &mut Live {
+    if index >= rows.len() {
+        rows.resize_with(index + 1, Live::default);
+    }
+    &mut rows[index]
+}
+
+#[inline]
+fn add(row: &mut Live, span: &Span, percentiles: bool) {
+    row.stats.add(span);
+    if percentiles {
+        row.add_lengths(span);
+    }
+}
+
+/// Says what the row at `index` is about.
+fn name_row(
+    by: By,
+    index: usize,
+    mut stats: FuncStats,
+    names: &Names,
+    modules: &[Option<String>],
+) -> Row {
+    let group = |name: String, kind| Row {
+        name,
+        module: None,
+        kind,
+        stats: FuncStats::default(),
+    };
+    let mut row = match by {
+        By::Function => {
+            let func = &names.funcs[FuncId::from_index(index)];
+            if func.kind == FuncKind::Idle {
+                stats.idle = stats.net;
+            }
+            let row = group(func.name.clone(), Some(func.kind));
+            Row {
+                module: func.module.clone(),
+                ..row
+            }
+        }
+        By::Module => group(
+            modules[index].clone().unwrap_or_else(|| NO_MODULE.into()),
+            None,
+        ),
+        By::Thread => group(names.threads[ThreadId::from_index(index)].label(), None),
+        By::Cpu => {
+            let number = index.checked_sub(1).map(|cpu| names.cpus.as_slice()[cpu]);
+            group(
+                number.map_or_else(|| NO_CPU.into(), |number| format!("cpu {number}")),
+                None,
+            )
+        }
+        By::Kind => {
+            let kind = KINDS[index];
+            group(kind.name().into(), Some(kind))
+        }
+    };
+    row.stats = stats;
+    row
+}

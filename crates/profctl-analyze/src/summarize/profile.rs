@@ -1,0 +1,256 @@
+//! The flat profile of one or more traces, known by names so that it outlives them.
+
+use std::cmp::Reverse;
+
+use profctl_model::hash::FastMap;
+use profctl_model::{FuncKind, TickUnit, Ticks, Timebase, Timeline};
+
+use super::stats::{FuncStats, Lengths};
+use super::{By, Quality};
+
+/// Where a trace came from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Source {
+    /// The path, or `-`.
+    pub path: String,
+    /// The name of the format.
+    pub format: String,
+    /// Size after decompression, bytes.
+    pub bytes: u64,
+}
+
+/// A flat profile. Times are ticks of `timebase`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Profile {
+    /// The traces in it, in the order in which they were added.
+    pub sources: Vec<Source>,
+    /// The clock.
+    pub timebase: Timebase,
+    /// What a row is.
+    pub by: By,
+    /// Last timestamp minus first, summed over the traces.
+    pub real: u64,
+    /// CPUs seen, at least 1; the most of any of the traces.
+    pub lanes: u64,
+    /// `real` times `lanes`, summed over the traces: what `% real` is a share of.
+    pub capacity: u64,
+    /// Records read.
+    pub events: u64,
+    /// Functions called.
+    pub n_functions: u64,
+    /// Threads that made calls; each trace has its own.
+    pub n_threads: u64,
+    /// Whether every trace could say when threads were switched out.
+    pub knows_off_cpu: bool,
+    /// Whether the histograms were kept in every trace.
+    pub has_percentiles: bool,
+    /// What was repaired, lost and skipped.
+    pub quality: Quality,
+    /// The rows, by net descending, then by name and module; no two have the same.
+    pub rows: Vec<Row>,
+}
+
+/// One row of a profile.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Row {
+    /// The function, or whatever the profile is by.
+    pub name: String,
+    /// Where the function lives.
+    pub module: Option<String>,
+    /// What kind of function; nothing for a group of several kinds.
+    pub kind: Option<FuncKind>,
+    /// Its calls.
+    pub stats: FuncStats,
+}
+
+/// One row a name and module, in the order of a profile.
+pub(super) fn collapse(rows: Vec<Row>) -> Vec<Row> {
+    let mut places: FastMap<(String, Option<String>), usize> = FastMap::default();
+    let mut merged: Vec<Row> = Vec::with_capacity(rows.len());
+    for row in rows {
+        let place = *places
+            .entry((row.name.clone(), row.module.clone()))
+            .or_insert(merged.len());
+        match merged.get_mut(place) {
+            Some(known) => {
+                known.stats.merge(&row.stats);
+                // Whichever is the more special, so that the order of merging cannot show.
+                known.kind = known.kind.max(row.kind);
+            }
+            None => merged.push(row),
+        }
+    }
+    merged.sort_by(|a, b| {
+        let key = |row: &Row| Reverse(row.stats.net);
+        key(a)
+            .cmp(&key(b))
+            .then_with(|| (&a.name, &a.module).cmp(&(&b.name, &b.module)))
+    });
+    merged
+}
+
+impl Profile {
+    /// Net time of everything that is not idle.
+    pub fn busy(&self) -> u64 {
+        self.sum(|stats| stats.net.saturating_sub(stats.idle))
+    }
+
+    /// What of the capacity was not busy.
+    pub fn idle(&self) -> u64 {
+        self.capacity.saturating_sub(self.busy())
+    }
+
+    /// Complete calls.
+    pub fn calls(&self) -> u64 {
+        self.sum(|stats| stats.calls)
+    }
+
+    /// Calls of which entry or exit was not seen.
+    pub fn partial(&self) -> u64 {
+        self.sum(|stats| stats.partial)
+    }
+
+    fn sum(&self, of: impl Fn(&FuncStats) -> u64) -> u64 {
+        self.rows
+            .iter()
+            .fold(0, |sum, row| sum.saturating_add(of(&row.stats)))
+    }
+
+    /// Net time of `row` in percent of the capacity; nothing if there is none.
+    pub fn real_pct(&self, row: &Row) -> Option<f64> {
+        share(row.stats.net, self.capacity)
+    }
+
+    /// Net time of `row` in percent of `busy`, which is [`Self::busy`]; nothing for an idle row,
+    /// which has no part in it. Over all rows this sums to 100.
+    pub fn net_pct(&self, row: &Row, busy: u64) -> Option<f64> {
+        if row.kind == Some(FuncKind::Idle) {
+            return None;
+        }
+        share(row.stats.net.saturating_sub(row.stats.idle), busy)
+    }
+
+    /// Adds another profile: rows of one name and module become one. Fails, and changes nothing,
+    /// if the two do not count the same thing.
+    pub fn merge(&mut self, mut other: Self) -> Result<(), String> {
+        let units = (self.timebase.unit_name(), other.timebase.unit_name());
+        if units.0 != units.1 {
+            return Err(format!(
+                "the profile counts {}, expected {} as before",
+                units.1, units.0
+            ));
+        }
+        if self.by != other.by {
+            let (ours, theirs) = (self.by.name(), other.by.name());
+            return Err(format!(
+                "the profile is by {theirs}, expected by {ours} as before"
+            ));
+        }
+        if self.timebase.ratio() != other.timebase.ratio() {
+            self.to_reported_unit();
+            other.to_reported_unit();
+        }
+        self.timebase.resolution = self.timebase.resolution.max(other.timebase.resolution);
+        if other.timebase.timeline == Timeline::Synthetic {
+            self.timebase.timeline = Timeline::Synthetic;
+        }
+        self.sources.append(&mut other.sources);
+        self.lanes = self.lanes.max(other.lanes);
+        for (ours, theirs) in [
+            (&mut self.real, other.real),
+            (&mut self.capacity, other.capacity),
+            (&mut self.events, other.events),
+            (&mut self.n_threads, other.n_threads),
+        ] {
+            *ours = ours.saturating_add(theirs);
+        }
+        self.knows_off_cpu &= other.knows_off_cpu;
+        self.has_percentiles &= other.has_percentiles;
+        self.quality.merge(other.quality);
+        let mut rows = std::mem::take(&mut self.rows);
+        rows.append(&mut other.rows);
+        self.rows = collapse(rows);
+        self.n_functions = match self.by {
+            By::Function => self.rows.len() as u64,
+            // Which functions are in the groups is not kept.
+            By::Module | By::Thread | By::Cpu | By::Kind => self.n_functions.max(other.n_functions),
+        };
+        Ok(())
+    }
+
+    /// The whole number of reported units (nanoseconds, cycles, instructions) in a tick, if it is
+    /// one and no time of this profile is past 64 bits in them. Ticks then go to a file and come
+    /// back as they were.
+    pub(super) fn units_per_tick(&self) -> Option<u64> {
+        let (numerator, 1) = self.timebase.ratio() else {
+            return None;
+        };
+        let tick = u64::try_from(numerator).ok()?;
+        let rows = self.rows.iter().map(|row| {
+            let stats = &row.stats;
+            let lengths = [&stats.net_of_calls, &stats.elapsed_of_calls];
+            let of_calls = lengths.map(|lengths| lengths.sum.max(lengths.max));
+            stats
+                .wall
+                .max(stats.net)
+                .max(stats.stolen)
+                .max(of_calls[0])
+                .max(of_calls[1])
+        });
+        let largest = rows
+            .chain([self.real, self.capacity, self.timebase.resolution.0])
+            .max();
+        largest.unwrap_or(0).checked_mul(tick).map(|_| tick)
+    }
+
+    /// Makes the reported unit the tick. Sums are rounded to the nearest.
+    pub(super) fn to_reported_unit(&mut self) {
+        let timebase = self.timebase;
+        let reported = |ticks: u64| timebase.reported(Ticks(ticks));
+        let unit = match timebase.unit {
+            TickUnit::Seconds { .. } => Timebase::NANOSECONDS.unit,
+            count @ (TickUnit::Cycles | TickUnit::Instructions) => count,
+        };
+        let resolution = Ticks(reported(timebase.resolution.0).max(1));
+        self.timebase = Timebase {
+            unit,
+            resolution,
+            timeline: timebase.timeline,
+        };
+        self.real = reported(self.real);
+        self.capacity = reported(self.capacity);
+        for row in &mut self.rows {
+            let stats = &mut row.stats;
+            for time in [
+                &mut stats.wall,
+                &mut stats.off_cpu,
+                &mut stats.elapsed,
+                &mut stats.net,
+                &mut stats.stolen,
+                &mut stats.idle,
+            ] {
+                *time = reported(*time);
+            }
+            if stats.calls > 0 {
+                scale(&mut stats.net_of_calls, &timebase);
+                scale(&mut stats.elapsed_of_calls, &timebase);
+            }
+        }
+        // Rounding may have brought two sums level, or a tie apart.
+        self.rows = collapse(std::mem::take(&mut self.rows));
+    }
+}
+
+/// `part` in percent of `whole`; nothing if there is no whole.
+fn share(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64 * 100.0)
+}
+
+fn scale(lengths: &mut Lengths, timebase: &Timebase) {
+    let reported = |ticks: u64| timebase.reported(Ticks(ticks));
+    lengths.sum = reported(lengths.sum);
+    lengths.min = reported(lengths.min);
+    lengths.max = reported(lengths.max);
+    lengths.squares = timebase.reported_wide(timebase.reported_wide(lengths.squares));
+    lengths.histogram = lengths.histogram.scaled(reported);
+}

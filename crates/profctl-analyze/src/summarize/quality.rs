@@ -1,0 +1,193 @@
+//! How far the numbers of a report can be trusted: what was repaired, lost and skipped.
+
+use profctl_model::diag::{SAMPLES_KEPT, Sample, codes};
+use profctl_model::{DiagLog, Severity, Timeline};
+
+/// The quality of one trace, or of several together.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Quality {
+    /// Events that the recorder lost; nothing if it did not always say how many.
+    pub lost_events: Option<u64>,
+    /// Places where events are missing.
+    pub gaps: u64,
+    /// Exits without an entry.
+    pub unmatched_exits: u64,
+    /// Entries without an exit.
+    pub unclosed_entries: u64,
+    /// Calls closed by the exit of a caller.
+    pub forced_exits: u64,
+    /// Records that could not be read.
+    pub skipped_records: u64,
+    /// Steps back of the clock.
+    pub backwards: u64,
+    /// Net times held at 0.
+    pub clamped: u64,
+    /// Inputs that end in the middle of a record.
+    pub cut_records: u64,
+    /// Everything of note, worst first, then by code.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// One code and how often it was met.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Diagnostic {
+    /// `area/what`.
+    pub code: String,
+    /// How bad.
+    pub severity: Severity,
+    /// How often.
+    pub count: u64,
+    /// The first few.
+    pub samples: Vec<Sample>,
+}
+
+impl Quality {
+    /// The quality of a trace with these diagnostics.
+    pub fn of(diags: &DiagLog) -> Self {
+        let entries = diags.sorted();
+        let errors = entries
+            .iter()
+            .filter(|entry| entry.code.severity == Severity::Error);
+        let sized = diags.count_of(&codes::LOST_UNKNOWN) == 0;
+        Self {
+            lost_events: sized.then(|| diags.count_of(&codes::LOST_EVENTS)),
+            gaps: diags.count_of(&codes::GAP),
+            unmatched_exits: diags.count_of(&codes::UNMATCHED_EXIT),
+            unclosed_entries: diags.count_of(&codes::UNCLOSED_ENTRY),
+            forced_exits: diags.count_of(&codes::FORCED_EXIT),
+            skipped_records: errors.fold(0, |sum: u64, entry| sum.saturating_add(entry.count)),
+            backwards: diags.count_of(&codes::BACKWARDS),
+            clamped: diags.count_of(&codes::CLAMPED),
+            cut_records: diags.count_of(&codes::CUT_RECORD),
+            diagnostics: entries
+                .iter()
+                .map(|entry| Diagnostic {
+                    code: entry.code.name.into(),
+                    severity: entry.code.severity,
+                    count: entry.count,
+                    samples: entry.samples.clone(),
+                })
+                .collect(),
+        }
+    }
+
+    /// Whether nothing is missing: no loss, no call with an end that was not seen, no record that
+    /// could not be read.
+    pub fn is_complete(&self) -> bool {
+        let incomplete = [
+            self.gaps,
+            self.unmatched_exits,
+            self.unclosed_entries,
+            self.forced_exits,
+            self.skipped_records,
+            self.cut_records,
+        ];
+        self.lost_events == Some(0) && incomplete.iter().all(|&count| count == 0)
+    }
+
+    /// Adds that of another trace.
+    pub(super) fn merge(&mut self, other: Self) {
+        self.lost_events = match (self.lost_events, other.lost_events) {
+            (Some(ours), Some(theirs)) => Some(ours.saturating_add(theirs)),
+            (None, _) | (_, None) => None,
+        };
+        for (ours, theirs) in [
+            (&mut self.gaps, other.gaps),
+            (&mut self.unmatched_exits, other.unmatched_exits),
+            (&mut self.unclosed_entries, other.unclosed_entries),
+            (&mut self.forced_exits, other.forced_exits),
+            (&mut self.skipped_records, other.skipped_records),
+            (&mut self.backwards, other.backwards),
+            (&mut self.clamped, other.clamped),
+            (&mut self.cut_records, other.cut_records),
+        ] {
+            *ours = ours.saturating_add(theirs);
+        }
+        for theirs in other.diagnostics {
+            self.add(theirs);
+        }
+        self.sort();
+    }
+
+    fn add(&mut self, theirs: Diagnostic) {
+        match self
+            .diagnostics
+            .iter_mut()
+            .find(|ours| ours.code == theirs.code)
+        {
+            Some(ours) => {
+                ours.count = ours.count.saturating_add(theirs.count);
+                let room = SAMPLES_KEPT.saturating_sub(ours.samples.len());
+                ours.samples.extend(theirs.samples.into_iter().take(room));
+            }
+            None => self.diagnostics.push(theirs),
+        }
+    }
+
+    /// Puts the diagnostics in order.
+    pub(super) fn sort(&mut self) {
+        self.diagnostics.sort_by(|a, b| {
+            b.severity
+                .cmp(&a.severity)
+                .then_with(|| a.code.cmp(&b.code))
+        });
+    }
+
+    /// What a reader of a report must know, one line each; no line if there is nothing to tell.
+    pub(crate) fn notes(&self, timeline: Timeline) -> Vec<String> {
+        let mut notes = Vec::new();
+        if timeline == Timeline::Synthetic {
+            notes.push("timeline: synthetic".to_owned());
+        }
+        let lost = match self.lost_events {
+            None => Some("an unknown number of events".to_owned()),
+            Some(0) => None,
+            Some(n) => Some(count(n, "event", "events")),
+        };
+        let gaps = (self.gaps > 0).then(|| count(self.gaps, "gap", "gaps"));
+        match (lost, gaps) {
+            (Some(lost), Some(gaps)) => notes.push(format!("lost: {lost} in {gaps}")),
+            (Some(only), None) | (None, Some(only)) => notes.push(format!("lost: {only}")),
+            (None, None) => {}
+        }
+        let repairs: Vec<_> = [
+            (
+                self.unmatched_exits,
+                "exit without entry",
+                "exits without entry",
+            ),
+            (
+                self.unclosed_entries,
+                "entry without exit",
+                "entries without exit",
+            ),
+            (self.forced_exits, "forced exit", "forced exits"),
+            (self.backwards, "step back in time", "steps back in time"),
+            (self.clamped, "net time held at 0", "net times held at 0"),
+        ]
+        .into_iter()
+        .filter(|&(n, ..)| n > 0)
+        .map(|(n, one, many)| count(n, one, many))
+        .collect();
+        if !repairs.is_empty() {
+            notes.push(format!("repaired: {}", repairs.join(", ")));
+        }
+        if self.skipped_records > 0 {
+            notes.push(format!(
+                "skipped: {}",
+                count(self.skipped_records, "record", "records")
+            ));
+        }
+        match self.cut_records {
+            0 => {}
+            1 => notes.push("cut: the input ends in the middle of a record".to_owned()),
+            n => notes.push(format!("cut: {n} inputs end in the middle of a record")),
+        }
+        notes
+    }
+}
+
+/// `1 gap`, `2 gaps`.
+pub(crate) fn count(n: u64, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
+}

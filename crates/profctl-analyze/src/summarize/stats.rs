@@ -1,0 +1,261 @@
+//! What is known of all calls of one function: sums that add up in any order.
+//!
+//! Everything here is an integer, and every operation saturates. That makes adding two of them
+//! exact, associative and commutative, so shards, workers and repeats give the same bytes.
+
+use profctl_model::Span;
+
+use super::histogram::{Buffer, Histogram};
+
+/// The calls of one row of a profile. Times are ticks.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct FuncStats {
+    /// Complete calls, recursive ones included.
+    pub calls: u64,
+    /// Calls of which entry or exit was not seen. They are in the sums and in nothing else.
+    pub partial: u64,
+    /// From entry to exit, over outermost calls.
+    pub wall: u64,
+    /// The part of `wall` in which the thread was switched out.
+    pub off_cpu: u64,
+    /// `wall` less `off_cpu`, over outermost calls.
+    pub elapsed: u64,
+    /// Time of its own, over all calls.
+    pub net: u64,
+    /// Elapsed time of the interrupts that hit it, over all calls.
+    pub stolen: u64,
+    /// The part of `net` that was spent in functions of kind idle.
+    pub idle: u64,
+    /// Outermost calls, partial ones included.
+    pub outermost: u64,
+    /// Direct callees, over all calls.
+    pub callees: u64,
+    /// All calls below, over outermost calls.
+    pub descendants: u64,
+    /// Net time of complete calls.
+    pub net_of_calls: Lengths,
+    /// Elapsed time of complete calls, inner ones of a recursion included.
+    pub elapsed_of_calls: Lengths,
+}
+
+/// One length of each complete call. Empty if there was none.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Lengths {
+    /// The sum.
+    pub sum: u64,
+    /// The sum of the squares.
+    pub squares: u128,
+    /// The shortest; `u64::MAX` if there is none.
+    pub min: u64,
+    /// The longest; 0 if there is none.
+    pub max: u64,
+    /// How often how long; empty if percentiles were not asked for.
+    pub histogram: Histogram,
+}
+
+impl Default for Lengths {
+    fn default() -> Self {
+        Self {
+            sum: 0,
+            squares: 0,
+            min: u64::MAX,
+            max: 0,
+            histogram: Histogram::default(),
+        }
+    }
+}
+
+impl Lengths {
+    #[inline]
+    fn add(&mut self, length: u64) {
+        self.sum = self.sum.saturating_add(length);
+        self.squares = self
+            .squares
+            .saturating_add(u128::from(length) * u128::from(length));
+        self.min = self.min.min(length);
+        self.max = self.max.max(length);
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.sum = self.sum.saturating_add(other.sum);
+        self.squares = self.squares.saturating_add(other.squares);
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+        self.histogram.merge(&other.histogram);
+    }
+
+    /// The mean over `calls` calls, rounded down, as McRae printed it; nothing if there is none.
+    pub fn avg(&self, calls: u64) -> Option<u64> {
+        // A sum that stopped at the top of its range must not fall below the shortest call.
+        Some(self.sum.checked_div(calls)?.max(self.min).min(self.max))
+    }
+
+    /// The population standard deviation over `calls` calls (divided by n, not n − 1: these are
+    /// all the calls there were), rounded down; nothing if there is none.
+    pub fn stddev(&self, calls: u64) -> Option<u64> {
+        let n = u128::from(calls);
+        let sum = u128::from(self.sum);
+        let variance = match n.checked_mul(self.squares) {
+            // (n·Σx² − (Σx)²) / n² keeps every digit.
+            Some(scaled) => scaled.saturating_sub(sum * sum).checked_div(n * n)?,
+            // Lengths near 2^64: the rounded mean is exact enough.
+            None => (self.squares / n).saturating_sub((sum / n) * (sum / n)),
+        };
+        let deviation = u64::try_from(variance.isqrt()).unwrap_or(u64::MAX);
+        Some(deviation.min(self.max.saturating_sub(self.min)))
+    }
+
+    /// See [`Histogram::percentile`].
+    pub fn percentile(&self, percent: f64) -> Option<u64> {
+        self.histogram.percentile(percent, self.min, self.max)
+    }
+}
+
+impl FuncStats {
+    /// Adds one call, but for the histograms.
+    #[inline]
+    pub(super) fn add(&mut self, span: &Span) {
+        let net = span.net.0;
+        let elapsed = span.elapsed().0;
+        self.net = self.net.saturating_add(net);
+        self.stolen = self.stolen.saturating_add(span.stolen.0);
+        self.callees = self.callees.saturating_add(u64::from(span.callees));
+        if span.outermost {
+            self.wall = self.wall.saturating_add(span.wall.0);
+            self.off_cpu = self.off_cpu.saturating_add(span.off_cpu.0);
+            self.elapsed = self.elapsed.saturating_add(elapsed);
+            self.descendants = self.descendants.saturating_add(span.descendants);
+            self.outermost += 1;
+        }
+        if span.fidelity.is_partial() {
+            self.partial += 1;
+        } else {
+            self.calls += 1;
+            self.net_of_calls.add(net);
+            self.elapsed_of_calls.add(elapsed);
+        }
+    }
+
+    /// Adds what another holds.
+    pub fn merge(&mut self, other: &Self) {
+        for (ours, theirs) in [
+            (&mut self.calls, other.calls),
+            (&mut self.partial, other.partial),
+            (&mut self.wall, other.wall),
+            (&mut self.off_cpu, other.off_cpu),
+            (&mut self.elapsed, other.elapsed),
+            (&mut self.net, other.net),
+            (&mut self.stolen, other.stolen),
+            (&mut self.idle, other.idle),
+            (&mut self.outermost, other.outermost),
+            (&mut self.callees, other.callees),
+            (&mut self.descendants, other.descendants),
+        ] {
+            *ours = ours.saturating_add(theirs);
+        }
+        self.net_of_calls.merge(&other.net_of_calls);
+        self.elapsed_of_calls.merge(&other.elapsed_of_calls);
+    }
+
+    /// Whether there was any call at all.
+    pub fn is_empty(&self) -> bool {
+        self.calls == 0 && self.partial == 0
+    }
+
+    /// `net` without what probes cost at `per_event` ticks an event, never below 0.
+    ///
+    /// A call writes two events. What each costs falls half before and half after its timestamp:
+    /// half of its entry's and half of its exit's cost lie within the call, which makes one
+    /// event, and likewise the outer halves of each direct callee's two events.
+    pub fn net_corrected(&self, per_event: u64) -> u64 {
+        let events = self
+            .calls
+            .saturating_add(self.partial)
+            .saturating_add(self.callees);
+        self.net.saturating_sub(per_event.saturating_mul(events))
+    }
+
+    /// `elapsed` likewise: one event for each outermost call itself, two for every call below.
+    pub fn elapsed_corrected(&self, per_event: u64) -> u64 {
+        let events = self
+            .outermost
+            .saturating_add(self.descendants.saturating_mul(2));
+        self.elapsed
+            .saturating_sub(per_event.saturating_mul(events))
+    }
+}
+
+/// [`FuncStats`] while calls come in.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Live {
+    pub(super) stats: FuncStats,
+    net: Buffer,
+    elapsed: Buffer,
+}
+
+impl Live {
+    /// Adds one call to the histograms.
+    #[inline]
+    pub(super) fn add_lengths(&mut self, span: &Span) {
+        if !span.fidelity.is_partial() {
+            self.net
+                .record(span.net.0, &mut self.stats.net_of_calls.histogram);
+            let elapsed = &mut self.stats.elapsed_of_calls.histogram;
+            self.elapsed.record(span.elapsed().0, elapsed);
+        }
+    }
+
+    /// What came in.
+    pub(super) fn finish(mut self) -> FuncStats {
+        self.net.flush(&mut self.stats.net_of_calls.histogram);
+        self.elapsed
+            .flush(&mut self.stats.elapsed_of_calls.histogram);
+        self.stats
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn lengths(values: &[u64]) -> Lengths {
+        let mut lengths = Lengths::default();
+        values.iter().for_each(|&value| lengths.add(value));
+        lengths
+    }
+
+    #[test]
+    fn mean_and_deviation() {
+        let some = lengths(&[2, 4, 4, 4, 5, 5, 7, 9]);
+        assert_eq!((some.avg(8), some.stddev(8)), (Some(5), Some(2)));
+        assert_eq!((some.min, some.max), (2, 9));
+        let none = lengths(&[]);
+        assert_eq!((none.avg(0), none.stddev(0)), (None, None));
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_overflows_or_leaves_its_range(
+            values in prop::collection::vec((any::<u64>(), 0..64_u32), 1..20),
+        ) {
+            let values: Vec<_> = values.into_iter().map(|(bits, shift)| bits >> shift).collect();
+            let found = lengths(&values);
+            let n = values.len() as u64;
+            let avg = found.avg(n).unwrap();
+            prop_assert!(found.min <= avg && avg <= found.max);
+            prop_assert!(found.stddev(n).unwrap() <= found.max - found.min);
+        }
+
+        #[test]
+        fn the_deviation_is_that_of_floats(values in prop::collection::vec(0..10_000_u64, 1..50)) {
+            let n = values.len() as f64;
+            let mean = values.iter().sum::<u64>() as f64 / n;
+            let squares = values.iter().map(|&value| (value as f64 - mean).powi(2)).sum::<f64>();
+            let expected = (squares / n).sqrt();
+            let found = lengths(&values).stddev(values.len() as u64).unwrap() as f64;
+            prop_assert!(found <= expected + 1e-6 && expected < found + 1.0 + 1e-6);
+        }
+    }
+}

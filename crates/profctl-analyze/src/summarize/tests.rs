@@ -1,0 +1,474 @@
+//! The flat profile against calls made by hand, and against its invariants on random ones.
+
+use expect_test::{Expect, expect};
+use profctl_model::diag::codes;
+use profctl_model::{TickUnit, Ticks, Timebase, Timeline};
+use proptest::prelude::*;
+
+use super::*;
+use crate::testing::{Calls, random_calls, show};
+
+/// Recursion, an interrupt, an idle stretch and a call that is cut short.
+const MIXED: &str = "0 main( 10 f( 14 f( 20 ) 21 irq( 25 ) 30 ) 40 g( 41 off6 50 ) 55 f( 57 ) \
+                     60 ) 60 idle( 90 ) 90 main( 100 ~)";
+
+fn check(line: &str, options: &TableOptions<'_>, expected: &Expect) {
+    expected.assert_eq(&show(&Calls::parse(line).profile().table(options).unwrap()));
+}
+
+#[test]
+fn mcraes_columns() {
+    let expected = expect![[r#"
+        elapsed|net|calls|net_max|net_avg|net_min|real_pct|net_pct|name
+        64|38|1|28|28|28|38.0%|59.4%|main
+        30|30|1|30|30|30|30.0%|-|idle
+        22|18|3|10|6|2|18.0%|28.1%|f
+        4|4|1|4|4|4|4.0%|6.2%|g
+        4|4|1|4|4|4|4.0%|6.2%|irq
+        # partial: 1 call of which entry or exit was not seen: in the sums, not in max/avg/min
+    "#]];
+    check(MIXED, &TableOptions::default(), &expected);
+}
+
+#[test]
+fn chosen_columns_and_order() {
+    let columns = "name,module,kind,wall,off_cpu,stolen,net_stddev,elapsed_min,elapsed_max";
+    let options = TableOptions {
+        sort: "name".into(),
+        top: Some(3),
+        matching: Some(&|name| name != "g"),
+        columns: Some(columns.split(',').map(Into::into).collect()),
+        ..TableOptions::default()
+    };
+    check(
+        MIXED,
+        &options,
+        &expect![[r#"
+        name|module|kind|wall|off_cpu|stolen|net_stddev|elapsed_min|elapsed_max
+        f|-|function|22|0|4|3|2|20
+        idle|-|idle|30|0|0|0|30|30
+        irq|-|interrupt|4|0|0|0|4|4
+        # partial: 1 call of which entry or exit was not seen: in the sums, not in max/avg/min
+    "#]],
+    );
+}
+
+#[test]
+fn percentiles_and_corrected_times() {
+    let options = TableOptions {
+        sort: "net_p50".into(),
+        percentiles: vec![50.0, 99.9],
+        overhead: Some(Ticks(1)),
+        ..TableOptions::default()
+    };
+    check(
+        MIXED,
+        &options,
+        &expect![[r#"
+        elapsed|elapsed_corrected|net|net_corrected|calls|net_max|net_avg|net_min|net_p50|net_p99.9|real_pct|net_pct|name
+        30|29|30|29|1|30|30|30|30|30|30.0%|-|idle
+        64|52|38|33|1|28|28|28|28|28|38.0%|59.4%|main
+        22|16|18|13|3|10|6|2|6|10|18.0%|28.1%|f
+        4|3|4|3|1|4|4|4|4|4|4.0%|6.2%|g
+        4|3|4|3|1|4|4|4|4|4|4.0%|6.2%|irq
+        # partial: 1 call of which entry or exit was not seen: in the sums, not in max/avg/min
+    "#]],
+    );
+}
+
+#[test]
+fn groups_add_up_to_the_same_totals() {
+    let line = "0 @a #0 main( 2 k:x( 5 k:y( 7 ) 9 ) 10 ) 3 @b #1 idle( 8 irq( 9 ) 20 )";
+    let mut text = String::new();
+    for by in By::ALL {
+        let profile = Calls::parse_by(line, by).profile();
+        let (busy, calls) = (profile.busy(), profile.calls());
+        let columns = ["name", "kind", "elapsed", "net", "calls", "net_pct"];
+        let columns = Some(columns.map(Into::into).into());
+        let table = profile
+            .table(&TableOptions {
+                columns,
+                ..TableOptions::default()
+            })
+            .unwrap();
+        text.push_str(&format!(
+            "{}: busy {busy} calls {calls} functions {}\n",
+            by.name(),
+            profile.n_functions
+        ));
+        text.push_str(&show(&table));
+    }
+    expect![[r#"
+        function: busy 11 calls 5 functions 5
+        name|kind|elapsed|net|calls|net_pct
+        idle|idle|17|16|1|-
+        x|function|7|5|1|45.5%
+        main|function|10|3|1|27.3%
+        y|function|2|2|1|18.2%
+        irq|interrupt|1|1|1|9.1%
+        module: busy 11 calls 5 functions 5
+        name|kind|elapsed|net|calls|net_pct
+        (no module)|-|27|20|3|36.4%
+        k|-|7|7|2|63.6%
+        thread: busy 11 calls 5 functions 5
+        name|kind|elapsed|net|calls|net_pct
+        b|-|17|17|2|9.1%
+        a|-|10|10|3|90.9%
+        cpu: busy 11 calls 5 functions 5
+        name|kind|elapsed|net|calls|net_pct
+        cpu 1|-|17|17|2|9.1%
+        cpu 0|-|10|10|3|90.9%
+        kind: busy 11 calls 5 functions 5
+        name|kind|elapsed|net|calls|net_pct
+        idle|idle|17|16|1|-
+        function|function|10|10|3|90.9%
+        interrupt|interrupt|1|1|1|9.1%
+    "#]]
+    .assert_eq(&text);
+}
+
+#[test]
+fn what_cannot_be_shown_is_refused() {
+    let refused =
+        |options: &TableOptions<'_>| Calls::parse(MIXED).profile().table(options).unwrap_err();
+    let columns = |name: &str| Some(vec![name.to_owned()]);
+    let of = |columns| {
+        refused(&TableOptions {
+            columns,
+            ..TableOptions::default()
+        })
+    };
+    let text = [
+        of(columns("nett")),
+        of(columns("net_corrected")),
+        of(columns("net_p0")),
+        refused(&TableOptions {
+            percentiles: vec![101.0],
+            ..TableOptions::default()
+        }),
+    ];
+    expect![[r#"
+        column "nett", expected one of: elapsed, elapsed_corrected, net, net_corrected, calls, partial, net_max, net_avg, net_min, net_stddev, elapsed_max, elapsed_avg, elapsed_min, wall, off_cpu, stolen, real_pct, net_pct, module, kind, name, net_p50 (any percentile)
+        column net_corrected needs the cost of an event (--overhead)
+        column "net_p0", expected one of: elapsed, elapsed_corrected, net, net_corrected, calls, partial, net_max, net_avg, net_min, net_stddev, elapsed_max, elapsed_avg, elapsed_min, wall, off_cpu, stolen, real_pct, net_pct, module, kind, name, net_p50 (any percentile)
+        percentile 101, expected one above 0 and at most 100"#]].assert_eq(&text.join("\n"));
+}
+
+#[test]
+fn notes_tell_what_was_lost_and_repaired() {
+    let mut calls = Calls::parse("0 ~f( 5 )");
+    calls.meta.timebase.timeline = Timeline::Synthetic;
+    for (code, n) in [
+        (&codes::LOST_EVENTS, 12),
+        (&codes::GAP, 2),
+        (&codes::UNMATCHED_EXIT, 1),
+        (&codes::CLAMPED, 3),
+        (&codes::SKIPPED_RECORD, 4),
+        (&codes::SKIPPED_LINE_TOO_LONG, 1),
+        (&codes::CUT_RECORD, 1),
+    ] {
+        calls.meta.diags.count(code, n);
+    }
+    check_notes(
+        &calls,
+        &expect![[r#"
+        timeline: synthetic
+        lost: 12 events in 2 gaps
+        repaired: 1 exit without entry, 3 net times held at 0
+        skipped: 5 records
+        cut: the input ends in the middle of a record
+        partial: 1 call of which entry or exit was not seen: in the sums, not in max/avg/min"#]],
+    );
+    calls.meta.diags.count(&codes::LOST_UNKNOWN, 1);
+    let quality = calls.profile().quality;
+    assert_eq!((quality.lost_events, quality.skipped_records), (None, 5));
+    assert!(!quality.is_complete());
+    assert!(Calls::parse("0 f( 5 )").profile().quality.is_complete());
+}
+
+fn check_notes(calls: &Calls, expected: &Expect) {
+    let table = calls.profile().table(&TableOptions::default()).unwrap();
+    expected.assert_eq(&table.notes.join("\n"));
+}
+
+#[test]
+fn the_file_has_every_field_in_order() {
+    let json = Calls::parse("0 f( 2 k:g( 3 ) 9 ) 10 f( 12 )")
+        .profile()
+        .to_json();
+    expect![[r#"
+        {"schema":"profctl.summary/1",
+        "sources":[{"path":"t",
+        "format":"test",
+        "bytes":1}],
+        "timebase":{"unit":"ns",
+        "resolution":1000,
+        "timeline":"recorded",
+        "tick":1000},
+        "totals":{"real":12000,
+        "lanes":1,
+        "busy":11000,
+        "idle":1000,
+        "calls":3,
+        "partial":0,
+        "events":6,
+        "functions":2,
+        "threads":1,
+        "capacity":12000},
+        "quality":{"complete":true,
+        "lost_events":0,
+        "gaps":0,
+        "unmatched_exits":0,
+        "unclosed_entries":0,
+        "forced_exits":0,
+        "skipped_records":0,
+        "backwards":0,
+        "clamped":0,
+        "diagnostics":[],
+        "cut_records":0},
+        "functions":[{"name":"f",
+        "module":null,
+        "kind":"function",
+        "calls":2,
+        "partial":0,
+        "wall":11000,
+        "off_cpu":null,
+        "elapsed":11000,
+        "net":10000,
+        "stolen":0,
+        "net_min":2000,
+        "net_avg":5000,
+        "net_max":8000,
+        "net_stddev":3000,
+        "net_p50":2000,
+        "net_p90":8000,
+        "net_p99":8000,
+        "elapsed_min":2000,
+        "elapsed_avg":5000,
+        "elapsed_max":9000,
+        "real_pct":83.333333,
+        "net_pct":90.909091,
+        "histogram":"2,6",
+        "elapsed_histogram":"2,7",
+        "net_sum":10000,
+        "net_squares":"68",
+        "elapsed_sum":11000,
+        "elapsed_squares":"85",
+        "idle":0,
+        "outermost":2,
+        "callees":1,
+        "descendants":1},{"name":"g",
+        "module":"k",
+        "kind":"function",
+        "calls":1,
+        "partial":0,
+        "wall":1000,
+        "off_cpu":null,
+        "elapsed":1000,
+        "net":1000,
+        "stolen":0,
+        "net_min":1000,
+        "net_avg":1000,
+        "net_max":1000,
+        "net_stddev":0,
+        "net_p50":1000,
+        "net_p90":1000,
+        "net_p99":1000,
+        "elapsed_min":1000,
+        "elapsed_avg":1000,
+        "elapsed_max":1000,
+        "real_pct":8.333333,
+        "net_pct":9.090909,
+        "histogram":"1",
+        "elapsed_histogram":"1",
+        "net_sum":1000,
+        "net_squares":"1",
+        "elapsed_sum":1000,
+        "elapsed_squares":"1",
+        "idle":0,
+        "outermost":1,
+        "callees":0,
+        "descendants":0}],
+        "by":"function"}"#]]
+    .assert_eq(&json.replace(",\"", ",\n\""));
+}
+
+#[test]
+fn a_file_by_another_hand_is_read() {
+    let json = r#"{"schema":"profctl.summary/1",
+        "timebase":{"unit":"ns","resolution":1,"timeline":"recorded"},
+        "totals":{"real":100,"lanes":1,"busy":0,"idle":0,"calls":0,"partial":0,"events":0,"functions":1,"threads":1},
+        "functions":[{"name":"f","module":null,"kind":"function","calls":2,"partial":0,"wall":20,
+            "off_cpu":null,"elapsed":20,"net":20,"stolen":0,"net_min":8,"net_avg":10,"net_max":12,
+            "net_stddev":2,"elapsed_min":8,"elapsed_avg":10,"elapsed_max":12}]}"#;
+    let profile = Profile::from_json(json.as_bytes()).unwrap();
+    let options = TableOptions {
+        columns: Some(
+            ["net_stddev", "net_avg", "real_pct", "name"]
+                .map(Into::into)
+                .into(),
+        ),
+        ..TableOptions::default()
+    };
+    expect![[r#"
+        net_stddev|net_avg|real_pct|name
+        2|10|20.0%|f
+        # lost: an unknown number of events
+    "#]]
+    .assert_eq(&show(&profile.table(&options).unwrap()));
+}
+
+#[test]
+fn what_is_no_profile_is_refused() {
+    let good = Calls::parse("0 f( 2 )").profile().to_json();
+    assert!(Profile::from_json(good.as_bytes()).is_ok());
+    let errors: Vec<_> = [
+        ("profctl.summary/1", "profctl.summary/9"),
+        ("\"unit\":\"ns\"", "\"unit\":\"h\""),
+        ("\"tick\":1000", "\"tick\":0"),
+        ("\"net\":2000", "\"net\":2001"),
+        ("\"net_min\":2000", "\"net_min\":3000"),
+        ("\"histogram\":\"2\"", "\"histogram\":\"x\""),
+        ("\"kind\":\"function\"", "\"kind\":\"?\""),
+        ("{", "["),
+    ]
+    .into_iter()
+    .map(|(from, to)| {
+        assert!(good.contains(from), "{from}");
+        Profile::from_json(good.replace(from, to).as_bytes()).unwrap_err()
+    })
+    .collect();
+    expect![[r#"
+        schema is "profctl.summary/9", expected a saved profile (profctl.summary/1)
+        unit is "h", expected ns, cycles or instructions
+        a tick of 0, expected 1 or more
+        f: net is 2001, expected a multiple of the tick, 1000
+        f: net_min is 3000, expected at most 2000, the longest
+        f: net_histogram: histogram item "x", expected STEP or STEP:COUNT
+        f: kind is "?", expected a known one
+        trailing characters at line 1 column 10, expected a saved profile (profctl.summary/1)"#]]
+    .assert_eq(&errors.join("\n"));
+}
+
+#[test]
+fn clocks_that_differ_meet_in_nanoseconds() {
+    let micro = Calls::parse("0 f( 2 )").profile();
+    let mut calls = Calls::parse("0 f( 2000 ) 2000 g( 2001 )");
+    calls.meta.timebase = Timebase::NANOSECONDS;
+    let nano = calls.profile();
+    let mut both = micro.clone();
+    both.merge(nano.clone()).unwrap();
+    let mut reverse = nano;
+    reverse.merge(micro.clone()).unwrap();
+    assert_eq!(
+        both,
+        Profile {
+            sources: both.sources.clone(),
+            ..reverse
+        }
+    );
+    assert_eq!((both.real, both.rows[0].stats.net), (4001, 4000));
+
+    let mut calls = Calls::parse("0 f( 2 )");
+    calls.meta.timebase.unit = TickUnit::Cycles;
+    let error = both.merge(calls.profile()).unwrap_err();
+    assert_eq!(error, "the profile counts cycles, expected ns as before");
+}
+
+#[test]
+fn lengths_at_the_end_of_the_range_do_no_harm() {
+    let line = format!("0 f( {} ) 0 f( {} )", u64::MAX, u64::MAX);
+    let profile = Calls::parse(&line).profile();
+    let json = profile.to_json();
+    assert_eq!(Profile::from_json(json.as_bytes()).unwrap().to_json(), json);
+    let mut fine = profile;
+    fine.timebase.unit = TickUnit::Seconds {
+        numerator: 1,
+        denominator: 1_000_000_000_000_000,
+    };
+    let json = fine.to_json();
+    assert_eq!(Profile::from_json(json.as_bytes()).unwrap().to_json(), json);
+}
+
+/// What must hold of any profile of whole stacks.
+fn invariants(calls: &Calls) {
+    let profile = calls.profile();
+    let roots = calls.trace().spans;
+    let outermost: u64 = roots
+        .ids()
+        .filter(|id| roots.depth[id.index()] == 0)
+        .map(|id| roots.elapsed(id).0)
+        .sum();
+    let net: u64 = profile.rows.iter().map(|row| row.stats.net).sum();
+    assert_eq!(
+        net, outermost,
+        "net sums to the elapsed time of outermost calls"
+    );
+    for row in &profile.rows {
+        let stats = &row.stats;
+        assert!(stats.net <= net && stats.off_cpu <= stats.wall);
+        for lengths in [&stats.net_of_calls, &stats.elapsed_of_calls] {
+            assert_eq!(lengths.histogram.count(), stats.calls);
+            let Some(avg) = lengths.avg(stats.calls) else {
+                continue;
+            };
+            assert!(lengths.min <= avg && avg <= lengths.max);
+        }
+    }
+    let busy = profile.busy();
+    let shares: f64 = profile
+        .rows
+        .iter()
+        .filter_map(|row| profile.net_pct(row, busy))
+        .sum();
+    assert!(busy == 0 || (shares - 100.0).abs() < 1e-6, "{shares}");
+}
+
+proptest! {
+    #[test]
+    fn invariants_hold(calls in random_calls()) {
+        invariants(&calls);
+    }
+
+    #[test]
+    fn a_profile_survives_the_file(calls in random_calls(), picoseconds in 1..2000_u64) {
+        let mut calls = calls;
+        calls.meta.timebase.unit =
+            TickUnit::Seconds { numerator: picoseconds, denominator: 1_000_000_000_000 };
+        let profile = calls.profile();
+        let json = profile.to_json();
+        let back = Profile::from_json(json.as_bytes()).unwrap();
+        prop_assert_eq!(back.to_json(), json);
+        if picoseconds == 1000 {
+            prop_assert_eq!(back.rows, profile.rows);
+        }
+    }
+
+    #[test]
+    fn a_clock_of_microseconds_comes_back(calls in random_calls()) {
+        let profile = calls.profile();
+        let back = Profile::from_json(profile.to_json().as_bytes()).unwrap();
+        let options = TableOptions { percentiles: vec![50.0], ..TableOptions::default() };
+        let rows = |profile: &Profile| profile.table(&options).unwrap().rows;
+        prop_assert_eq!(&back.rows, &profile.rows);
+        prop_assert_eq!(rows(&back), rows(&profile));
+    }
+
+    #[test]
+    fn merging_is_associative_and_commutative(
+        a in random_calls(), b in random_calls(), c in random_calls()
+    ) {
+        let mut sum = a.profile();
+        sum.merge(b.profile()).unwrap();
+        sum.merge(c.profile()).unwrap();
+        let mut right = b.profile();
+        right.merge(c.profile()).unwrap();
+        let mut nested = a.profile();
+        nested.merge(right).unwrap();
+        prop_assert_eq!(sum.to_json(), nested.to_json());
+        let mut reverse = c.profile();
+        reverse.merge(b.profile()).unwrap();
+        reverse.merge(a.profile()).unwrap();
+        prop_assert_eq!(sum.rows, reverse.rows);
+    }
+}

@@ -1,0 +1,254 @@
+//! What an importer says: a flat list of events for one block of input, in file order.
+//!
+//! An importer never pairs, sorts or repairs; it says what a record says and where it stood. Names
+//! and lanes (who, where) are interned per worker, so that blocks can be read side by side; the
+//! stitcher maps them to the ids of the trace in the order of the input.
+
+use profctl_model::diag::Code;
+use profctl_model::hash::FastMap;
+use profctl_model::{Func, FuncKind};
+
+/// A time or duration that the record does not state.
+pub const UNSTATED: u64 = u64::MAX;
+/// A depth that the format does not show: exits are then paired by name.
+pub const NO_DEPTH: u16 = u16::MAX;
+
+/// A function name as this worker interned it; 0 is "no name".
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NameRef(pub u32);
+
+impl NameRef {
+    /// For exits that do not say which function they leave.
+    pub const ANONYMOUS: Self = Self(0);
+}
+
+/// A lane (CPU and thread) as this worker interned it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LaneRef(pub u32);
+
+/// Who an event says it ran on.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum ThreadKey {
+    /// The record does not say: whoever runs on its CPU, according to the switches seen so far;
+    /// the only thread there is if there are no CPUs either.
+    Unstated,
+    /// A system's thread id, with the name that stood beside it (maybe empty, maybe cut).
+    Tid(u64, String),
+    /// The idle task of the CPU of the record.
+    Idle,
+    /// A thread that is known by name only.
+    Named(String),
+}
+
+/// Where and on whom an event happened.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct LaneKey {
+    /// The CPU's number, if the record says.
+    pub cpu: Option<u32>,
+    /// The thread.
+    pub thread: ThreadKey,
+}
+
+/// What happened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EventKind {
+    /// A call began. `duration` and `extra` may state its wall and net time in advance.
+    Enter,
+    /// A call ended. `duration` may state its wall time.
+    Exit,
+    /// A call without callees, at its entry time; `duration` is its wall time.
+    Leaf,
+    /// A call whose entry is not a record of its own, at its exit time, after its callees;
+    /// `duration` is its wall time.
+    Return,
+    /// An instant.
+    Mark,
+    /// The recorder lost `duration` events ([`UNSTATED`]: unknown how many) on the lane's CPU, or
+    /// anywhere if it has none.
+    Gap,
+    /// From here on the lane's thread runs on the lane's CPU. Carries no time of its own.
+    /// `extra` is the lane of the thread that ran before, or [`UNSTATED`].
+    RunsNow,
+    /// At `time` the lane's thread got the lane's CPU from the thread of lane `extra`;
+    /// `duration` is 1 if that one was still runnable.
+    Switch,
+    /// The lane's thread made the thread of lane `extra` runnable.
+    Wake,
+    /// What the lane's thread calls next is an interrupt handler.
+    InterruptEnter,
+    /// The interrupt handler has returned.
+    InterruptExit,
+    /// A probe's switch tag was entered: the running thread leaves the CPU in function `name`.
+    SwitchTagEnter,
+    /// A probe's switch tag was left: a thread comes back, and the exits that follow tell which.
+    SwitchTagExit,
+}
+
+/// One record, as far as it matters.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Event {
+    /// Ticks of the trace's clock (or the raw counter, if it wraps); [`UNSTATED`] if the format
+    /// has durations only.
+    pub time: u64,
+    /// A stated length in ticks, or what the kind says; else [`UNSTATED`].
+    pub duration: u64,
+    /// What the kind says; else [`UNSTATED`].
+    pub extra: u64,
+    /// The function.
+    pub name: NameRef,
+    /// Where and on whom.
+    pub lane: LaneRef,
+    /// Byte offset of the record in its block.
+    pub offset: u32,
+    /// Number of callers as the format shows it, or [`NO_DEPTH`].
+    pub depth: u16,
+    /// What happened.
+    pub kind: EventKind,
+}
+
+/// Trouble that an importer found in a block.
+#[derive(Clone, Debug)]
+pub struct BlockDiag {
+    /// Which.
+    pub code: &'static Code,
+    /// Byte offset in the block.
+    pub offset: u32,
+    /// What stood there.
+    pub message: String,
+}
+
+/// Everything that one block says.
+#[derive(Debug, Default)]
+pub struct BlockEvents {
+    /// The events, in file order.
+    pub events: Vec<Event>,
+    /// Functions that this worker met for the first time; see [`Emitter::names`].
+    pub names: Vec<Func>,
+    /// Lanes that this worker met for the first time; see [`Emitter::lanes`].
+    pub lanes: Vec<LaneKey>,
+    /// Trouble, in file order; see [`Emitter::diag`].
+    pub diags: Vec<BlockDiag>,
+    /// How often each code was met beyond those kept in `diags`.
+    pub more_diags: Vec<(&'static Code, u64)>,
+    /// Lines in this block (0 for formats without).
+    pub lines: u64,
+    /// Records read in this block, whether or not they became events.
+    pub records: u64,
+}
+
+/// What a reader writes to: the events of one block, and the worker's memory of names and lanes.
+#[derive(Debug)]
+pub struct Emitter {
+    /// The events of this block, in file order.
+    pub events: Vec<Event>,
+    /// All functions that this worker has met; a [`NameRef`] is a row. Row 0 is the anonymous one.
+    pub names: Vec<Func>,
+    /// All lanes that this worker has met; a [`LaneRef`] is a row.
+    pub lanes: Vec<LaneKey>,
+    /// Trouble in this block, in file order; see [`Self::diag`].
+    pub diags: Vec<BlockDiag>,
+    /// How often each code was met beyond those kept in `diags`.
+    pub more_diags: Vec<(&'static Code, u64)>,
+    /// Lines in this block (0 for formats without).
+    pub lines: u64,
+    /// Records read in this block, whether or not they became events.
+    pub records: u64,
+    name_refs: FastMap<Box<[u8]>, NameRef>,
+    lane_refs: FastMap<LaneKey, LaneRef>,
+    /// How many names and lanes were handed over with earlier blocks.
+    handed: (usize, usize),
+}
+
+impl Default for Emitter {
+    fn default() -> Self {
+        Self {
+            events: Vec::new(),
+            names: vec![Func::default()],
+            lanes: Vec::new(),
+            diags: Vec::new(),
+            more_diags: Vec::new(),
+            lines: 0,
+            records: 0,
+            name_refs: FastMap::default(),
+            lane_refs: FastMap::default(),
+            handed: (0, 0),
+        }
+    }
+}
+
+impl Emitter {
+    /// Takes an old buffer for the events of the next block.
+    pub fn reuse(&mut self, mut events: Vec<Event>) {
+        events.clear();
+        self.events = events;
+    }
+
+    /// Hands over what the block said; names and lanes stay known.
+    pub fn take(&mut self) -> BlockEvents {
+        let (n_names, n_lanes) = self.handed;
+        self.handed = (self.names.len(), self.lanes.len());
+        BlockEvents {
+            events: std::mem::take(&mut self.events),
+            names: self.names[n_names..].to_vec(),
+            lanes: self.lanes[n_lanes..].to_vec(),
+            diags: std::mem::take(&mut self.diags),
+            more_diags: std::mem::take(&mut self.more_diags),
+            lines: std::mem::take(&mut self.lines),
+            records: std::mem::take(&mut self.records),
+        }
+    }
+
+    /// The reference of the function written as `spelling` in this input. `describe` is called the
+    /// first time this worker meets it. One spelling must always mean the same function.
+    #[inline]
+    pub fn name(&mut self, spelling: &[u8], describe: impl FnOnce(&[u8]) -> Func) -> NameRef {
+        if let Some(&known) = self.name_refs.get(spelling) {
+            return known;
+        }
+        self.new_name(spelling, describe(spelling))
+    }
+
+    #[cold]
+    fn new_name(&mut self, spelling: &[u8], func: Func) -> NameRef {
+        let name = NameRef(u32::try_from(self.names.len()).unwrap_or(u32::MAX));
+        self.names.push(func);
+        self.name_refs.insert(spelling.into(), name);
+        name
+    }
+
+    /// The reference of a plain function or module function of that name and kind.
+    pub fn func(&mut self, name: &str, kind: FuncKind) -> NameRef {
+        self.name(name.as_bytes(), |_| Func { name: name.into(), kind, ..Func::default() })
+    }
+
+    /// The reference of a lane.
+    pub fn lane(&mut self, key: LaneKey) -> LaneRef {
+        if let Some(&known) = self.lane_refs.get(&key) {
+            return known;
+        }
+        let lane = LaneRef(u32::try_from(self.lanes.len()).unwrap_or(u32::MAX));
+        self.lanes.push(key.clone());
+        self.lane_refs.insert(key, lane);
+        lane
+    }
+
+    /// Adds an event.
+    #[inline]
+    pub fn push(&mut self, event: Event) {
+        self.events.push(event);
+    }
+
+    /// Counts one occurrence of `code`; `message` is made only while samples are still kept.
+    #[cold]
+    pub fn diag(&mut self, code: &'static Code, offset: usize, message: impl FnOnce() -> String) {
+        let kept = self.diags.iter().filter(|diag| diag.code.name == code.name).count();
+        if kept < profctl_model::diag::SAMPLES_KEPT {
+            self.diags.push(BlockDiag { code, offset: offset as u32, message: message() });
+            return;
+        }
+        match self.more_diags.iter_mut().find(|(more, _)| more.name == code.name) {
+            Some((_, n)) => *n += 1,
+            None => self.more_diags.push((code, 1)),
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Which columns stand in front of the function: told by the header, or by the lines themselves.
+
+use super::line::{self, Line};
+use crate::text;
+
+/// The columns of a capture, in their fixed order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Layout {
+    /// `funcgraph-abstime`, or the relative time that latency tracers print.
+    pub(super) time: Time,
+    /// `funcgraph-cpu`, on unless switched off.
+    pub(super) cpu: bool,
+    /// `funcgraph-proc`.
+    pub(super) task: bool,
+    /// `latency-format`.
+    pub(super) flags: bool,
+    /// `funcgraph-duration`, on unless switched off.
+    pub(super) duration: bool,
+}
+
+/// The time column.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Time {
+    None,
+    /// Seconds with six decimals.
+    Absolute,
+    /// Whole microseconds since the start of the latency that was traced.
+    Relative,
+}
+
+impl Layout {
+    pub(super) const DEFAULT: Self =
+        Self { time: Time::None, cpu: true, task: false, flags: false, duration: true };
+
+    /// Reads the header line that names the columns.
+    pub(super) fn from_header(header: &[u8]) -> Option<Self> {
+        let has = |word: &[u8]| memchr::memmem::find(header, word).is_some();
+        has(b"FUNCTION CALLS").then(|| Self {
+            time: match (has(b"REL TIME"), has(b"TIME")) {
+                (true, _) => Time::Relative,
+                (false, true) => Time::Absolute,
+                (false, false) => Time::None,
+            },
+            cpu: has(b"CPU"),
+            task: has(b"TASK/PID"),
+            flags: has(b"||"),
+            duration: has(b"DURATION"),
+        })
+    }
+}
+
+impl std::fmt::Display for Layout {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let columns = [
+            (self.time == Time::Absolute, "time"),
+            (self.time == Time::Relative, "relative time"),
+            (self.cpu, "cpu"),
+            (self.task, "task"),
+            (self.flags, "flags"),
+            (self.duration, "duration"),
+        ];
+        let shown: Vec<_> =
+            columns.iter().filter(|(shown, _)| *shown).map(|(_, name)| *name).collect();
+        if shown.is_empty() { f.write_str("none") } else { f.write_str(&shown.join(", ")) }
+    }
+}
+
+/// The first header line that names columns.
+pub(super) fn find_header(head: &[u8]) -> Option<&[u8]> {
+    text::lines(head)
+        .map(|line| line.text)
+        .find(|line| line.starts_with(b"#") && Layout::from_header(line).is_some())
+}
+
+/// Lines that decide about a headerless capture.
+const JUDGED: usize = 200;
+
+/// The layout in which most of the first lines are graph lines, with how many of how many; nothing
+/// if not even two in three are.
+pub(super) fn infer(head: &[u8]) -> Option<(Layout, usize, usize)> {
+    let judged: Vec<_> = text::lines(head)
+        .filter(|line| line.ended && !line.text.trim_ascii().is_empty())
+        .map(|line| line.text)
+        .filter(|line| !line.starts_with(b"#") || line::overhead_mark(line))
+        .take(JUDGED)
+        .collect();
+    let mut best: Option<(Layout, usize)> = None;
+    for time in [Time::None, Time::Absolute] {
+        for (cpu, task, flags, duration) in COLUMNS {
+            let layout = Layout { time, cpu, task, flags, duration };
+            let fits = |line: &&&[u8]| {
+                matches!(
+                    line::parse(line, layout),
+                    Line::Call(_) | Line::Banner { .. } | Line::Lost { .. } | Line::Overruns(_)
+                )
+            };
+            let fitting = judged.iter().filter(fits).count();
+            if best.is_none_or(|(_, most)| fitting > most) {
+                best = Some((layout, fitting));
+            }
+        }
+    }
+    let (layout, fitting) = best?;
+    let calls = |line: &&[u8]| matches!(line::parse(line, layout), Line::Call(_));
+    let has_calls = judged.iter().any(calls);
+    (has_calls && fitting * 3 >= judged.len() * 2).then_some((layout, fitting, judged.len()))
+}
+
+/// The columns (cpu, task, flags, duration) that are tried; the commonest first, so that it wins a
+/// tie. Without a CPU or a duration column almost any C source would fit.
+const COLUMNS: [(bool, bool, bool, bool); 8] = [
+    (true, false, false, true),
+    (true, true, false, true),
+    (true, false, true, true),
+    (true, true, true, true),
+    (true, false, false, false),
+    (true, true, false, false),
+    (false, false, false, true),
+    (false, true, false, true),
+];

@@ -1,0 +1,106 @@
+//! The text of Linux's `function_graph` tracer, with whatever columns its options add.
+//!
+//! Durations are stated and win over timestamps; timestamps, if there are any, place the calls.
+//! [`layout`] tells the columns, [`line`] reads one line of any layout, [`fast`] reads the usual
+//! lines of the usual layouts and leaves everything else to [`line`].
+
+mod classify;
+mod event;
+mod fast;
+mod head;
+mod layout;
+mod line;
+mod read;
+
+use std::sync::Arc;
+
+use profctl_model::{TickUnit, Ticks, Timebase, Timeline};
+
+use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Verdict};
+use head::Head;
+
+pub use read::{FOREIGN_LINE, OVERRUNS};
+
+/// See the module.
+pub struct FunctionGraph;
+
+static DESCRIPTOR: Descriptor = Descriptor {
+    name: "function_graph",
+    about: "Linux ftrace, tracer function_graph: trace, trace_pipe and per-CPU files as text",
+    recognised: "its header, or lines of its form where there is none (trace_pipe)",
+};
+
+impl Importer for FunctionGraph {
+    fn descriptor(&self) -> &'static Descriptor {
+        &DESCRIPTOR
+    }
+
+    fn sniff(&self, head: &[u8], _whole: bool) -> Verdict {
+        if let Some(header) = layout::find_header(head) {
+            let columns = String::from_utf8_lossy(header.trim_ascii());
+            return Verdict::Yes(format!("the header `{columns}`"));
+        }
+        match head::tracer(head) {
+            Some(b"function_graph") => {
+                return Verdict::Yes("the header `# tracer: function_graph`".into());
+            }
+            Some(tracer) => {
+                let tracer = String::from_utf8_lossy(tracer);
+                return Verdict::Neighbour(format!(
+                    "is ftrace text of the tracer `{tracer}`, which records no function exits; \
+                     record with current_tracer=function_graph"
+                ));
+            }
+            None => {}
+        }
+        match layout::infer(head) {
+            Some((layout, fitting, lines)) => Verdict::Yes(format!(
+                "{fitting} of the first {lines} lines are graph lines with the columns {layout}"
+            )),
+            None => Verdict::No,
+        }
+    }
+
+    fn open(&self, head: &[u8], _options: &ImportOptions) -> Result<Opened, ImportError> {
+        let known = layout::find_header(head).and_then(layout::Layout::from_header);
+        let layout = match known {
+            Some(layout) => layout,
+            None => match layout::infer(head) {
+                Some((layout, ..)) => layout,
+                None if head::tracer(head) == Some(b"function_graph") => layout::Layout::DEFAULT,
+                None => {
+                    return Err(ImportError::whole(
+                        "has no line of a function graph in its first megabyte",
+                    ));
+                }
+            },
+        };
+        let Head { initial, clock, returns_only, release } = head::look(head, layout);
+        let timeline =
+            if clock.tells_time() { Timeline::Recorded } else { Timeline::Synthetic };
+        let mut facts = vec![("columns", layout.to_string())];
+        if let Some(release) = release {
+            facts.push(("kernel", release));
+        }
+        if returns_only {
+            facts.push(("recorded", "returns only (tracing_thresh)".into()));
+        }
+        if let Some(why) = clock.why_not() {
+            facts.push(("clock", why.into()));
+        }
+        Ok(Opened {
+            timebase: Timebase {
+                unit: TickUnit::Seconds { numerator: 1, denominator: 1_000_000_000 },
+                resolution: Ticks(1),
+                timeline,
+            },
+            counter_bits: None,
+            has_lines: true,
+            leaf_ends_are_stamps: false,
+            initial,
+            facts,
+            reader: Box::new(read::GraphReader::new(returns_only, clock.tells_time())),
+            state: Arc::new(layout),
+        })
+    }
+}

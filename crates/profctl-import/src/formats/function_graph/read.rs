@@ -1,0 +1,356 @@
+//! The reader of blocks: lines to events.
+
+use std::sync::Arc;
+
+use profctl_model::diag::codes;
+use profctl_model::hash::FastMap;
+use profctl_model::{Code, Func, FuncKind, Severity};
+
+use super::event::{self, Comment, Task};
+use super::layout::Layout;
+use super::line::{self, Body, Call, Line};
+use super::{classify, fast};
+use crate::emit::{
+    Emitter, Event, EventKind, LaneKey, LaneRef, NameRef, NO_DEPTH, ThreadKey, UNSTATED,
+};
+use crate::formats::{Reader, State};
+use crate::text;
+
+/// Lines between the graph that are no part of it.
+pub static FOREIGN_LINE: Code = Code {
+    name: "function_graph/foreign-line",
+    severity: Severity::Info,
+    help: "stack traces, latency events and buffer notices that other tracers and options print \
+           between the lines of the graph were passed over",
+};
+
+/// Calls that the recorder left out below a depth.
+pub static OVERRUNS: Code = Code {
+    name: "function_graph/overruns",
+    severity: Severity::Info,
+    help: "the kernel's shadow stack was full at times (funcgraph-overrun): calls nested deeper \
+           than it were not recorded",
+};
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct GraphReader {
+    /// Entries were not recorded (tracing_thresh): returns are whole calls.
+    returns_only: bool,
+    /// The time column is used.
+    timed: bool,
+    pub(super) lanes: LaneCache,
+}
+
+/// The lanes met by this worker, by the bytes of their columns.
+#[derive(Debug, Default)]
+pub(super) struct LaneCache {
+    /// Without a task column, one a CPU; row 0 is "no CPU".
+    by_cpu: Vec<Option<LaneRef>>,
+    by_task: FastMap<(u32, Box<[u8]>), LaneRef>,
+    /// The latest task and lane of each CPU: most lines repeat it.
+    latest: Vec<(Vec<u8>, LaneRef)>,
+}
+
+impl LaneCache {
+    /// The lane of a line.
+    #[inline]
+    pub(super) fn lane(
+        &mut self,
+        cpu: Option<u32>,
+        task: Option<&[u8]>,
+        out: &mut Emitter,
+    ) -> LaneRef {
+        let row = cpu.map_or(0, |cpu| cpu as usize + 1);
+        match task {
+            None => match self.by_cpu.get(row) {
+                Some(Some(lane)) => *lane,
+                _ => self.new_by_cpu(row, cpu, out),
+            },
+            Some(task) => match self.latest.get(row) {
+                Some((latest, lane)) if latest == task => *lane,
+                _ => self.by_task(row, cpu, task, out),
+            },
+        }
+    }
+
+    #[cold]
+    fn new_by_cpu(&mut self, row: usize, cpu: Option<u32>, out: &mut Emitter) -> LaneRef {
+        let lane = out.lane(LaneKey { cpu, thread: ThreadKey::Unstated });
+        // A damaged CPU number must not allocate a row for every number below it.
+        if row < ROWS_MAX {
+            if row >= self.by_cpu.len() {
+                self.by_cpu.resize(row + 1, None);
+            }
+            self.by_cpu[row] = Some(lane);
+        }
+        lane
+    }
+
+    fn by_task(
+        &mut self,
+        row: usize,
+        cpu: Option<u32>,
+        task: &[u8],
+        out: &mut Emitter,
+    ) -> LaneRef {
+        let key = (row as u32, Box::from(task));
+        let lane = *self.by_task.entry(key).or_insert_with(|| {
+            out.lane(LaneKey { cpu, thread: task_key(task).unwrap_or(ThreadKey::Unstated) })
+        });
+        if row < ROWS_MAX {
+            if row >= self.latest.len() {
+                self.latest.resize(row + 1, (Vec::new(), lane));
+            }
+            self.latest[row] = (task.to_vec(), lane);
+        }
+        lane
+    }
+}
+
+/// CPUs above this number are looked up rather than indexed.
+const ROWS_MAX: usize = 8192;
+
+/// The thread that `name-pid` means. The idle tasks share pid 0, one a CPU.
+pub(super) fn task_key(task: &[u8]) -> Option<ThreadKey> {
+    let (name, pid) = line::split_task(task)?;
+    Some(match pid {
+        0 => ThreadKey::Idle,
+        pid => ThreadKey::Tid(pid, String::from_utf8_lossy(name).into_owned()),
+    })
+}
+
+impl GraphReader {
+    pub(super) fn new(returns_only: bool, timed: bool) -> Self {
+        Self { returns_only, timed, lanes: LaneCache::default() }
+    }
+}
+
+impl Reader for GraphReader {
+    fn fork(&self) -> Box<dyn Reader> {
+        Box::new(Self::new(self.returns_only, self.timed))
+    }
+
+    /// Not behind the upper rule of a switch banner: only it tells the banner from other lines.
+    fn boundary(&self, bytes: &[u8]) -> usize {
+        let mut end = text::last_line_boundary(bytes);
+        while end > 0 {
+            let start = text::last_line_boundary(&bytes[..end - 1]);
+            if line::parse(&bytes[start..end - 1], Layout::DEFAULT) != Line::Rule {
+                break;
+            }
+            end = start;
+        }
+        end
+    }
+
+    fn read(
+        &mut self,
+        block: &[u8],
+        at_end: bool,
+        state: &State,
+        out: &mut Emitter,
+    ) -> Option<State> {
+        let before = state.downcast_ref::<Layout>().copied().unwrap_or(Layout::DEFAULT);
+        let mut layout = before;
+        let mut after_rule = false;
+        let mut offset = 0;
+        while offset < block.len() {
+            offset = fast::read(block, offset, layout, self, out);
+            let Some(text) = text::lines(&block[offset..]).next() else { break };
+            out.lines += 1;
+            let start = offset;
+            offset = if text.ended { start + line_length(&block[start..]) } else { block.len() };
+            let mut parsed = line::parse(text.text, layout);
+            if after_rule && let Some(banner) = line::banner(text.text.trim_ascii()) {
+                parsed = banner;
+            }
+            after_rule = parsed == Line::Rule;
+            match parsed {
+                Line::Header => layout = Layout::from_header(text.text).unwrap_or(layout),
+                Line::Other if at_end && !text.ended => {
+                    out.diag(&codes::CUT_RECORD, start, || "the last line is cut".into());
+                }
+                other => self.line(other, text.text, start, layout, out),
+            }
+        }
+        (layout != before).then(|| Arc::new(layout) as State)
+    }
+}
+
+impl GraphReader {
+    /// Whether the time column is used.
+    pub(super) fn is_timed(&self) -> bool {
+        self.timed
+    }
+
+    /// Whether returns are whole calls.
+    pub(super) fn is_returns_only(&self) -> bool {
+        self.returns_only
+    }
+
+    fn line(&mut self, line: Line<'_>, text: &[u8], at: usize, layout: Layout, out: &mut Emitter) {
+        match line {
+            Line::Blank | Line::Header | Line::Rule => {}
+            Line::Banner { cpu, before, now } => self.banner(cpu, before, now, at, layout, out),
+            Line::Lost { cpu, events } => {
+                out.records += 1;
+                let lane = self.lanes.lane(cpu, None, out);
+                let event = Event { duration: events.unwrap_or(UNSTATED), ..blank(at) };
+                out.push(Event { kind: EventKind::Gap, lane, ..event });
+            }
+            Line::Overruns(0) => {}
+            Line::Overruns(n) => {
+                out.diag(&OVERRUNS, at, || format!("{n} calls were too deep to record"));
+            }
+            Line::Call(call) => self.call(&call, at, out),
+            Line::Other => {
+                if is_foreign(text) {
+                    out.diag(&FOREIGN_LINE, at, || excerpt(text));
+                } else {
+                    out.diag(&codes::SKIPPED_RECORD, at, || {
+                        format!("no line of a function graph with the columns {layout}: {}", excerpt(text))
+                    });
+                }
+            }
+        }
+    }
+
+    fn banner(
+        &mut self,
+        cpu: u32,
+        before: &[u8],
+        now: &[u8],
+        at: usize,
+        layout: Layout,
+        out: &mut Emitter,
+    ) {
+        // Without a CPU column the lines of all CPUs are one sequence: a switch on one of them says
+        // nothing about whose line comes next.
+        if !layout.cpu || layout.task {
+            return;
+        }
+        let (Some(before), Some(now)) = (task_key(before), task_key(now)) else { return };
+        let before = out.lane(LaneKey { cpu: Some(cpu), thread: before });
+        let now = out.lane(LaneKey { cpu: Some(cpu), thread: now });
+        out.push(Event {
+            kind: EventKind::RunsNow,
+            lane: now,
+            extra: u64::from(before.0),
+            ..blank(at)
+        });
+    }
+
+    /// One line of the graph, whatever its layout.
+    pub(super) fn call(&mut self, call: &Call<'_>, at: usize, out: &mut Emitter) {
+        out.records += 1;
+        let lane = self.lanes.lane(call.cpu, call.task, out);
+        let event = Event {
+            time: call.time.filter(|_| self.timed).unwrap_or(UNSTATED),
+            duration: call.duration.unwrap_or(UNSTATED),
+            lane,
+            depth: call.depth,
+            ..blank(at)
+        };
+        match call.body {
+            Body::Enter(name) => {
+                let name = out.name(name, classify::func);
+                out.push(Event { kind: EventKind::Enter, name, duration: UNSTATED, ..event });
+            }
+            Body::Leaf(name) => {
+                let name = out.name(name, classify::func);
+                out.push(Event { kind: EventKind::Leaf, name, ..event });
+            }
+            Body::Exit(name) => {
+                let name = name.map_or(NameRef::ANONYMOUS, |name| out.name(name, classify::func));
+                let whole = self.returns_only && name != NameRef::ANONYMOUS;
+                let kind = if whole { EventKind::Return } else { EventKind::Exit };
+                out.push(Event { kind, name, ..event });
+            }
+            Body::InterruptEnter => out.push(Event { kind: EventKind::InterruptEnter, ..event }),
+            Body::InterruptExit => out.push(Event { kind: EventKind::InterruptExit, ..event }),
+            Body::Event(inside) => self.event(inside, call, event, out),
+        }
+    }
+
+    fn event(&mut self, inside: &[u8], call: &Call<'_>, event: Event, out: &mut Emitter) {
+        let comment = event::parse(inside);
+        let timed = event.time != UNSTATED;
+        match comment {
+            // A switch without a time says nothing that the banner does not say better.
+            Comment::Switch { from, to, preempted } if timed => {
+                let from = task_lane(from, call.cpu, out);
+                let to = task_lane(to, call.cpu, out);
+                out.push(Event {
+                    kind: EventKind::Switch,
+                    lane: to,
+                    extra: u64::from(from.0),
+                    duration: u64::from(preempted),
+                    ..event
+                });
+            }
+            Comment::Waking(task) if timed => {
+                let woken = task_lane(task, None, out);
+                out.push(Event { kind: EventKind::Wake, extra: u64::from(woken.0), ..event });
+            }
+            Comment::Switch { .. } | Comment::Waking(_) | Comment::Mark(_) => {
+                let name = match comment {
+                    Comment::Mark(name) => name,
+                    Comment::Switch { .. } => b"sched_switch",
+                    Comment::Waking(_) => b"sched_waking",
+                };
+                let spelling = [b"/* ", name].concat();
+                let name = out.name(&spelling, |spelling| Func {
+                    name: String::from_utf8_lossy(&spelling[3..]).into_owned(),
+                    kind: FuncKind::Mark,
+                    ..Func::default()
+                });
+                out.push(Event { kind: EventKind::Mark, name, ..event });
+            }
+        }
+    }
+}
+
+/// Length of the first line with its end.
+fn line_length(bytes: &[u8]) -> usize {
+    memchr::memchr(b'\n', bytes).map_or(bytes.len(), |at| at + 1)
+}
+
+fn task_lane(task: Task<'_>, cpu: Option<u32>, out: &mut Emitter) -> LaneRef {
+    let thread = match task.pid {
+        0 => ThreadKey::Idle,
+        pid => ThreadKey::Tid(pid, String::from_utf8_lossy(task.name).into_owned()),
+    };
+    out.lane(LaneKey { cpu, thread })
+}
+
+/// An event with nothing stated.
+pub(super) fn blank(at: usize) -> Event {
+    Event {
+        time: UNSTATED,
+        duration: UNSTATED,
+        extra: UNSTATED,
+        name: NameRef::ANONYMOUS,
+        lane: LaneRef(0),
+        offset: at as u32,
+        depth: NO_DEPTH,
+        kind: EventKind::Mark,
+    }
+}
+
+/// Stack traces and lines of the latency format, which latency tracers mix in.
+fn is_foreign(text: &[u8]) -> bool {
+    let trimmed = text.trim_ascii_start();
+    trimmed.starts_with(b"=> ")
+        || memchr::memmem::find(trimmed, b"us : ").is_some()
+        || memchr::memmem::find(trimmed, b"us+: ").is_some()
+        || memchr::memmem::find(trimmed, b"us!: ").is_some()
+        || memchr::memmem::find(trimmed, b"us#: ").is_some()
+}
+
+fn excerpt(text: &[u8]) -> String {
+    const SHOWN: usize = 80;
+    let shown = String::from_utf8_lossy(&text[..text.len().min(SHOWN)]);
+    let more = if text.len() > SHOWN { "…" } else { "" };
+    format!("`{}{more}`", shown.escape_debug())
+}

@@ -1,0 +1,135 @@
+//! One line of a code trace.
+//!
+//! ```text
+//!    2:394 311         -> werint (187 us, 4768 total)   *****
+//!    │ │   │   │       │  │       │       └ with all it called; only if it called anything
+//!    │ │   │   │       │  │       └ its own time
+//!    │ │   │   └───────┴ one space, then four a level
+//!    └─┴───┴ seconds, milliseconds, microseconds (maybe with decimals)
+//! ```
+
+use crate::emit::NO_DEPTH;
+use crate::text;
+
+/// What a line says; times in nanoseconds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Record<'a> {
+    /// Since the start of the clock.
+    pub(super) time: u64,
+    /// Whether a figure had decimals after its microseconds.
+    pub(super) has_decimals: bool,
+    /// Number of callers.
+    pub(super) depth: u16,
+    /// Entry or exit.
+    pub(super) arrow: Arrow<'a>,
+}
+
+/// Entry or exit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Arrow<'a> {
+    /// `->`, with the times that the call will have taken.
+    Enter {
+        /// The function.
+        name: &'a [u8],
+        /// Its own time.
+        net: u64,
+        /// With its callees, if it has any.
+        total: Option<u64>,
+    },
+    /// `<-`.
+    Exit,
+}
+
+/// Columns of indentation a level.
+const INDENT: usize = 4;
+
+/// What `line` says, or what was expected instead.
+pub(super) fn parse(line: &[u8]) -> Result<Record<'_>, &'static str> {
+    let (time, has_decimals, rest) = parse_time(line).ok_or("a time `S:MMM UUU`")?;
+    let arrow = rest.trim_ascii_start();
+    let indent = rest.len() - arrow.len();
+    if indent % INDENT != 1 {
+        return Err("an indentation of one space and four a level");
+    }
+    let depth = u16::try_from(indent / INDENT)
+        .ok()
+        .filter(|&depth| depth != NO_DEPTH);
+    let depth = depth.ok_or("a depth below 65535")?;
+    let arrow = arrow.trim_ascii_end();
+    if arrow == b"<-" {
+        return Ok(Record {
+            time,
+            has_decimals,
+            depth,
+            arrow: Arrow::Exit,
+        });
+    }
+    let call = arrow
+        .strip_prefix(b"-> ")
+        .ok_or("`-> name (N us)` or `<-`")?;
+    let (name, net, total) = parse_call(call).ok_or("`name (N us)` or `name (N us, T total)`")?;
+    let nanos = |text| text::decimal(text, 3).ok_or("a time of up to three decimals");
+    let total_nanos = total.map(nanos).transpose()?;
+    Ok(Record {
+        time,
+        has_decimals: has_decimals || [Some(net), total].into_iter().flatten().any(is_decimal),
+        depth,
+        arrow: Arrow::Enter {
+            name,
+            net: nanos(net)?,
+            total: total_nanos,
+        },
+    })
+}
+
+/// Whether a line that `parse` refused may be the first half of one that it would take.
+pub(super) fn begins_like_record(line: &[u8]) -> bool {
+    let line = line.trim_ascii_start();
+    let digits = line.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    digits > 0 && (digits == line.len() || line[digits] == b':')
+}
+
+/// The time in nanoseconds, whether it had decimals, and what follows it.
+fn parse_time(line: &[u8]) -> Option<(u64, bool, &[u8])> {
+    let line = line.trim_ascii_start();
+    let colon = line.iter().position(|byte| !byte.is_ascii_digit())?;
+    let rest = line[colon..].strip_prefix(b":")?;
+    let seconds = text::decimal(&line[..colon], 0)?;
+    let (millis, rest) = rest.split_at_checked(3)?;
+    let rest = rest.strip_prefix(b" ")?;
+    let micros = &rest[..rest.iter().position(|&byte| byte == b' ')?];
+    if memchr::memchr(b'.', micros).unwrap_or(micros.len()) != 3 {
+        return None;
+    }
+    let nanos = text::decimal(millis, 6)?.checked_add(text::decimal(micros, 3)?)?;
+    let time = seconds.checked_mul(1_000_000_000)?.checked_add(nanos)?;
+    Some((time, is_decimal(micros), &rest[micros.len()..]))
+}
+
+/// `name (N us)` or `name (N us, T total)`, with or without stars behind, cut into name, N and T.
+fn parse_call(call: &[u8]) -> Option<(&[u8], &[u8], Option<&[u8]>)> {
+    let stars = call.iter().rev().take_while(|&&byte| byte == b'*').count();
+    let call = call[..call.len() - stars]
+        .trim_ascii_end()
+        .strip_suffix(b")")?;
+    // From behind: the name may have parentheses of its own, the figures have none.
+    let open = memchr::memrchr(b'(', call)?;
+    let name = call[..open].strip_suffix(b" ")?.trim_ascii();
+    let figures = &call[open + 1..];
+    if name.is_empty() {
+        return None;
+    }
+    if let Some(net) = figures.strip_suffix(b" us") {
+        return Some((name, net, None));
+    }
+    let comma = memchr::memchr(b',', figures)?;
+    let net = figures[..comma].strip_suffix(b" us")?;
+    let total = figures[comma..]
+        .strip_prefix(b", ")?
+        .strip_suffix(b" total")?;
+    Some((name, net, Some(total)))
+}
+
+fn is_decimal(text: &[u8]) -> bool {
+    memchr::memchr(b'.', text).is_some()
+}

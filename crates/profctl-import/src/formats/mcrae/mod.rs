@@ -1,0 +1,194 @@
+//! The code trace of McRae's 1993 hardware profiler, and of `profctl replay`: one line an entry
+//! with net and total time stated in advance, one anonymous line an exit, depth by indentation.
+//!
+//! A call without callees is a single line, so the number of arrows is not the number of calls.
+
+use std::sync::Arc;
+
+use profctl_model::diag::codes::{CUT_RECORD, SKIPPED_RECORD};
+use profctl_model::{Func, FuncKind, Timebase};
+
+use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Reader, State, Verdict};
+use crate::emit::{Emitter, Event, EventKind, LaneKey, LaneRef, NameRef, ThreadKey, UNSTATED};
+use crate::text;
+
+mod line;
+#[cfg(test)]
+mod tests;
+
+use line::{Arrow, Record};
+
+/// See the module.
+pub struct CodeTrace;
+
+static DESCRIPTOR: Descriptor = Descriptor {
+    name: "mcrae",
+    about: "code trace text: McRae's profiler (1993), `profctl replay`",
+    recognised: "at least three lines `S:MMM UUU -> name (N us)` or `S:MMM UUU <-`",
+};
+
+/// From this many lines on, a text is a code trace.
+const LINES_SURE: usize = 3;
+
+impl Importer for CodeTrace {
+    fn descriptor(&self) -> &'static Descriptor {
+        &DESCRIPTOR
+    }
+
+    fn sniff(&self, head: &[u8], _whole: bool) -> Verdict {
+        if !text::looks_like_text(head) {
+            return Verdict::No;
+        }
+        let records = text::lines(head)
+            .filter(|line| line::parse(line.text).is_ok())
+            .count();
+        match records {
+            0 => Verdict::No,
+            1..LINES_SURE => Verdict::Maybe(format!("{records} line(s) of a code trace")),
+            _ => Verdict::Yes("lines `S:MMM UUU -> name (N us)` of a code trace".into()),
+        }
+    }
+
+    fn open(&self, head: &[u8], _options: &ImportOptions) -> Result<Opened, ImportError> {
+        let fine = text::lines(head)
+            .filter_map(|line| line::parse(line.text).ok())
+            .any(|record| record.has_decimals);
+        Ok(Opened {
+            timebase: if fine {
+                Timebase::NANOSECONDS
+            } else {
+                Timebase::MICROSECONDS
+            },
+            counter_bits: None,
+            has_lines: true,
+            leaf_ends_are_stamps: true,
+            initial: Vec::new(),
+            facts: vec![(
+                "digits",
+                if fine { "nanoseconds" } else { "microseconds" }.into(),
+            )],
+            reader: Box::new(Lines { fine }),
+            state: Arc::new(()),
+        })
+    }
+}
+
+struct Lines {
+    /// Whether ticks are nanoseconds rather than microseconds.
+    fine: bool,
+}
+
+impl Reader for Lines {
+    fn fork(&self) -> Box<dyn Reader> {
+        Box::new(Self { fine: self.fine })
+    }
+
+    fn boundary(&self, bytes: &[u8]) -> usize {
+        text::last_line_boundary(bytes)
+    }
+
+    fn read(
+        &mut self,
+        block: &[u8],
+        _at_end: bool,
+        _state: &State,
+        out: &mut Emitter,
+    ) -> Option<State> {
+        let lane = out.lane(LaneKey {
+            cpu: None,
+            thread: ThreadKey::Unstated,
+        });
+        for line in text::lines(block) {
+            out.lines += 1;
+            if line.text.trim_ascii().is_empty() {
+                continue;
+            }
+            out.records += 1;
+            match line::parse(line.text).and_then(|record| self.in_ticks(record)) {
+                Ok(record) => {
+                    let event = event(&record, line.offset, lane, out);
+                    out.push(event);
+                }
+                Err(_) if !line.ended && line::begins_like_record(line.text) => {
+                    out.diag(&CUT_RECORD, line.offset, || {
+                        format!("the last line stops at `{}`", text::excerpt(line.text))
+                    });
+                }
+                Err(expected) => out.diag(&SKIPPED_RECORD, line.offset, || {
+                    format!("found `{}`, expected {expected}", text::excerpt(line.text))
+                }),
+            }
+        }
+        None
+    }
+}
+
+impl Lines {
+    fn in_ticks<'a>(&self, record: Record<'a>) -> Result<Record<'a>, &'static str> {
+        if self.fine {
+            return Ok(record);
+        }
+        if record.has_decimals {
+            return Err("whole microseconds, as on the lines before");
+        }
+        let micros = |nanos: u64| nanos / 1_000;
+        let arrow = match record.arrow {
+            Arrow::Enter { name, net, total } => Arrow::Enter {
+                name,
+                net: micros(net),
+                total: total.map(micros),
+            },
+            Arrow::Exit => Arrow::Exit,
+        };
+        Ok(Record {
+            time: micros(record.time),
+            arrow,
+            ..record
+        })
+    }
+}
+
+fn event(record: &Record<'_>, offset: usize, lane: LaneRef, out: &mut Emitter) -> Event {
+    let (kind, name, duration, extra) = match record.arrow {
+        Arrow::Enter {
+            name,
+            net,
+            total: None,
+        } => (EventKind::Leaf, named(name, out), net, UNSTATED),
+        Arrow::Enter {
+            name,
+            net,
+            total: Some(total),
+        } => (EventKind::Enter, named(name, out), total, net),
+        Arrow::Exit => (EventKind::Exit, NameRef::ANONYMOUS, UNSTATED, UNSTATED),
+    };
+    Event {
+        time: record.time,
+        duration,
+        extra,
+        name,
+        lane,
+        offset: offset as u32,
+        depth: record.depth,
+        kind,
+    }
+}
+
+fn named(name: &[u8], out: &mut Emitter) -> NameRef {
+    out.name(name, |name| Func {
+        name: String::from_utf8_lossy(name).into_owned(),
+        kind: kind_of(name),
+        ..Func::default()
+    })
+}
+
+/// The trace does not say what is an interrupt. These stubs of the 386BSD are entered by the
+/// hardware only; what they call (`hardclock`, `weintr`) has other callers too and is therefore
+/// left an ordinary function below them.
+fn kind_of(name: &[u8]) -> FuncKind {
+    if name.starts_with(b"ISAINTR") || name.starts_with(b"Xintr") {
+        FuncKind::Interrupt
+    } else {
+        FuncKind::Function
+    }
+}

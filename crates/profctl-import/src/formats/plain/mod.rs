@@ -1,0 +1,136 @@
+//! Our own text format: a line an event, every kind of event, nothing implied. For logs that a
+//! few lines of script turn into something readable, and for tests.
+//!
+//! [`write`] is its inverse: what a reader of any format says, written so that it can be read.
+
+use std::sync::Arc;
+
+use profctl_model::{TickUnit, Ticks, Timebase, Timeline};
+
+use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Verdict};
+use crate::bytes::low_bits;
+use crate::text;
+
+mod lex;
+mod parse;
+#[cfg(test)]
+pub(crate) mod show;
+#[cfg(test)]
+mod tests;
+mod write;
+
+pub use write::write;
+
+/// See the module.
+pub struct Plain;
+
+static DESCRIPTOR: Descriptor = Descriptor {
+    name: "plain",
+    about: "a line an event: `TIME [cpuN] [THREAD] > NAME`, made by scripts",
+    recognised: "first line `# profctl plain 1`",
+};
+
+const MAGIC: &str = "# profctl plain";
+
+/// What the first line says of the lines below it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Header {
+    unit: TickUnit,
+    timeline: Timeline,
+    counter_bits: Option<u32>,
+}
+
+impl Importer for Plain {
+    fn descriptor(&self) -> &'static Descriptor {
+        &DESCRIPTOR
+    }
+
+    fn sniff(&self, head: &[u8], _whole: bool) -> Verdict {
+        let first = text::lines(head).next();
+        match first.and_then(|line| line.text.strip_prefix(MAGIC.as_bytes())) {
+            Some([] | [b' ', ..]) => Verdict::Yes(format!("first line `{MAGIC}`")),
+            _ => Verdict::No,
+        }
+    }
+
+    fn open(&self, head: &[u8], _options: &ImportOptions) -> Result<Opened, ImportError> {
+        let first = text::lines(head).next().map_or(&b""[..], |line| line.text);
+        let header = parse_header(first).map_err(|message| ImportError {
+            offset: None,
+            line: Some(1),
+            message,
+        })?;
+        let time_max = header.counter_bits.map_or(u64::MAX - 1, low_bits);
+        Ok(Opened {
+            timebase: Timebase {
+                unit: header.unit,
+                resolution: Ticks(1),
+                timeline: header.timeline,
+            },
+            counter_bits: header.counter_bits,
+            has_lines: true,
+            leaf_ends_are_stamps: true,
+            initial: Vec::new(),
+            facts: Vec::new(),
+            reader: Box::new(parse::Lines {
+                timeline: header.timeline,
+                time_max,
+            }),
+            state: Arc::new(()),
+        })
+    }
+}
+
+/// What the first line says; the defaults if it is no header, as where the format was forced.
+fn parse_header(line: &[u8]) -> Result<Header, String> {
+    let mut header = Header {
+        unit: TickUnit::Seconds {
+            numerator: 1,
+            denominator: 1_000_000_000,
+        },
+        timeline: Timeline::Recorded,
+        counter_bits: None,
+    };
+    let line = String::from_utf8_lossy(line);
+    let Some(fields) = line.strip_prefix(MAGIC) else {
+        return Ok(header);
+    };
+    let mut fields = fields.split_ascii_whitespace();
+    match fields.next() {
+        Some("1") => {}
+        Some(version) => return Err(format!("version {version} of the plain format, expected 1")),
+        None => return Err("no version of the plain format, expected 1".into()),
+    }
+    for field in fields {
+        let (key, value) = field.split_once('=').unwrap_or((field, ""));
+        match key {
+            "unit" => {
+                header.unit = text::tick_unit(value).ok_or_else(|| {
+                    format!("unit `{value}`, expected one such as ns, 250ns, MHz or cycles")
+                })?;
+            }
+            "counter-bits" => {
+                let bits = value.parse().ok().filter(|bits| (1..=63).contains(bits));
+                let error = || format!("counter-bits `{value}`, expected 1 to 63");
+                header.counter_bits = Some(bits.ok_or_else(error)?);
+            }
+            "timeline" => {
+                header.timeline = match value {
+                    "recorded" => Timeline::Recorded,
+                    "synthetic" => Timeline::Synthetic,
+                    _ => {
+                        return Err(format!(
+                            "timeline `{value}`, expected recorded or synthetic"
+                        ));
+                    }
+                };
+            }
+            _ => {
+                return Err(format!(
+                    "`{field}`, expected unit=, counter-bits= or timeline="
+                ));
+            }
+        }
+    }
+    Ok(header)
+}

@@ -1,0 +1,79 @@
+//! What the tests of formats do with a reader: show its events in the plain format, cut its input
+//! everywhere.
+
+use std::fmt::Write;
+
+use super::write;
+use crate::emit::{Emitter, Event};
+use crate::formats::{ImportOptions, Importer};
+
+/// What a reader says of `input`: events as lines, then the complaints.
+pub(crate) fn show(importer: &dyn Importer, input: &[u8], options: &ImportOptions) -> String {
+    let opened = importer
+        .open(input, options)
+        .expect("an input that can be opened");
+    let said = read(importer, input, options);
+    let mut text = write(&said, &opened.timebase);
+    for diag in &said.diags {
+        writeln!(
+            text,
+            "{} +{}: {}",
+            diag.code.name, diag.offset, diag.message
+        )
+        .unwrap();
+    }
+    for (code, n) in &said.more_diags {
+        writeln!(text, "{} {n} more", code.name).unwrap();
+    }
+    text
+}
+
+/// What a reader says of `input`, read as one block.
+pub(crate) fn read(importer: &dyn Importer, input: &[u8], options: &ImportOptions) -> Emitter {
+    let opened = importer
+        .open(input, options)
+        .expect("an input that can be opened");
+    let mut said = Emitter::default();
+    opened
+        .reader
+        .fork()
+        .read(input, true, &opened.state, &mut said);
+    said
+}
+
+/// Cuts `input` after every byte, as if the copy had stopped there, and in two blocks, and says
+/// where that changed what it should not have.
+pub(crate) fn check_cuts(importer: &dyn Importer, input: &[u8], options: &ImportOptions) {
+    let whole = read(importer, input, options).events;
+    for cut in 0..=input.len() {
+        let start = &input[..cut];
+        let opened = importer
+            .open(input, options)
+            .expect("an input that can be opened");
+        let mut reader = opened.reader;
+        let boundary = reader.boundary(start);
+
+        let mut said = Emitter::default();
+        reader.read(start, true, &opened.state, &mut said);
+        let complete = |event: &&Event| (event.offset as usize) < boundary;
+        let kept: Vec<_> = said.events.iter().filter(complete).collect();
+        let expected: Vec<_> = whole.iter().filter(complete).collect();
+        assert_eq!(kept, expected, "cut at byte {cut}");
+        assert!(
+            said.events.len() <= kept.len() + 1,
+            "one half record at most, cut at {cut}"
+        );
+
+        let mut reader = reader.fork();
+        let mut said = Emitter::default();
+        reader.read(&input[..boundary], false, &opened.state, &mut said);
+        let mut events = said.take().events;
+        reader.read(&input[boundary..], true, &opened.state, &mut said);
+        let moved = |event: &Event| Event {
+            offset: event.offset + boundary as u32,
+            ..*event
+        };
+        events.extend(said.events.iter().map(moved));
+        assert_eq!(events, whole, "two blocks, the second from byte {boundary}");
+    }
+}

@@ -1,0 +1,520 @@
+use expect_test::{Expect, expect};
+use profctl_model::diag::codes::{CUT_RECORD, SKIPPED_RECORD};
+use proptest::prelude::*;
+
+use super::show::{check_cuts, read, show};
+use super::*;
+use crate::emit::{Emitter, Event, EventKind, LaneKey, NO_DEPTH, NameRef, ThreadKey, UNSTATED};
+
+macro_rules! fixtures {
+    ($($name:literal)*) => {
+        [$(($name, include_str!(concat!(
+            env!("CARGO_MANIFEST_DIR"), "/../../fixtures/plain/", $name, ".txt"
+        )))),*]
+    };
+}
+
+static FIXTURES: [(&str, &str); 15] = fixtures![
+    "every-kind"
+    "exit-without-entry"
+    "entry-without-exit"
+    "long-jump"
+    "mismatched-names"
+    "recursion"
+    "equal-times"
+    "clock-backwards"
+    "counter-wrap"
+    "lost-events"
+    "interrupt-on-idle"
+    "switch-tags"
+    "migration"
+    "synthetic"
+    "cut-line"
+];
+
+fn options() -> ImportOptions {
+    ImportOptions::default()
+}
+
+#[track_caller]
+fn check(input: &str, expected: Expect) {
+    expected.assert_eq(&show(&Plain, input.as_bytes(), &options()));
+}
+
+/// An event on the CPU and thread of `lane`, without anything stated.
+fn event(out: &mut Emitter, kind: EventKind, time: u64, lane: (Option<u32>, ThreadKey)) -> Event {
+    let lane = out.lane(LaneKey {
+        cpu: lane.0,
+        thread: lane.1,
+    });
+    Event {
+        time,
+        duration: UNSTATED,
+        extra: UNSTATED,
+        name: NameRef::ANONYMOUS,
+        lane,
+        offset: 0,
+        depth: NO_DEPTH,
+        kind,
+    }
+}
+
+#[test]
+fn a_line_says_all_that_an_event_holds() {
+    let input = "5 cpu3 sh-7 > f[mod]$ wall=9 net=4 depth=2\n6 cpu3 switch sh-7 idle preempted\n";
+    let said = read(&Plain, input.as_bytes(), &options());
+    let [call, switch] = said.events[..] else {
+        panic!("two events: {:?}", said.events)
+    };
+
+    let func = &said.names[call.name.0 as usize];
+    assert_eq!(
+        (func.name.as_str(), func.module.as_deref()),
+        ("f", Some("mod"))
+    );
+    assert_eq!(func.kind, profctl_model::FuncKind::Syscall);
+    let shell = LaneKey {
+        cpu: Some(3),
+        thread: ThreadKey::Tid(7, "sh".into()),
+    };
+    let idle = LaneKey {
+        cpu: Some(3),
+        thread: ThreadKey::Idle,
+    };
+    assert_eq!(said.lanes[call.lane.0 as usize], shell);
+    assert_eq!(
+        (call.kind, call.time, call.offset),
+        (EventKind::Enter, 5, 0)
+    );
+    assert_eq!((call.duration, call.extra, call.depth), (9, 4, 2));
+
+    assert_eq!(
+        (switch.kind, switch.time, switch.offset),
+        (EventKind::Switch, 6, 43)
+    );
+    assert_eq!(said.lanes[switch.lane.0 as usize], idle);
+    assert_eq!(said.lanes[switch.extra as usize], shell);
+    assert_eq!((switch.duration, switch.name), (1, NameRef::ANONYMOUS));
+}
+
+#[test]
+fn every_kind_is_written_as_it_was_read() {
+    check(
+        FIXTURES[0].1,
+        expect![[r##"
+            # profctl plain 1 unit=us
+            10 cpu0 sh-7 > main
+            12 cpu0 sh-7 > sys_read$
+            13 cpu0 sh-7 . fget 2
+            20 cpu0 sh-7 = ext4_read[ext4] 5
+            21 cpu0 sh-7 ! checkpoint
+            22 cpu0 sh-7 irq>
+            22 cpu0 sh-7 > timer_interrupt^ wall=3 net=3 depth=2
+            25 cpu0 sh-7 < timer_interrupt^ depth=2
+            25 cpu0 sh-7 irq<
+            26 cpu0 sh-7 wake #8
+            30 cpu0 switch sh-7 #8 preempted
+            31 cpu0 #8 > "operator new(unsigned long)"
+            33 cpu0 #8 <
+            34 cpu0 switch #8 idle
+            40 cpu0 switch idle sh-7
+            - cpu0 sh-7 runs idle
+            41 cpu0 sh-7 < sys_read$
+            42 cpu0 lost 3
+            43 cpu1 lost
+            44 "my daemon"-9 > main
+            45 logger switch> swtch
+            46 logger switch< swtch
+        "##]],
+    );
+}
+
+#[test]
+fn a_verb_decides_what_an_unmarked_name_is() {
+    check(
+        "1 > f\n2 ! f\n3 ! f~\n4 > f=\n5 > f!\n6 > \"f!\"\n",
+        expect![[r#"
+            # profctl plain 1 unit=ns
+            1 > f
+            2 ! f
+            3 ! f~
+            4 > f=
+            5 > f!
+            6 > "f!"
+        "#]],
+    );
+}
+
+#[test]
+fn quoted_words_mean_only_themselves() {
+    check(
+        "1 \"idle\" > \"<\"\n2 \"lost\" > \"a b\"[m]^\n3 \"cpu1\" < \"wall=3\" wall=4\n4 \"x-1\" <\n",
+        expect![[r#"
+            # profctl plain 1 unit=ns
+            1 "idle" > "<"
+            2 "lost" > "a b"[m]^
+            3 "cpu1" < "wall=3" wall=4
+            4 "x-1" <
+        "#]],
+    );
+}
+
+#[test]
+fn lines_that_are_refused() {
+    let mut said = String::new();
+    for line in [
+        "10",
+        "10 cpu0",
+        "10 cpu0 sh-7",
+        "10 sh 7 > f",
+        "ten > f",
+        "- > f",
+        "1.5 > f",
+        "18446744073709551615 > f",
+        "10 >",
+        "10 > f g",
+        "10 > f net=",
+        "10 > f depth=65535",
+        "10 > \"f",
+        "10 > \"f\"x",
+        "10 > [m]",
+        "10 < f net=3",
+        "10 . f",
+        "10 . f 3 wall=3",
+        "10 lost some",
+        "10 runs",
+        "10 cpu0 sh-7 switch sh-7 idle",
+        "10 cpu0 switch sh-7",
+        "10 wake",
+        "10 irq> f",
+        "10 #x > f",
+    ] {
+        let input = format!("{line}\n");
+        let emitted = read(&Plain, input.as_bytes(), &options());
+        assert!(emitted.events.is_empty(), "{line}");
+        assert_eq!(emitted.diags[0].code.name, SKIPPED_RECORD.name);
+        said += &format!("{}\n", emitted.diags[0].message);
+    }
+    expect![[r#"
+        found `10`, expected a verb, such as `>`
+        found `10 cpu0`, expected a verb, such as `>`
+        found `10 cpu0 sh-7`, expected a verb, such as `>`
+        found `10 sh 7 > f`, expected a verb, such as `>`
+        found `ten > f`, expected a time in whole ticks, or `-`
+        found `- > f`, expected a time, as the timeline is recorded
+        found `1.5 > f`, expected a time in whole ticks, or `-`
+        found `18446744073709551615 > f`, expected a time that fits the counter
+        found `10 >`, expected a name
+        found `10 > f g`, expected `wall=N`, `depth=N` or, of an entry, `net=N`
+        found `10 > f net=`, expected a whole number behind `=`
+        found `10 > f depth=65535`, expected a depth below 65535
+        found `10 > "f`, expected `[module]` or a mark behind the closing quote
+        found `10 > "f"x`, expected `[module]` or a mark behind the closing quote
+        found `10 > [m]`, expected a name
+        found `10 < f net=3`, expected `wall=N`, `depth=N` or, of an entry, `net=N`
+        found `10 . f`, expected a duration in whole ticks
+        found `10 . f 3 wall=3`, expected `depth=N`
+        found `10 lost some`, expected how many events were lost
+        found `10 runs`, expected a thread before `runs`
+        found `10 cpu0 sh-7 switch sh-7 idle`, expected `switch FROM TO` without a thread before
+        found `10 cpu0 switch sh-7`, expected `switch FROM TO`
+        found `10 wake`, expected the thread that is woken
+        found `10 irq> f`, expected the end of the line
+        found `10 #x > f`, expected a thread: `name`, `name-123`, `#123` or `idle`
+    "#]]
+    .assert_eq(&said);
+}
+
+#[test]
+fn a_timeline_is_recorded_or_synthetic_throughout() {
+    check(
+        "# profctl plain 1 timeline=synthetic\n- . f 3\n5 . g 3\n",
+        expect![[r#"
+            # profctl plain 1 unit=ns timeline=synthetic
+            - . f 3
+            input/skipped-record +45: found `5 . g 3`, expected `-` for the time, as the timeline is synthetic
+        "#]],
+    );
+    check(
+        "# profctl plain 1 counter-bits=8\n255 > f\n256 < f\n",
+        expect![[r#"
+        # profctl plain 1 unit=ns
+        255 > f
+        input/skipped-record +41: found `256 < f`, expected a time that fits the counter
+    "#]],
+    );
+}
+
+#[test]
+fn headers() {
+    let opened = |line: &str| Plain.open(line.as_bytes(), &options());
+    let timebase = |line| opened(line).ok().expect(line).timebase;
+    assert_eq!(timebase("10 > f\n"), Timebase::NANOSECONDS);
+    assert_eq!(
+        timebase("# profctl plain 1 unit=us\r\n"),
+        Timebase::MICROSECONDS
+    );
+    assert_eq!(
+        timebase("# profctl plain 1 unit=cycles").unit,
+        TickUnit::Cycles
+    );
+    assert_eq!(
+        timebase("# profctl plain 1 unit=16MHz timeline=synthetic"),
+        Timebase {
+            unit: TickUnit::Seconds {
+                numerator: 1,
+                denominator: 16_000_000
+            },
+            resolution: Ticks(1),
+            timeline: Timeline::Synthetic,
+        }
+    );
+    assert_eq!(
+        opened("# profctl plain 1 counter-bits=24")
+            .unwrap()
+            .counter_bits,
+        Some(24)
+    );
+
+    let mut said = String::new();
+    for line in [
+        "# profctl plain",
+        "# profctl plain 2",
+        "# profctl plain 1 unit=fortnight",
+        "# profctl plain 1 counter-bits=64",
+        "# profctl plain 1 timeline",
+        "# profctl plain 1 colour=red",
+    ] {
+        said += &format!("{}\n", opened(line).err().expect(line));
+    }
+    expect![[r#"
+        line 1: no version of the plain format, expected 1
+        line 1: version 2 of the plain format, expected 1
+        line 1: unit `fortnight`, expected one such as ns, 250ns, MHz or cycles
+        line 1: counter-bits `64`, expected 1 to 63
+        line 1: timeline ``, expected recorded or synthetic
+        line 1: `colour=red`, expected unit=, counter-bits= or timeline=
+    "#]]
+    .assert_eq(&said);
+}
+
+#[test]
+fn recognised_by_the_first_line_only() {
+    for (name, text) in FIXTURES {
+        assert!(
+            matches!(Plain.sniff(text.as_bytes(), true), Verdict::Yes(_)),
+            "{name}"
+        );
+    }
+    for other in [
+        "",
+        "10 > f\n",
+        "\n# profctl plain 1\n",
+        "# profctl plainer\n",
+    ] {
+        assert_eq!(Plain.sniff(other.as_bytes(), true), Verdict::No, "{other}");
+    }
+}
+
+#[test]
+fn fixtures_read_whole() {
+    for (name, text) in FIXTURES {
+        let said = read(&Plain, text.as_bytes(), &options());
+        let codes: Vec<_> = said.diags.iter().map(|diag| diag.code.name).collect();
+        let expected = if name == "cut-line" {
+            vec![CUT_RECORD.name]
+        } else {
+            Vec::new()
+        };
+        assert_eq!(codes, expected, "{name}");
+        assert_eq!(said.lines as usize, text.lines().count(), "{name}");
+    }
+}
+
+#[test]
+fn every_cut() {
+    for (_, text) in FIXTURES {
+        check_cuts(&Plain, text.as_bytes(), &options());
+    }
+}
+
+fn any_thread() -> impl Strategy<Value = ThreadKey> {
+    prop_oneof![
+        Just(ThreadKey::Unstated),
+        Just(ThreadKey::Idle),
+        (0..u64::MAX, "[a-z#:/ -]{0,5}").prop_map(|(tid, name)| ThreadKey::Tid(tid, name)),
+        "([a-z#:/ -]{1,5}|idle|lost|cpu1|>|a-1)".prop_map(ThreadKey::Named),
+    ]
+}
+
+/// An event of any kind, with everything stated that its kind takes.
+#[derive(Clone, Debug)]
+struct Sketch {
+    kind: EventKind,
+    time: u64,
+    cpu: Option<u32>,
+    threads: (ThreadKey, ThreadKey),
+    func: profctl_model::Func,
+    numbers: (Option<u64>, Option<u64>),
+    depth: Option<u16>,
+}
+
+fn any_event() -> impl Strategy<Value = Sketch> {
+    use profctl_model::FuncKind;
+    let kinds = lex::VERBS.map(|(_, kind)| kind);
+    let func_kinds = [
+        FuncKind::Function,
+        FuncKind::Syscall,
+        FuncKind::Interrupt,
+        FuncKind::Idle,
+        FuncKind::Switch,
+        FuncKind::Mark,
+    ];
+    let func = (
+        "([a-z_]{1,5}|[a-z!=^~$#<> ()\\[\\].-]{1,6}|wall=3|lost)",
+        proptest::option::of("[a-z.=^-]{0,3}"),
+        proptest::sample::select(func_kinds.to_vec()),
+    );
+    let func = func.prop_map(|(name, module, kind)| profctl_model::Func {
+        name,
+        module,
+        kind,
+        address: None,
+    });
+    let number = || proptest::option::of(0..u64::MAX);
+    (
+        proptest::sample::select(kinds.to_vec()),
+        0..u64::MAX,
+        proptest::option::of(0_u32..4),
+        (any_thread(), any_thread()),
+        func,
+        (number(), number()),
+        proptest::option::of(0..NO_DEPTH),
+    )
+        .prop_map(|(kind, time, cpu, threads, func, numbers, depth)| Sketch {
+            kind,
+            time,
+            cpu,
+            threads,
+            func,
+            numbers,
+            depth,
+        })
+}
+
+/// Puts the event of a sketch into `out`, as far as its kind states things.
+fn emit(sketch: &Sketch, out: &mut Emitter) {
+    let Sketch {
+        kind,
+        time,
+        cpu,
+        threads,
+        func,
+        numbers,
+        depth,
+    } = sketch;
+    let has_lane = matches!(kind, EventKind::RunsNow | EventKind::Switch);
+    let thread = match &threads.0 {
+        ThreadKey::Unstated if has_lane => ThreadKey::Idle,
+        thread => thread.clone(),
+    };
+    let mut made = event(out, *kind, *time, (*cpu, thread));
+    let (first, second) = (numbers.0.unwrap_or(UNSTATED), numbers.1.unwrap_or(UNSTATED));
+    let named = |out: &mut Emitter| {
+        let mut func = func.clone();
+        // Only a verb makes its own kind plain, so an unmarked one cannot be a function there.
+        if lex::kind_by_verb(*kind) != profctl_model::FuncKind::Function
+            && func.kind == profctl_model::FuncKind::Function
+        {
+            func.kind = lex::kind_by_verb(*kind);
+        }
+        out.name(format!("{func:?}").as_bytes(), |_| func.clone())
+    };
+    match kind {
+        EventKind::Enter => {
+            (made.name, made.duration, made.extra) = (named(out), first, second);
+        }
+        EventKind::Exit => {
+            made.duration = first;
+            if second != UNSTATED {
+                made.name = named(out);
+            }
+        }
+        EventKind::Leaf | EventKind::Return => {
+            (made.name, made.duration) = (named(out), first.min(UNSTATED - 1));
+        }
+        EventKind::Mark | EventKind::SwitchTagEnter | EventKind::SwitchTagExit => {
+            made.name = named(out);
+        }
+        EventKind::Gap => made.duration = first,
+        EventKind::RunsNow | EventKind::Switch | EventKind::Wake => {
+            let other = match &threads.1 {
+                ThreadKey::Unstated => ThreadKey::Idle,
+                thread => thread.clone(),
+            };
+            made.extra = u64::from(
+                out.lane(LaneKey {
+                    cpu: *cpu,
+                    thread: other,
+                })
+                .0,
+            );
+            if *kind == EventKind::Switch {
+                made.duration = first % 2;
+            }
+        }
+        EventKind::InterruptEnter | EventKind::InterruptExit => {}
+    }
+    if lex::takes_depth(*kind) {
+        made.depth = depth.unwrap_or(NO_DEPTH);
+    }
+    out.push(made);
+}
+
+/// Events with their references resolved, so that those of two emitters can be compared.
+fn resolved(block: &Emitter) -> Vec<String> {
+    let describe = |event: &Event| {
+        let has_lane = matches!(
+            event.kind,
+            EventKind::RunsNow | EventKind::Switch | EventKind::Wake
+        );
+        let other = has_lane.then(|| &block.lanes[event.extra as usize]);
+        let extra = if has_lane { UNSTATED } else { event.extra };
+        let (lane, name) = (&block.lanes[event.lane.0 as usize], event.name.0 as usize);
+        format!(
+            "{:?} {} {} {extra} {} {lane:?} {other:?} {:?}",
+            event.kind, event.time, event.duration, event.depth, block.names[name]
+        )
+    };
+    block.events.iter().map(describe).collect()
+}
+
+proptest! {
+    #[test]
+    fn whatever_is_written_reads_back(sketches in proptest::collection::vec(any_event(), 1..8)) {
+        let mut block = Emitter::default();
+        for sketch in &sketches {
+            emit(sketch, &mut block);
+        }
+        let text = write(&block, &Timebase::NANOSECONDS);
+        let said = read(&Plain, text.as_bytes(), &options());
+        prop_assert!(said.diags.is_empty(), "{text}{:?}", said.diags);
+        prop_assert_eq!(resolved(&said), resolved(&block), "{}", text);
+    }
+
+    #[test]
+    fn garbage_is_skipped(bytes: Vec<u8>) {
+        if Plain.open(&bytes, &options()).is_ok() {
+            read(&Plain, &bytes, &options());
+        }
+    }
+
+    #[test]
+    fn near_garbage_is_read_or_counted(
+        input in "([0-9-]{1,3} (cpu[0-9]? )?([a-z#\"-]{1,4} )?(>|<|\\.|=|!|lost|switch|runs|wake|irq>)( [a-z\"\\[\\]$=]{1,3}){0,2}( [0-9])?( (wall|net|depth)=[0-9]?)?\r?\n){1,6}"
+    ) {
+        let said = read(&Plain, input.as_bytes(), &options());
+        let more: u64 = said.more_diags.iter().map(|more| more.1).sum();
+        prop_assert_eq!(said.events.len() as u64 + said.diags.len() as u64 + more, said.records);
+    }
+}

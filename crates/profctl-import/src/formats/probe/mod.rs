@@ -1,0 +1,111 @@
+//! What a hardware probe captures: records of a tag and a free-running counter, and a name file
+//! that says what the tags mean. After the manner of McRae's EPROM-socket board of 1993.
+//!
+//! The file holds nothing but records, so nothing in it can be recognised: it is read where
+//! `--format probe` or a name file says so.
+
+use profctl_model::{TickUnit, Ticks, Timebase, Timeline};
+
+use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Verdict};
+use crate::bytes::Endian;
+
+mod layout;
+mod names;
+mod records;
+#[cfg(test)]
+mod tests;
+
+use layout::Layout;
+pub use records::UNKNOWN_TAG;
+
+/// See the module.
+pub struct ProbeCapture;
+
+static DESCRIPTOR: Descriptor = Descriptor {
+    name: "probe",
+    about: "tag and counter records of a hardware probe, with a name file",
+    recognised: "not from content: needs `--names FILE` (`name/tag` lines)",
+};
+
+/// The layout of a probe's records.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ProbeOptions {
+    /// Bits of a tag, 1 to 32. A field takes whole bytes; bits beyond these are not looked at.
+    pub tag_bits: u32,
+    /// Bits of the counter, 1 to 64, likewise; it wraps after the last of them.
+    pub time_bits: u32,
+    /// What one step of the counter is.
+    pub tick: TickUnit,
+    /// Which byte of a field comes first.
+    pub endian: Endian,
+    /// Which field comes first.
+    pub order: FieldOrder,
+    /// Bytes from one record to the next, if there is something behind the two fields.
+    pub record_bytes: Option<usize>,
+}
+
+impl Default for ProbeOptions {
+    fn default() -> Self {
+        Self {
+            tag_bits: 16,
+            time_bits: 24,
+            tick: TickUnit::Seconds {
+                numerator: 1,
+                denominator: 1_000_000,
+            },
+            endian: Endian::Little,
+            order: FieldOrder::TagTime,
+            record_bytes: None,
+        }
+    }
+}
+
+/// Which field of a record comes first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum FieldOrder {
+    /// The tag.
+    #[default]
+    TagTime,
+    /// The counter.
+    TimeTag,
+}
+
+impl Importer for ProbeCapture {
+    fn descriptor(&self) -> &'static Descriptor {
+        &DESCRIPTOR
+    }
+
+    fn sniff(&self, _head: &[u8], _whole: bool) -> Verdict {
+        Verdict::No
+    }
+
+    fn open(&self, _head: &[u8], options: &ImportOptions) -> Result<Opened, ImportError> {
+        let probe = &options.probe;
+        let layout = Layout::of(probe).map_err(ImportError::whole)?;
+        let Some(names) = &options.names else {
+            return Err(ImportError::whole(
+                "no name file, expected one that says what the tags mean (`--names FILE`, lines \
+                 `name/tag`)",
+            ));
+        };
+        let names = names::parse(names, probe.tag_bits)?;
+        let facts = vec![
+            ("record", layout.describe(probe)),
+            ("tags", names.len().to_string()),
+        ];
+        Ok(Opened {
+            timebase: Timebase {
+                unit: probe.tick,
+                resolution: Ticks(1),
+                timeline: Timeline::Recorded,
+            },
+            counter_bits: (probe.time_bits < u64::BITS).then_some(probe.time_bits),
+            has_lines: false,
+            leaf_ends_are_stamps: true,
+            initial: Vec::new(),
+            facts,
+            reader: Box::new(records::Records::new(layout, names)),
+            state: std::sync::Arc::new(()),
+        })
+    }
+}

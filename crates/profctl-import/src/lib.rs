@@ -1,0 +1,142 @@
+//! Bytes to spans: the formats, one stitcher that pairs and repairs, and the loop that drives both
+//! over blocks, on as many threads as asked, with the same result.
+//!
+//! Nothing here opens a file: the rim hands in a [`std::io::Read`].
+
+pub mod bytes;
+pub mod emit;
+pub mod formats;
+pub mod source;
+pub mod stitch;
+pub mod text;
+
+mod drive;
+
+use std::io::Read;
+
+use profctl_model::{CpuId, Names, SpanSink, ThreadId, Trace, TraceBuilder, TraceMeta};
+
+pub use formats::{Descriptor, FORMATS, ImportError, ImportOptions, Importer, Verdict};
+pub use stitch::Grouping;
+
+/// An input, opened by the caller.
+pub struct Input<'a> {
+    /// The path, or `-`: what diagnostics call it.
+    pub name: String,
+    /// Its bytes; gzip, zstd and xz are undone on the way.
+    pub bytes: Box<dyn Read + Send + 'a>,
+}
+
+/// How to read.
+#[derive(Clone, Debug, Default)]
+pub struct ReadOptions {
+    /// The name of the format, where recognising it is not wanted.
+    pub format: Option<String>,
+    /// Names, record layouts.
+    pub import: ImportOptions,
+    /// Only what happened from this time on (nanoseconds after the first timestamp, or counts of
+    /// the trace's clock); calls that cross it are partial.
+    pub from: Option<u64>,
+    /// Only what happened before this time, likewise.
+    pub until: Option<u64>,
+    /// Workers; 0 and 1 both mean the calling thread alone.
+    pub workers: usize,
+    /// Bytes a block; 0 means the default. Any size gives the same result.
+    pub block_size: usize,
+    /// By what a call is outermost: its function, unless a report groups by something else.
+    pub grouping: Grouping,
+}
+
+/// What was read.
+pub struct Streamed<S> {
+    /// The sink, filled.
+    pub sink: S,
+    /// Functions, threads and CPUs.
+    pub names: Names,
+    /// Clock, span of time, quality.
+    pub meta: TraceMeta,
+    /// What it was and how it was recognised.
+    pub origin: Origin,
+}
+
+/// Where a trace came from.
+#[derive(Clone, Debug)]
+pub struct Origin {
+    /// The name of the input.
+    pub name: String,
+    /// The format.
+    pub format: &'static Descriptor,
+    /// Why it was taken for that.
+    pub reason: String,
+    /// Size after decompression, bytes.
+    pub bytes: u64,
+    /// The compression that was undone, if any.
+    pub compression: Option<&'static str>,
+    /// What else the head of the input said.
+    pub facts: Vec<(&'static str, String)>,
+}
+
+/// Reads `input` into `sink` as it comes. `progress` is told the number of bytes read from the
+/// input, before decompression, now and then and from any thread.
+pub fn stream<S: SpanSink + Send>(
+    input: Input<'_>,
+    options: &ReadOptions,
+    sink: S,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Result<Streamed<S>, ImportError> {
+    drive::run(input, options, sink, progress)
+}
+
+/// Reads `input` as a whole trace.
+pub fn load(
+    input: Input<'_>,
+    options: &ReadOptions,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Result<(Trace, Origin), ImportError> {
+    let read = drive::run(input, options, TraceBuilder::default(), progress)?;
+    Ok((read.sink.finish(read.meta, read.names), read.origin))
+}
+
+/// A sink that lets only some threads and CPUs through.
+pub struct Only<S> {
+    /// What is behind it.
+    pub inner: S,
+    /// Which threads; all if empty. Compared with the thread's id, then its name.
+    pub threads: Vec<String>,
+    /// Which CPUs, by number; all if empty.
+    pub cpus: Vec<u32>,
+}
+
+impl<S> Only<S> {
+    fn takes(&self, thread: ThreadId, cpu: Option<CpuId>, names: &Names) -> bool {
+        let thread = &names.threads[thread];
+        let wanted = |text: &String| {
+            thread.name == *text
+                || thread.label() == *text
+                || thread.tid.is_some_and(|tid| tid.to_string() == *text)
+        };
+        let on = |number: &u32| cpu.is_some_and(|cpu| names.cpus[cpu] == *number);
+        (self.threads.is_empty() || self.threads.iter().any(wanted))
+            && (self.cpus.is_empty() || self.cpus.iter().any(on))
+    }
+}
+
+impl<S: SpanSink> SpanSink for Only<S> {
+    fn span(&mut self, span: &profctl_model::Span, names: &Names) {
+        if self.takes(span.thread, span.cpu, names) {
+            self.inner.span(span, names);
+        }
+    }
+    fn slice(&mut self, slice: &profctl_model::Slice) {
+        self.inner.slice(slice);
+    }
+    fn wake(&mut self, wake: &profctl_model::Wake) {
+        self.inner.wake(wake);
+    }
+    fn gap(&mut self, gap: &profctl_model::Gap) {
+        self.inner.gap(gap);
+    }
+    fn mark(&mut self, mark: &profctl_model::Mark) {
+        self.inner.mark(mark);
+    }
+}

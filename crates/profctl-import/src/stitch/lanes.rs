@@ -1,0 +1,113 @@
+//! Who runs where: lanes of the input resolved to threads and CPUs of the trace.
+
+use profctl_model::hash::FastMap;
+use profctl_model::{CpuId, Names, Thread, ThreadId};
+
+use crate::emit::{LaneKey, ThreadKey};
+
+/// A lane in the ids of the trace. No thread: whoever runs on the CPU.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Lane {
+    pub(super) cpu: Option<CpuId>,
+    pub(super) thread: Option<ThreadId>,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+enum Identity {
+    Tid(u64),
+    Idle(Option<u32>),
+    Named(String),
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Lanes {
+    threads: FastMap<Identity, ThreadId>,
+    /// Who runs on each CPU; row 0 is "no CPU".
+    running: Vec<Option<Running>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Running {
+    thread: ThreadId,
+    /// Whether nothing is known of the thread but its CPU.
+    anonymous: bool,
+}
+
+/// What Linux prints for a task whose name it has forgotten.
+const FORGOTTEN: &str = "<...>";
+
+impl Lanes {
+    pub(super) fn resolve(&mut self, key: &LaneKey, names: &mut Names) -> Lane {
+        let cpu = key.cpu.map(|number| names.cpu(number));
+        let Some((identity, thread)) = describe(key) else { return Lane { cpu, thread: None } };
+        let id = *self.threads.entry(identity).or_insert_with(|| names.threads.push(thread.clone()));
+        better_name(&mut names.threads[id].name, &thread.name);
+        Lane { cpu, thread: Some(id) }
+    }
+
+    /// From here on `lane.thread` runs on `lane.cpu`, where `before` ran.
+    pub(super) fn runs_now(&mut self, lane: Lane, before: Option<&LaneKey>, names: &mut Names) {
+        let Some(thread) = lane.thread else { return };
+        // The first switch on a CPU says who ran there until now without having been named.
+        if let Some((identity, described)) = before.and_then(describe)
+            && let Some(Running { thread: unnamed, anonymous: true }) = *self.row(lane.cpu)
+            && !self.threads.contains_key(&identity)
+        {
+            names.threads[unnamed] = described;
+            self.threads.insert(identity, unnamed);
+        }
+        *self.row(lane.cpu) = Some(Running { thread, anonymous: false });
+    }
+
+    /// Who runs on `cpu`.
+    #[inline]
+    pub(super) fn runs_on(&mut self, cpu: Option<CpuId>, names: &mut Names) -> ThreadId {
+        let row = cpu.map_or(0, |cpu| cpu.index() + 1);
+        match self.running.get(row) {
+            Some(Some(running)) => running.thread,
+            _ => self.unnamed(cpu, names),
+        }
+    }
+
+    #[cold]
+    fn unnamed(&mut self, cpu: Option<CpuId>, names: &mut Names) -> ThreadId {
+        let name = cpu.map_or("all".into(), |cpu| format!("cpu{}", names.cpus[cpu]));
+        let thread = names.threads.push(Thread { name, ..Thread::default() });
+        *self.row(cpu) = Some(Running { thread, anonymous: true });
+        thread
+    }
+
+    fn row(&mut self, cpu: Option<CpuId>) -> &mut Option<Running> {
+        let row = cpu.map_or(0, |cpu| cpu.index() + 1);
+        if row >= self.running.len() {
+            self.running.resize(row + 1, None);
+        }
+        &mut self.running[row]
+    }
+}
+
+/// What a key says of a thread, if it names one.
+fn describe(key: &LaneKey) -> Option<(Identity, Thread)> {
+    let thread = Thread::default();
+    match &key.thread {
+        ThreadKey::Unstated => None,
+        ThreadKey::Tid(tid, name) => {
+            Some((Identity::Tid(*tid), Thread { name: name.clone(), tid: Some(*tid), ..thread }))
+        }
+        ThreadKey::Idle => {
+            let name = key.cpu.map_or("<idle>".into(), |number| format!("<idle>/{number}"));
+            Some((Identity::Idle(key.cpu), Thread { name, tid: Some(0), idle: true, ..thread }))
+        }
+        ThreadKey::Named(name) => {
+            Some((Identity::Named(name.clone()), Thread { name: name.clone(), ..thread }))
+        }
+    }
+}
+
+/// Takes the longer of two spellings of one name: recorders cut them, or forget them.
+fn better_name(name: &mut String, other: &str) {
+    let forgotten = name.is_empty() || name == FORGOTTEN;
+    if (forgotten && !other.is_empty()) || (other.len() > name.len() && other.starts_with(&**name)) {
+        other.clone_into(name);
+    }
+}

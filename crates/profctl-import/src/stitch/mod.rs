@@ -1,0 +1,582 @@
+//! The one place that pairs entries with exits and decides what an unpaired event means.
+//!
+//! Importers say what records say; here it becomes calls. Events come in the order of the input;
+//! every thread has a stack ([`stack`]), who runs on which CPU is kept in [`lanes`], and a probe
+//! without thread ids has its stacks told apart in [`switch_tags`]. What cannot be paired is
+//! repaired by fixed rules, counted, and marks the calls that it touched:
+//!
+//! - an exit whose entry was not seen is a partial call, seen from the first record of its thread;
+//! - an entry whose exit was not seen is a partial call, seen until the last record of its thread;
+//! - an exit of a deeper frame ends the frames above it (a non-local exit);
+//! - a gap ends every call of the threads it concerns; nothing is paired across it;
+//! - a clock that steps back is held at the last time of the thread.
+
+mod lanes;
+mod stack;
+mod switch_tags;
+
+use profctl_model::diag::codes;
+use profctl_model::{
+    Code, CpuId, DiagLog, Func, FuncId, FuncKind, Gap, IdVec, Mark, Names, Place, Slice, Span, SpanSink,
+    ThreadId, Tick, Ticks, Timebase, Timeline, TraceMeta, Wake, diag,
+};
+
+use crate::emit::{BlockEvents, Event, EventKind, LaneKey, NO_DEPTH, NameRef, UNSTATED};
+use lanes::{Lane, Lanes};
+use stack::{Exit, Stack};
+pub use switch_tags::AMBIGUOUS_SWITCH;
+use switch_tags::SwitchTags;
+
+/// By what a call counts as outermost.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Grouping {
+    /// By its function: the flat profile.
+    #[default]
+    Function,
+    /// By its module.
+    Module,
+    /// By its kind.
+    Kind,
+    /// By its stack: only calls without a caller are outermost (threads, CPUs).
+    Stack,
+}
+
+/// What the stitcher must know of an input before its first event.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// What diagnostics call the input.
+    pub source: String,
+    /// The clock.
+    pub timebase: Timebase,
+    /// Bits of the counter that events carry, if it wraps.
+    pub counter_bits: Option<u32>,
+    /// Whether places are lines.
+    pub has_lines: bool,
+    /// Whether the stated end of a leaf is as good as a timestamp.
+    pub leaf_ends_are_stamps: bool,
+    /// Who runs where at the start.
+    pub initial: Vec<LaneKey>,
+    /// By what a call is outermost.
+    pub grouping: Grouping,
+    /// Only from this length after the first timestamp on.
+    pub from: Option<Ticks>,
+    /// Only until this length after the first timestamp.
+    pub until: Option<Ticks>,
+}
+
+/// The names and lanes of a worker, with the ids that they have in the trace once they were used.
+#[derive(Debug, Default)]
+pub struct WorkerIds {
+    names: Vec<(Func, Option<FuncId>)>,
+    lanes: Vec<(LaneKey, Option<Lane>)>,
+}
+
+impl WorkerIds {
+    /// Takes over the names and lanes that a block brings.
+    pub fn learn(&mut self, block: &mut BlockEvents) {
+        self.names.extend(block.names.drain(..).map(|name| (name, None)));
+        self.lanes.extend(block.lanes.drain(..).map(|lane| (lane, None)));
+    }
+}
+
+/// The bytes behind a block of events, to find the place of a complaint.
+#[derive(Clone, Copy, Debug)]
+pub struct BlockView<'a> {
+    /// The block.
+    pub bytes: &'a [u8],
+    /// Bytes of the input before it.
+    pub offset: u64,
+    /// Lines of the input before it.
+    pub lines: u64,
+}
+
+/// Everything that is common to all stacks.
+struct Core<S> {
+    sink: S,
+    names: Names,
+    diags: DiagLog,
+    setup: Setup,
+    /// Per function: what a call of it is counted under, see [`Grouping`].
+    groups: Vec<u32>,
+    modules: Vec<Option<String>>,
+    interrupts: Vec<bool>,
+    window: Window,
+    knows_off_cpu: bool,
+    events: u64,
+}
+
+/// The stretch of time that was asked for.
+#[derive(Clone, Copy, Debug, Default)]
+struct Window {
+    from: Option<Tick>,
+    until: Option<Tick>,
+}
+
+/// See the module.
+pub struct Stitcher<S> {
+    core: Core<S>,
+    stacks: IdVec<ThreadId, Stack>,
+    lanes: Lanes,
+    tags: SwitchTags,
+    clock: Clock,
+}
+
+/// Turns what events carry into times.
+#[derive(Debug, Default)]
+struct Clock {
+    synthetic: bool,
+    /// The mask of a wrapping counter, its last value and the unfolded time of that.
+    counter: Option<(u64, Option<u64>, u64)>,
+    /// The first and last time met.
+    span: Option<(Tick, Tick)>,
+    /// For synthetic timelines: how far each CPU has come; row 0 is "no CPU".
+    laid: Vec<Tick>,
+}
+
+impl Clock {
+    #[inline]
+    fn time(&mut self, event: &Event, cpu: Option<CpuId>) -> Tick {
+        if self.synthetic || event.time == UNSTATED {
+            return self.laid(cpu);
+        }
+        let ticks = match &mut self.counter {
+            None => event.time,
+            Some((mask, last, unfolded)) => {
+                // A modular difference: right as long as no pause is longer than one period.
+                let step = last.map_or(event.time & *mask, |l| event.time.wrapping_sub(l) & *mask);
+                *last = Some(event.time);
+                *unfolded = unfolded.saturating_add(step);
+                *unfolded
+            }
+        };
+        let time = Tick(ticks);
+        match &mut self.span {
+            None => self.span = Some((time, time)),
+            Some((first, last)) => {
+                if time > *last {
+                    *last = time;
+                } else if time < *first {
+                    *first = time;
+                }
+            }
+        }
+        time
+    }
+
+    fn row(cpu: Option<CpuId>) -> usize {
+        cpu.map_or(0, |cpu| cpu.index() + 1)
+    }
+
+    fn laid(&mut self, cpu: Option<CpuId>) -> Tick {
+        if !self.synthetic {
+            return self.span.map_or(Tick(0), |(_, last)| last);
+        }
+        self.laid.get(Self::row(cpu)).copied().unwrap_or_default()
+    }
+
+    /// Moves the synthetic clock of a CPU to `time`, if that is ahead.
+    #[inline]
+    fn lay(&mut self, cpu: Option<CpuId>, time: Tick) {
+        if !self.synthetic {
+            return;
+        }
+        let row = Self::row(cpu);
+        if row >= self.laid.len() {
+            self.laid.resize(row + 1, Tick(0));
+        }
+        self.laid[row] = self.laid[row].max(time);
+        let (first, last) = self.span.unwrap_or((Tick(0), Tick(0)));
+        self.span = Some((first, last.max(time)));
+    }
+
+    /// Takes a stated end as a timestamp.
+    #[inline]
+    fn reach(&mut self, time: Tick) {
+        if let Some((_, last)) = &mut self.span {
+            *last = (*last).max(time);
+        }
+    }
+}
+
+impl<S: SpanSink> Stitcher<S> {
+    /// A stitcher for one input.
+    pub fn new(setup: Setup, sink: S) -> Self {
+        let clock = Clock {
+            synthetic: setup.timebase.timeline == Timeline::Synthetic,
+            counter: setup.counter_bits.map(|bits| {
+                let mask = 1u64.checked_shl(bits).map_or(u64::MAX, |bit| bit - 1);
+                (mask, None, 0)
+            }),
+            ..Clock::default()
+        };
+        let mut core = Core {
+            sink,
+            names: Names::default(),
+            diags: DiagLog::default(),
+            setup,
+            groups: Vec::new(),
+            modules: Vec::new(),
+            interrupts: Vec::new(),
+            window: Window::default(),
+            knows_off_cpu: false,
+            events: 0,
+        };
+        let mut lanes = Lanes::default();
+        for key in std::mem::take(&mut core.setup.initial) {
+            let lane = lanes.resolve(&key, &mut core.names);
+            lanes.runs_now(lane, None, &mut core.names);
+        }
+        Self { core, stacks: IdVec::default(), lanes, tags: SwitchTags::default(), clock }
+    }
+
+    /// Takes the events of the next block.
+    pub fn take(&mut self, block: &mut BlockEvents, ids: &mut WorkerIds, view: BlockView<'_>) {
+        ids.learn(block);
+        self.core.events = self.core.events.saturating_add(block.records);
+        for found in &block.diags {
+            self.core.complain(found.code, view, found.offset, || found.message.clone());
+        }
+        for (code, n) in &block.more_diags {
+            self.core.diags.count(code, *n);
+        }
+        for event in &block.events {
+            let lane = match ids.lanes[event.lane.0 as usize] {
+                (_, Some(lane)) => lane,
+                (_, None) => self.lane(ids, event.lane.0 as usize),
+            };
+            let func = match ids.names[event.name.0 as usize] {
+                (_, Some(func)) => Some(func),
+                (_, None) if event.name == NameRef::ANONYMOUS => None,
+                (_, None) => Some(self.new_func(ids, event)),
+            };
+            self.event(event, lane, func, ids, view);
+        }
+    }
+
+    /// Counts `bytes` of a record that was too long to be read.
+    pub fn skipped(&mut self, bytes: u64, view: BlockView<'_>) {
+        self.core.complain(&codes::SKIPPED_LINE_TOO_LONG, view, 0, || {
+            format!("a record of {bytes} bytes without an end")
+        });
+    }
+
+    #[cold]
+    fn lane(&mut self, ids: &mut WorkerIds, row: usize) -> Lane {
+        let (key, known) = &mut ids.lanes[row];
+        *known.get_or_insert_with(|| self.lanes.resolve(key, &mut self.core.names))
+    }
+
+    #[cold]
+    fn new_func(&mut self, ids: &mut WorkerIds, event: &Event) -> FuncId {
+        let (func, known) = &mut ids.names[event.name.0 as usize];
+        *known.get_or_insert_with(|| self.core.func(func))
+    }
+
+    #[inline]
+    fn event(
+        &mut self,
+        event: &Event,
+        lane: Lane,
+        func: Option<FuncId>,
+        ids: &mut WorkerIds,
+        view: BlockView<'_>,
+    ) {
+        match event.kind {
+            EventKind::Enter | EventKind::Exit | EventKind::Leaf | EventKind::Return => {
+                let time = self.clock.time(event, lane.cpu);
+                if self.tags.are_used() {
+                    let at = (event, func, time);
+                    switch_tags::call(self, at, lane, view);
+                    return;
+                }
+                let thread = match lane.thread {
+                    Some(thread) => thread,
+                    None => self.lanes.runs_on(lane.cpu, &mut self.core.names),
+                };
+                self.call(event, func, thread, lane.cpu, time, view);
+            }
+            EventKind::Mark => {
+                let time = self.clock.time(event, lane.cpu);
+                let thread = self.thread_of(lane);
+                let stack = self.stacks.grow_to(thread);
+                if let Some(func) = func
+                    && self.core.window.holds(time)
+                {
+                    let depth = stack.depth();
+                    self.core.sink.mark(&Mark { time, func, thread, depth });
+                }
+            }
+            EventKind::Gap => self.gap(event, lane),
+            EventKind::RunsNow => {
+                let row = usize::try_from(event.extra).ok();
+                let before = row.and_then(|row| ids.lanes.get(row)).map(|(key, _)| key);
+                self.lanes.runs_now(lane, before, &mut self.core.names);
+            }
+            EventKind::Switch => {
+                let time = self.clock.time(event, lane.cpu);
+                let before = self.other_lane(event.extra, ids);
+                self.switch(time, lane, before, event.duration == 1);
+            }
+            EventKind::Wake => {
+                let time = self.clock.time(event, lane.cpu);
+                let waker = self.thread_of(lane);
+                let woken = self.other_lane(event.extra, ids);
+                if let Some(woken) = woken.and_then(|lane| lane.thread) {
+                    self.core.sink.wake(&Wake { time, waker: Some(waker), woken });
+                }
+            }
+            EventKind::InterruptEnter => {
+                let thread = self.thread_of(lane);
+                self.stacks.grow_to(thread).interrupt_enter();
+            }
+            EventKind::InterruptExit => {
+                let thread = self.thread_of(lane);
+                self.stacks.grow_to(thread).interrupt_exit();
+            }
+            EventKind::SwitchTagEnter | EventKind::SwitchTagExit => {
+                let time = self.clock.time(event, lane.cpu);
+                if let Some(func) = func {
+                    switch_tags::switch(self, (event, func, time), lane, view);
+                }
+            }
+        }
+    }
+
+    fn thread_of(&mut self, lane: Lane) -> ThreadId {
+        lane.thread.unwrap_or_else(|| self.lanes.runs_on(lane.cpu, &mut self.core.names))
+    }
+
+    fn other_lane(&mut self, lane: u64, ids: &mut WorkerIds) -> Option<Lane> {
+        let row = usize::try_from(lane).ok().filter(|row| *row < ids.lanes.len())?;
+        Some(self.lane(ids, row))
+    }
+
+    /// One entry, exit, leaf or return on a thread that is known.
+    #[inline]
+    fn call(
+        &mut self,
+        event: &Event,
+        func: Option<FuncId>,
+        thread: ThreadId,
+        cpu: Option<CpuId>,
+        time: Tick,
+        view: BlockView<'_>,
+    ) {
+        let core = &mut self.core;
+        if thread.index() >= self.stacks.len() {
+            self.stacks.grow_to(thread);
+        }
+        let stack = &mut self.stacks[thread];
+        if time < stack.last && !self.clock.synthetic {
+            let step = (stack.last - time).0;
+            core.complain(&codes::BACKWARDS, view, event.offset, || {
+                format!("the clock of this thread steps back by {step} ticks")
+            });
+        }
+        // On a synthetic timeline a thread that moved to a CPU which has come less far starts
+        // there: its own past is laid on another CPU's axis.
+        let time = if self.clock.synthetic { time } else { time.max(stack.last) };
+        if core.window.from.is_some() || core.window.until.is_some() || stack.begin.is_none() {
+            if core.window_is_unset() {
+                core.set_window(self.clock.span.map_or(Tick(0), |(first, _)| first));
+            }
+            if !stack.open_window(core, (thread, cpu), time) {
+                return;
+            }
+        }
+        stack.last = time;
+        stack.cpu = cpu;
+        let exit = Exit { thread, cpu, time, offset: event.offset };
+        match event.kind {
+            EventKind::Enter => {
+                let Some(func) = func else { return };
+                stack.enter(core, exit, func, event, view);
+            }
+            EventKind::Leaf => {
+                let Some(func) = func else { return };
+                let length = Ticks(if event.duration == UNSTATED { 0 } else { event.duration });
+                stack.leaf(core, exit, func, event.depth, length, view);
+                self.clock.lay(cpu, time + length);
+                if core.setup.leaf_ends_are_stamps {
+                    self.clock.reach(time + length);
+                }
+            }
+            EventKind::Exit => {
+                let stated = (event.duration != UNSTATED).then_some(Ticks(event.duration));
+                let end = if self.clock.synthetic {
+                    // The clock only knows the callees: what the call itself took is laid behind.
+                    stack.synthetic_end(time, event.depth, stated)
+                } else {
+                    time
+                };
+                stack.exit(core, Exit { time: end, ..exit }, func, event.depth, stated, view);
+                self.clock.lay(cpu, end);
+            }
+            EventKind::Return => {
+                let Some(func) = func else { return };
+                let length = Ticks(if event.duration == UNSTATED { 0 } else { event.duration });
+                let own = length - stack.callees_of_return(event.depth);
+                let end = if self.clock.synthetic { time + own } else { time };
+                stack.returned(core, Exit { time: end, ..exit }, func, event.depth, length, view);
+                self.clock.lay(cpu, end);
+            }
+            _ => {}
+        }
+    }
+
+    /// Events were lost: nothing is paired across it.
+    fn gap(&mut self, event: &Event, lane: Lane) {
+        let core = &mut self.core;
+        let lost = (event.duration != UNSTATED).then_some(event.duration);
+        core.diags.count(&codes::GAP, 1);
+        match lost {
+            Some(n) => core.diags.count(&codes::LOST_EVENTS, n),
+            None => core.diags.count(&codes::LOST_UNKNOWN, 1),
+        }
+        let time = self.clock.laid(lane.cpu);
+        core.sink.gap(&Gap { time, cpu: lane.cpu, lost });
+        for index in 0..self.stacks.len() {
+            let thread = ThreadId::from_index(index);
+            let stack = &mut self.stacks[thread];
+            let concerned = lane.cpu.is_none() || stack.cpu.is_none() || stack.cpu == lane.cpu;
+            if concerned {
+                stack.end_segment(core, thread);
+            }
+        }
+        self.tags.forget();
+    }
+
+    /// A switch with a time: what is open on the thread that left is off the CPU until it is back.
+    fn switch(&mut self, time: Tick, to: Lane, from: Option<Lane>, preempted: bool) {
+        let core = &mut self.core;
+        core.knows_off_cpu = true;
+        let left = from.and_then(|lane| lane.thread);
+        if let Some(thread) = left {
+            let stack = self.stacks.grow_to(thread);
+            stack.cpu = to.cpu.or(stack.cpu);
+            if let (Some(cpu), Some(start)) = (to.cpu, stack.on_since.take()) {
+                core.sink.slice(&Slice { thread, cpu, start, end: time.max(start), preempted });
+            }
+            stack.switched_out(time);
+        }
+        if let Some(thread) = to.thread {
+            let stack = self.stacks.grow_to(thread);
+            stack.switched_in(time);
+            stack.on_since = Some(time);
+        }
+    }
+
+    /// Ends the input: what is open is cut where its thread was last seen.
+    pub fn finish(mut self) -> (S, Names, TraceMeta) {
+        switch_tags::finish(&mut self);
+        for index in 0..self.stacks.len() {
+            let thread = ThreadId::from_index(index);
+            self.stacks[thread].finish(&mut self.core, thread);
+        }
+        let (mut first, mut last) = self.clock.span.unwrap_or((Tick(0), Tick(0)));
+        if self.core.window_is_unset() {
+            self.core.set_window(first);
+        }
+        first = self.core.window.from.map_or(first, |from| from.max(first));
+        last = self.core.window.until.map_or(last, |until| until.min(last)).max(first);
+        let meta = TraceMeta {
+            timebase: self.core.setup.timebase,
+            first,
+            last,
+            events: self.core.events,
+            knows_off_cpu: self.core.knows_off_cpu,
+            diags: self.core.diags,
+        };
+        (self.core.sink, self.core.names, meta)
+    }
+}
+
+impl Window {
+    /// Whether `time` was asked for.
+    fn holds(self, time: Tick) -> bool {
+        self.from.is_none_or(|from| time >= from) && self.until.is_none_or(|until| time <= until)
+    }
+}
+
+impl<S: SpanSink> Core<S> {
+    fn func(&mut self, func: &Func) -> FuncId {
+        let id = self.names.func(func.clone());
+        if id.index() >= self.groups.len() {
+            let group = match self.setup.grouping {
+                Grouping::Function => id.index() as u32,
+                Grouping::Kind => func.kind as u32,
+                Grouping::Stack => 0,
+                Grouping::Module => {
+                    let known = self.modules.iter().position(|module| *module == func.module);
+                    known.unwrap_or_else(|| {
+                        self.modules.push(func.module.clone());
+                        self.modules.len() - 1
+                    }) as u32
+                }
+            };
+            self.groups.push(group);
+            self.interrupts.push(func.kind == FuncKind::Interrupt);
+        }
+        id
+    }
+
+    /// What is called straight from an interrupt entry is an interrupt handler.
+    #[cold]
+    fn is_interrupt(&mut self, func: FuncId) {
+        self.interrupts[func.index()] = true;
+        self.names.funcs[func].kind = FuncKind::Interrupt;
+        if self.setup.grouping == Grouping::Kind {
+            self.groups[func.index()] = FuncKind::Interrupt as u32;
+        }
+    }
+
+    fn window_is_unset(&self) -> bool {
+        self.setup.from.is_some() && self.window.from.is_none()
+            || self.setup.until.is_some() && self.window.until.is_none()
+    }
+
+    fn set_window(&mut self, first: Tick) {
+        self.window.from = self.setup.from.map(|from| first + from);
+        self.window.until = self.setup.until.map(|until| first + until);
+    }
+
+    #[cold]
+    fn complain(
+        &mut self,
+        code: &Code,
+        view: BlockView<'_>,
+        offset: u32,
+        message: impl FnOnce() -> String,
+    ) {
+        let Self { diags, setup, .. } = self;
+        diags.add(code, 1, || {
+            let before = view.bytes.get(..offset as usize).unwrap_or(view.bytes);
+            let line = setup
+                .has_lines
+                .then(|| view.lines + 1 + memchr::memchr_iter(b'\n', before).count() as u64);
+            diag::Sample {
+                place: Place {
+                    source: setup.source.clone(),
+                    offset: view.offset + u64::from(offset),
+                    line,
+                },
+                message: message(),
+            }
+        });
+    }
+
+    fn name_of(&self, func: FuncId) -> &str {
+        &self.names.funcs[func].name
+    }
+
+    #[inline]
+    fn emit(&mut self, span: &Span) {
+        self.sink.span(span, &self.names);
+    }
+}
+
+/// The depth of an event, for a stack that holds `level` frames.
+#[inline]
+fn depth_at(depth: u16, level: usize) -> u32 {
+    if depth == NO_DEPTH { level as u32 + 1 } else { u32::from(depth) }
+}

@@ -1,0 +1,708 @@
+//! The stack of one thread: frames that are open, and what became of them.
+//!
+//! A *segment* is a stretch in which nothing was lost: it begins with the first record of a thread
+//! (or the first after a gap) and bounds what is credited to calls whose entry was not seen.
+//!
+//! ```text
+//! printed depth   0  main() {                 frame, level 0
+//!                 1    a() {                  frame, level 1
+//!                 4        d();               an orphan: its callers at 2 and 3 were not seen
+//!                 3      } /* c */            entry not seen: adopts the orphans deeper than 3
+//!                 1    }                      a ends; c is its callee
+//! ```
+
+use profctl_model::diag::codes;
+use profctl_model::hash::FastMap;
+use profctl_model::{CpuId, Fidelity, FuncId, Span, SpanSink, ThreadId, Tick, Ticks};
+
+use super::{BlockView, Core, depth_at};
+use crate::emit::{Event, NO_DEPTH, UNSTATED};
+
+/// Stacks up to this many frames are searched for recursion; deeper ones are counted in a table.
+const SEARCHED: usize = 64;
+
+/// Where and when a call ends (or begins).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Exit {
+    pub(super) thread: ThreadId,
+    pub(super) cpu: Option<CpuId>,
+    pub(super) time: Tick,
+    pub(super) offset: u32,
+}
+
+/// An open call.
+#[derive(Clone, Copy, Debug)]
+struct Frame {
+    func: FuncId,
+    depth: u32,
+    start: Tick,
+    stated: u64,
+    stated_net: u64,
+    /// `Stack::off_total` at its entry.
+    off_base: Ticks,
+    below: Below,
+    /// Whether it began before the window that was asked for.
+    clipped: bool,
+}
+
+/// What ended below a call.
+#[derive(Clone, Copy, Debug, Default)]
+struct Below {
+    elapsed: Ticks,
+    stolen: Ticks,
+    callees: u32,
+    descendants: u64,
+}
+
+impl Below {
+    #[inline]
+    fn add(&mut self, other: Below) {
+        self.elapsed += other.elapsed;
+        self.stolen += other.stolen;
+        self.callees = self.callees.saturating_add(other.callees);
+        self.descendants = self.descendants.saturating_add(other.descendants);
+    }
+    fn remove(&mut self, other: Below) {
+        self.elapsed = self.elapsed - other.elapsed;
+        self.stolen = self.stolen - other.stolen;
+        self.callees = self.callees.saturating_sub(other.callees);
+        self.descendants = self.descendants.saturating_sub(other.descendants);
+    }
+}
+
+/// Calls that ended at a depth whose callers were not seen to begin.
+#[derive(Clone, Copy, Debug)]
+struct Orphans {
+    /// Number of open frames below them.
+    level: usize,
+    depth: u32,
+    below: Below,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(super) struct Stack {
+    frames: Vec<Frame>,
+    /// The groups of `frames`, apart so that they can be searched fast.
+    groups: Vec<u32>,
+    /// How often each group is open; kept once the stack has been deep.
+    open: Option<FastMap<u32, u32>>,
+    orphans: Vec<Orphans>,
+    /// Names by depth of what a gap ended: an exit without a name belongs to them.
+    ghosts: Vec<(u32, FuncId)>,
+    /// Groups that were credited from the beginning of the segment.
+    headless: Vec<u32>,
+    /// The beginning of the segment.
+    pub(super) begin: Option<Tick>,
+    /// The time of the latest record.
+    pub(super) last: Tick,
+    /// The latest time known to lie within the open calls.
+    reached: Tick,
+    pub(super) cpu: Option<CpuId>,
+    /// All time off the CPU so far, and since when it is off, and since when on.
+    off_total: Ticks,
+    off_at_begin: Ticks,
+    off_since: Option<Tick>,
+    pub(super) on_since: Option<Tick>,
+    /// Levels at which an interrupt entry was announced.
+    interrupts: Vec<usize>,
+    /// Whether the window that was asked for has begun and ended here.
+    entered: bool,
+    left: bool,
+}
+
+impl Stack {
+    pub(super) fn depth(&self) -> u32 {
+        self.frames.len() as u32
+    }
+
+    /// Functions of the open calls, the latest first.
+    pub(super) fn open_funcs(&self) -> impl Iterator<Item = FuncId> + '_ {
+        self.frames.iter().rev().map(|frame| frame.func)
+    }
+
+    pub(super) fn interrupt_enter(&mut self) {
+        self.interrupts.push(self.frames.len());
+    }
+
+    pub(super) fn interrupt_exit(&mut self) {
+        self.interrupts.pop();
+    }
+
+    pub(super) fn switched_out(&mut self, time: Tick) {
+        self.off_since = Some(time.max(self.last));
+    }
+
+    pub(super) fn switched_in(&mut self, time: Tick) {
+        if let Some(since) = self.off_since.take() {
+            self.off_total += time - since;
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, frame: Frame, group: u32) {
+        self.frames.push(frame);
+        self.groups.push(group);
+        if self.groups.len() > SEARCHED || self.open.is_some() {
+            self.count_open(group);
+        }
+    }
+
+    #[cold]
+    fn count_open(&mut self, group: u32) {
+        if let Some(open) = &mut self.open {
+            *open.entry(group).or_default() += 1;
+            return;
+        }
+        let mut open = FastMap::default();
+        for &group in &self.groups {
+            *open.entry(group).or_default() += 1;
+        }
+        self.open = Some(open);
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<Frame> {
+        let frame = self.frames.pop()?;
+        if let (Some(group), Some(open)) = (self.groups.pop(), &mut self.open)
+            && let Some(n) = open.get_mut(&group)
+        {
+            *n -= 1;
+        } else {
+            self.groups.truncate(self.frames.len());
+        }
+        while self.orphans.last().is_some_and(|orphans| orphans.level > self.frames.len()) {
+            self.orphans.pop();
+        }
+        Some(frame)
+    }
+
+    #[inline]
+    fn is_outermost(&self, group: u32) -> bool {
+        match &self.open {
+            None => !self.groups.contains(&group),
+            Some(open) => open.get(&group).is_none_or(|&n| n == 0),
+        }
+    }
+
+    /// What every entry does first: frames at its depth or deeper have lost their exit.
+    #[inline]
+    fn make_room<S: SpanSink>(
+        &mut self,
+        core: &mut Core<S>,
+        at: Exit,
+        depth: u16,
+        view: BlockView<'_>,
+    ) -> u32 {
+        if depth != NO_DEPTH {
+            while self.frames.last().is_some_and(|top| top.depth >= u32::from(depth)) {
+                self.force(core, at, view);
+            }
+        }
+        let depth = depth_at(depth, self.frames.len());
+        if !self.orphans.is_empty() {
+            self.settle_orphans(depth);
+        }
+        depth
+    }
+
+    #[inline]
+    pub(super) fn enter<S: SpanSink>(
+        &mut self,
+        core: &mut Core<S>,
+        at: Exit,
+        func: FuncId,
+        event: &Event,
+        view: BlockView<'_>,
+    ) {
+        let depth = self.make_room(core, at, event.depth, view);
+        if self.interrupts.last() == Some(&self.frames.len()) {
+            core.is_interrupt(func);
+        }
+        self.push(
+            Frame {
+                func,
+                depth,
+                start: at.time,
+                stated: event.duration,
+                stated_net: event.extra,
+                off_base: self.off_total,
+                below: Below::default(),
+                clipped: false,
+            },
+            core.groups[func.index()],
+        );
+        self.reached = self.reached.max(at.time);
+    }
+
+    #[inline]
+    pub(super) fn leaf<S: SpanSink>(
+        &mut self,
+        core: &mut Core<S>,
+        at: Exit,
+        func: FuncId,
+        depth: u16,
+        length: Ticks,
+        view: BlockView<'_>,
+    ) {
+        let depth = self.make_room(core, at, depth, view);
+        if self.interrupts.last() == Some(&self.frames.len()) {
+            core.is_interrupt(func);
+        }
+        let end = at.time + length;
+        let mut span = Span {
+            func,
+            thread: at.thread,
+            cpu: at.cpu,
+            start: at.time,
+            end,
+            wall: length,
+            off_cpu: Ticks(0),
+            net: length,
+            stolen: Ticks(0),
+            callees: 0,
+            descendants: 0,
+            outermost: self.is_outermost(core.groups[func.index()]),
+            fidelity: Fidelity::EXACT,
+        };
+        if core.window.until.is_some_and(|until| end > until) {
+            span.end = core.window.until.unwrap_or(end);
+            span.wall = span.end - span.start;
+            span.net = span.wall;
+            span.fidelity.end_inferred = true;
+        }
+        self.credit(core, &span, depth);
+        if let Some(from) = core.window.from
+            && !self.entered
+            && end > from
+        {
+            span.start = from;
+            span.wall = end - from;
+            span.net = span.wall;
+            span.fidelity.start_inferred = true;
+            core.emit(&span);
+        }
+        self.emit(core, &span);
+        self.reached = self.reached.max(span.end);
+    }
+
+    pub(super) fn exit<S: SpanSink>(
+        &mut self,
+        core: &mut Core<S>,
+        at: Exit,
+        func: Option<FuncId>,
+        depth: u16,
+        stated: Option<Ticks>,
+        view: BlockView<'_>,
+    ) {
+        self.reached = self.reached.max(at.time);
+        if depth == NO_DEPTH {
+            self.exit_by_name(core, at, func, stated, view);
+            return;
+        }
+        let depth = u32::from(depth);
+        while self.frames.last().is_some_and(|top| top.depth > depth) {
+            self.force(core, at, view);
+        }
+        match self.frames.last() {
+            Some(top) if top.depth == depth => {
+                if func.is_none_or(|func| func == top.func) {
+                    self.close(core, at, stated, Fidelity::EXACT, Some(view));
+                } else {
+                    self.force(core, at, view);
+                    self.unmatched(core, at, func, depth, stated, view);
+                }
+            }
+            _ => self.unmatched(core, at, func, depth, stated, view),
+        }
+    }
+
+    fn exit_by_name<S: SpanSink>(
+        &mut self,
+        core: &mut Core<S>,
+        at: Exit,
+        func: Option<FuncId>,
+        stated: Option<Ticks>,
+        view: BlockView<'_>,
+    ) {
+        let found = match func {
+            None => self.frames.len().checked_sub(1),
+            Some(func) => self.frames.iter().rposition(|frame| frame.func == func),
+        };
+        match found {
+            Some(level) => {
+                while self.frames.len() > level + 1 {
+                    self.force(core, at, view);
+                }
+                self.close(core, at, stated, Fidelity::EXACT, Some(view));
+            }
+            None => {
+                let depth = self.frames.len() as u32;
+                self.unmatched(core, at, func, depth, stated, view);
+            }
+        }
+    }
+
+    /// A call whose record stands at its end, behind its callees.
+    pub(super) fn returned<S: SpanSink>(
+        &mut self,
+        core: &mut Core<S>,
+        at: Exit,
+        func: FuncId,
+        depth: u16,
+        length: Ticks,
+        view: BlockView<'_>,
+    ) {
+        self.reached = self.reached.max(at.time);
+        if depth != NO_DEPTH {
+            while self.frames.last().is_some_and(|top| top.depth >= u32::from(depth)) {
+                self.force(core, at, view);
+            }
+        }
+        let depth = depth_at(depth, self.frames.len());
+        let below = self.adopt(depth);
+        let outermost = self.is_outermost(core.groups[func.index()]);
+        self.complete(core, at, func, depth, length, below, outermost, Fidelity::EXACT);
+    }
+
+    /// The elapsed time of what a return at `depth` will adopt.
+    pub(super) fn callees_of_return(&self, depth: u16) -> Ticks {
+        let level = self.frames.len();
+        let depth = depth_at(depth, level);
+        let own = |orphans: &&Orphans| orphans.level == level && orphans.depth > depth;
+        self.orphans.iter().rev().take_while(own).map(|o| o.below.elapsed).fold(Ticks(0), |a, b| a + b)
+    }
+
+    /// The end that a synthetic timeline gives to the call which an exit at `depth` ends.
+    pub(super) fn synthetic_end(&self, laid: Tick, depth: u16, stated: Option<Ticks>) -> Tick {
+        let Some(stated) = stated else { return laid };
+        let open = if depth == NO_DEPTH {
+            self.frames.last()
+        } else {
+            self.frames.iter().rfind(|frame| frame.depth == u32::from(depth))
+        };
+        open.map_or(laid, |frame| laid.max(frame.start + stated))
+    }
+
+    /// An exit whose entry is not open. It was open from the beginning of the segment, or its
+    /// entry was lost.
+    #[cold]
+    fn unmatched<S: SpanSink>(
+        &mut self,
+        core: &mut Core<S>,
+        at: Exit,
+        func: Option<FuncId>,
+        depth: u32,
+        stated: Option<Ticks>,
+        view: BlockView<'_>,
+    ) {
+        let func = func.or_else(|| self.ghost(depth));
+        let name = func.map(|func| core.name_of(func).to_owned());
+        core.complain(&codes::UNMATCHED_EXIT, view, at.offset, || match name {
+            Some(name) => format!("exit of {name} whose entry was not seen"),
+            None => "exit without a name, and no call is open at its depth".into(),
+        });
+        let below = self.adopt(depth);
+        let Some(func) = func else {
+            // Nobody to credit: what it called stays with its caller.
+            self.give_back(depth, below);
+            return;
+        };
+        let group = core.groups[func.index()];
+        let headless = self.frames.is_empty() && !self.headless.contains(&group);
+        let since = match self.frames.last() {
+            Some(top) => top.start,
+            None => self.begin.unwrap_or(at.time),
+        };
+        let seen = at.time - since;
+        let wall = match stated {
+            Some(stated) => stated.min(seen),
+            None if headless => seen,
+            None => below.elapsed,
+        };
+        let outermost = headless && self.is_outermost(group);
+        if self.frames.is_empty() && headless {
+            self.headless.push(group);
+        }
+        let fidelity = Fidelity { start_inferred: true, ..Fidelity::EXACT };
+        self.complete(core, at, func, depth, wall.max(below.elapsed), below, outermost, fidelity);
+    }
+
+    /// Emits a call that never was a frame.
+    #[expect(clippy::too_many_arguments, reason = "a call has that many sides")]
+    fn complete<S: SpanSink>(
+        &mut self,
+        core: &mut Core<S>,
+        at: Exit,
+        func: FuncId,
+        depth: u32,
+        wall: Ticks,
+        below: Below,
+        outermost: bool,
+        fidelity: Fidelity,
+    ) {
+        let off_base = self.frames.last().map_or(self.off_at_begin, |top| top.off_base);
+        let off_cpu = (self.off_total - off_base).min(wall - below.elapsed);
+        let elapsed = wall - off_cpu;
+        if below.elapsed > elapsed {
+            core.diags.count(&codes::CLAMPED, 1);
+        }
+        let span = Span {
+            func,
+            thread: at.thread,
+            cpu: at.cpu,
+            start: at.time - wall,
+            end: at.time,
+            wall,
+            off_cpu,
+            net: elapsed - below.elapsed,
+            stolen: below.stolen,
+            callees: below.callees,
+            descendants: below.descendants,
+            outermost,
+            fidelity,
+        };
+        self.settle_orphans(depth);
+        self.credit(core, &span, depth);
+        self.emit(core, &span);
+    }
+
+    /// Ends the top frame.
+    fn close<S: SpanSink>(
+        &mut self,
+        core: &mut Core<S>,
+        at: Exit,
+        stated: Option<Ticks>,
+        fidelity: Fidelity,
+        view: Option<BlockView<'_>>,
+    ) {
+        let Some(frame) = self.pop() else { return };
+        let mut fidelity = fidelity;
+        fidelity.start_inferred |= frame.clipped;
+        let seen = at.time - frame.start;
+        let stated = stated.or((frame.stated != UNSTATED).then_some(Ticks(frame.stated)));
+        let wall = match stated {
+            Some(stated) if fidelity.is_partial() => stated.min(seen),
+            Some(stated) => stated,
+            None => seen,
+        };
+        let off_cpu = (self.off_total - frame.off_base).min(wall);
+        let elapsed = wall - off_cpu;
+        let mut net = elapsed - frame.below.elapsed;
+        if frame.stated_net != UNSTATED && !fidelity.is_partial() {
+            if net.0 != frame.stated_net
+                && let Some(view) = view
+            {
+                let name = core.name_of(frame.func).to_owned();
+                core.complain(&codes::STATED_MISMATCH, view, at.offset, || {
+                    format!(
+                        "{name} states a net time of {}, its callees leave {}",
+                        frame.stated_net, net.0
+                    )
+                });
+            }
+            net = Ticks(frame.stated_net).min(elapsed);
+        } else if frame.below.elapsed > elapsed {
+            core.diags.count(&codes::CLAMPED, 1);
+        }
+        let span = Span {
+            func: frame.func,
+            thread: at.thread,
+            cpu: at.cpu,
+            start: frame.start,
+            end: at.time.max(frame.start),
+            wall,
+            off_cpu,
+            net,
+            stolen: frame.below.stolen,
+            callees: frame.below.callees,
+            descendants: frame.below.descendants,
+            outermost: self.is_outermost(core.groups[frame.func.index()]),
+            fidelity,
+        };
+        self.credit(core, &span, frame.depth);
+        self.emit(core, &span);
+    }
+
+    /// Ends the top frame because something further out ends or begins.
+    #[cold]
+    fn force<S: SpanSink>(&mut self, core: &mut Core<S>, at: Exit, view: BlockView<'_>) {
+        if let Some(top) = self.frames.last() {
+            let name = core.name_of(top.func).to_owned();
+            core.complain(&codes::FORCED_EXIT, view, at.offset, || {
+                format!("{name} is ended here: its own exit was not seen")
+            });
+        }
+        let fidelity = Fidelity { end_inferred: true, ..Fidelity::EXACT };
+        self.close(core, at, None, fidelity, None);
+    }
+
+    /// Adds a call that ended to its caller, and to the orphans if a caller between is missing.
+    #[inline]
+    fn credit<S>(&mut self, core: &Core<S>, span: &Span, depth: u32) {
+        let elapsed = span.elapsed();
+        let stolen = if core.interrupts[span.func.index()] { elapsed } else { Ticks(0) };
+        let below =
+            Below { elapsed, stolen, callees: 1, descendants: span.descendants.saturating_add(1) };
+        let nearest = match self.frames.last_mut() {
+            Some(top) => {
+                top.below.add(below);
+                top.depth + 1
+            }
+            None => 0,
+        };
+        if depth > nearest {
+            self.add_orphans(depth, below);
+        }
+    }
+
+    fn add_orphans(&mut self, depth: u32, below: Below) {
+        let level = self.frames.len();
+        match self.orphans.last_mut() {
+            Some(last) if last.level == level && last.depth >= depth => last.below.add(below),
+            _ => self.orphans.push(Orphans { level, depth, below }),
+        }
+    }
+
+    /// A call at `depth` proves that what ended deeper had its callers end before it.
+    fn settle_orphans(&mut self, depth: u32) {
+        let level = self.frames.len();
+        let nearest = self.frames.last().map_or(0, |top| top.depth + 1);
+        let mut settled = Below::default();
+        while self.orphans.last().is_some_and(|o| o.level == level && o.depth > depth) {
+            if let Some(orphans) = self.orphans.pop() {
+                settled.add(orphans.below);
+            }
+        }
+        if depth > nearest && settled.callees > 0 {
+            self.add_orphans(depth, settled);
+        }
+    }
+
+    /// Takes the orphans deeper than `depth` away from where they were credited.
+    fn adopt(&mut self, depth: u32) -> Below {
+        let level = self.frames.len();
+        let mut adopted = Below::default();
+        while self.orphans.last().is_some_and(|o| o.level == level && o.depth > depth) {
+            if let Some(orphans) = self.orphans.pop() {
+                adopted.add(orphans.below);
+            }
+        }
+        if let Some(top) = self.frames.last_mut() {
+            top.below.remove(adopted);
+        }
+        adopted
+    }
+
+    fn give_back(&mut self, depth: u32, below: Below) {
+        if below.callees == 0 {
+            return;
+        }
+        if let Some(top) = self.frames.last_mut() {
+            top.below.add(below);
+        }
+        let nearest = self.frames.last().map_or(0, |top| top.depth + 1);
+        if depth > nearest {
+            self.add_orphans(depth, below);
+        }
+    }
+
+    fn ghost(&self, depth: u32) -> Option<FuncId> {
+        self.ghosts.iter().find(|(at, _)| *at == depth).map(|(_, func)| *func)
+    }
+
+    /// Ends everything that is open because records are missing behind it.
+    pub(super) fn end_segment<S: SpanSink>(&mut self, core: &mut Core<S>, thread: ThreadId) {
+        self.ghosts = self.frames.iter().map(|frame| (frame.depth, frame.func)).collect();
+        let fidelity = Fidelity { end_inferred: true, at_gap: true, ..Fidelity::EXACT };
+        self.close_all(core, thread, self.reached.max(self.last), fidelity);
+        self.orphans.clear();
+        self.headless.clear();
+        self.interrupts.clear();
+        self.off_since = None;
+        self.begin = None;
+    }
+
+    fn close_all<S: SpanSink>(
+        &mut self,
+        core: &mut Core<S>,
+        thread: ThreadId,
+        end: Tick,
+        fidelity: Fidelity,
+    ) {
+        let at = Exit { thread, cpu: self.cpu, time: end, offset: 0 };
+        while !self.frames.is_empty() {
+            self.close(core, at, None, fidelity, None);
+        }
+    }
+
+    /// Ends the input for this thread.
+    pub(super) fn finish<S: SpanSink>(&mut self, core: &mut Core<S>, thread: ThreadId) {
+        if self.left || self.frames.is_empty() {
+            return;
+        }
+        if let Some(from) = core.window.from
+            && !self.entered
+        {
+            self.cut(from);
+        }
+        core.diags.count(&codes::UNCLOSED_ENTRY, self.frames.len() as u64);
+        let fidelity = Fidelity { end_inferred: true, ..Fidelity::EXACT };
+        self.close_all(core, thread, self.reached.max(self.last), fidelity);
+    }
+
+    /// Begins a segment if none has begun, and says whether `time` is to be taken at all.
+    pub(super) fn open_window<S: SpanSink>(
+        &mut self,
+        core: &mut Core<S>,
+        (thread, cpu): (ThreadId, Option<CpuId>),
+        time: Tick,
+    ) -> bool {
+        if self.begin.is_none() {
+            self.begin = Some(time);
+            self.off_at_begin = self.off_total;
+        }
+        if self.left {
+            return false;
+        }
+        if let Some(until) = core.window.until
+            && time > until
+        {
+            self.left = true;
+            self.cpu = cpu;
+            let fidelity = Fidelity { end_inferred: true, ..Fidelity::EXACT };
+            self.close_all(core, thread, until, fidelity);
+            return false;
+        }
+        if let Some(from) = core.window.from
+            && !self.entered
+            && time >= from
+        {
+            self.cut(from);
+        }
+        true
+    }
+
+    /// Begins the window: open calls begin here.
+    fn cut(&mut self, from: Tick) {
+        self.entered = true;
+        for frame in &mut self.frames {
+            frame.start = from.max(frame.start);
+            frame.below = Below::default();
+            frame.off_base = self.off_total;
+            frame.clipped = true;
+        }
+        self.orphans.clear();
+        self.begin = Some(from);
+        self.off_at_begin = self.off_total;
+        self.off_since = self.off_since.map(|since| since.max(from));
+    }
+
+    /// Hands a call on, unless it ends before the window.
+    #[inline]
+    fn emit<S: SpanSink>(&self, core: &mut Core<S>, span: &Span) {
+        if core.window.from.is_none() || self.entered {
+            core.emit(span);
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! What was wrong with the input, counted by code, the first few with their place.
+//!
+//! Three outcomes are kept apart: *repaired*, *lost by the recorder* and *skipped* (SPEC §4).
+
+/// How bad one kind of trouble is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Severity {
+    /// Worth knowing; no number depends on it.
+    Info,
+    /// Repaired: numbers stand, some calls count as partial.
+    Warning,
+    /// The recorder lost events; numbers are lower bounds.
+    DataLoss,
+    /// Input that could not be read was skipped.
+    Error,
+}
+
+impl Severity {
+    /// The name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Info => "info",
+            Self::Warning => "warning",
+            Self::DataLoss => "data-loss",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// One kind of trouble. Codes are `static`, compared by name and never renamed.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Code {
+    /// `area/what`, stable.
+    pub name: &'static str,
+    /// How bad.
+    pub severity: Severity,
+    /// One sentence for the user: what it means and what to do about it.
+    pub help: &'static str,
+}
+
+/// Where in an input something was found.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Place {
+    /// The path (or `-`) of the input.
+    pub source: String,
+    /// Bytes from the start of the (decompressed) input.
+    pub offset: u64,
+    /// Line, counted from 1, for formats that have lines.
+    pub line: Option<u64>,
+}
+
+impl std::fmt::Display for Place {
+    /// `path:line` or `path:+offset`.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "{}:{}", self.source, line),
+            None => write!(f, "{}:+{}", self.source, self.offset),
+        }
+    }
+}
+
+/// One occurrence that was kept.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Sample {
+    /// Where.
+    pub place: Place,
+    /// What was found there, as a lowercase fragment.
+    pub message: String,
+}
+
+/// All occurrences of one code.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Entry {
+    /// Which trouble.
+    pub code: Code,
+    /// How often.
+    pub count: u64,
+    /// The first few.
+    pub samples: Vec<Sample>,
+}
+
+/// How many occurrences of a code are kept with their place.
+pub const SAMPLES_KEPT: usize = 8;
+
+/// The diagnostics of one input, or of several merged.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct DiagLog {
+    entries: Vec<Entry>,
+}
+
+impl DiagLog {
+    /// Counts `n` occurrences; `sample` is called only while samples are still kept.
+    #[cold]
+    pub fn add(&mut self, code: &Code, n: u64, sample: impl FnOnce() -> Sample) {
+        let entry = self.entry(code);
+        entry.count = entry.count.saturating_add(n);
+        if entry.samples.len() < SAMPLES_KEPT {
+            entry.samples.push(sample());
+        }
+    }
+
+    /// Counts `n` occurrences that have no place.
+    #[cold]
+    pub fn count(&mut self, code: &Code, n: u64) {
+        let entry = self.entry(code);
+        entry.count = entry.count.saturating_add(n);
+    }
+
+    fn entry(&mut self, code: &Code) -> &mut Entry {
+        let found = self
+            .entries
+            .iter()
+            .position(|entry| entry.code.name == code.name);
+        let index = found.unwrap_or_else(|| {
+            self.entries.push(Entry {
+                code: *code,
+                count: 0,
+                samples: Vec::new(),
+            });
+            self.entries.len() - 1
+        });
+        &mut self.entries[index]
+    }
+
+    /// How often `code` occurred.
+    pub fn count_of(&self, code: &Code) -> u64 {
+        self.entries
+            .iter()
+            .find(|entry| entry.code.name == code.name)
+            .map_or(0, |e| e.count)
+    }
+
+    /// Adds what another log holds.
+    pub fn merge(&mut self, other: &DiagLog) {
+        for theirs in &other.entries {
+            let ours = self.entry(&theirs.code);
+            ours.count = ours.count.saturating_add(theirs.count);
+            let room = SAMPLES_KEPT.saturating_sub(ours.samples.len());
+            ours.samples
+                .extend(theirs.samples.iter().take(room).cloned());
+        }
+    }
+
+    /// Everything, worst first, then by name.
+    pub fn sorted(&self) -> Vec<&Entry> {
+        let mut entries: Vec<_> = self.entries.iter().collect();
+        entries.sort_by(|a, b| {
+            b.code
+                .severity
+                .cmp(&a.code.severity)
+                .then(a.code.name.cmp(b.code.name))
+        });
+        entries
+    }
+}
+
+/// The codes that more than one importer, or the stitcher, raises. A format's own codes live in
+/// its folder.
+pub mod codes {
+    use super::{Code, Severity};
+
+    /// The count is the number of events lost, not of places.
+    pub static LOST_EVENTS: Code = Code {
+        name: "stitch/lost-events",
+        severity: Severity::DataLoss,
+        help: "the recorder says how many events it lost: use a larger buffer, or trace fewer \
+               functions",
+    };
+    /// A loss of unknown size.
+    pub static LOST_UNKNOWN: Code = Code {
+        name: "stitch/lost-unknown",
+        severity: Severity::DataLoss,
+        help: "the recorder lost events and does not say how many: use a larger buffer, or trace \
+               fewer functions",
+    };
+    /// A place where events are missing.
+    pub static GAP: Code = Code {
+        name: "stitch/gap",
+        severity: Severity::DataLoss,
+        help: "events are missing here: calls open at this point were closed as partial and \
+               nothing is inferred past it",
+    };
+    /// An exit without an entry.
+    pub static UNMATCHED_EXIT: Code = Code {
+        name: "stitch/unmatched-exit",
+        severity: Severity::Warning,
+        help: "a function was left that was never seen to be entered, as happens when recording \
+               starts inside it: the call counts as partial",
+    };
+    /// An entry without an exit.
+    pub static UNCLOSED_ENTRY: Code = Code {
+        name: "stitch/unclosed-entry",
+        severity: Severity::Warning,
+        help: "a function was still open when the trace ended: the call counts as partial",
+    };
+    /// A call closed by the exit of one of its callers.
+    pub static FORCED_EXIT: Code = Code {
+        name: "stitch/forced-exit",
+        severity: Severity::Warning,
+        help: "a caller was left while this call was open (a long jump, an unwound exception, a \
+               tail call): the call was closed with it and counts as partial",
+    };
+    /// A timestamp before the one that precedes it.
+    pub static BACKWARDS: Code = Code {
+        name: "stitch/backwards",
+        severity: Severity::Warning,
+        help: "the clock stepped back: the event was taken to happen at the latest time known \
+               before it",
+    };
+    /// A net time that would have been negative.
+    pub static CLAMPED: Code = Code {
+        name: "stitch/clamped",
+        severity: Severity::Warning,
+        help: "the callees' stated times exceed their caller's, by rounding or by the tracer's \
+               own cost: the caller's net is 0",
+    };
+    /// A stated net time that the callees contradict.
+    pub static STATED_MISMATCH: Code = Code {
+        name: "stitch/stated-mismatch",
+        severity: Severity::Warning,
+        help: "the net time that the input states is not the elapsed time less that of the \
+               callees it shows: some callees may have been cut out; the stated one was used",
+    };
+    /// A record that makes no sense.
+    pub static SKIPPED_RECORD: Code = Code {
+        name: "input/skipped-record",
+        severity: Severity::Error,
+        help: "a record could not be read and was skipped: look at the place named, or name the \
+               format with --format",
+    };
+    /// The end of the input in the middle of a record.
+    pub static CUT_RECORD: Code = Code {
+        name: "input/cut-record",
+        severity: Severity::Warning,
+        help: "the input ends in the middle of a record, as when a copy was interrupted: that \
+               record was left out",
+    };
+    /// A line longer than is read.
+    pub static SKIPPED_LINE_TOO_LONG: Code = Code {
+        name: "input/line-too-long",
+        severity: Severity::Error,
+        help: "a line was longer than any record of a trace and was skipped: the input may be \
+               damaged, or binary",
+    };
+
+    /// Every code above, in the order of a trace's life: lost, repaired, skipped.
+    pub static ALL: &[&Code] = &[
+        &LOST_EVENTS,
+        &LOST_UNKNOWN,
+        &GAP,
+        &UNMATCHED_EXIT,
+        &UNCLOSED_ENTRY,
+        &FORCED_EXIT,
+        &BACKWARDS,
+        &CLAMPED,
+        &STATED_MISMATCH,
+        &SKIPPED_RECORD,
+        &CUT_RECORD,
+        &SKIPPED_LINE_TOO_LONG,
+    ];
+}

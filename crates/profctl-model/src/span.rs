@@ -1,0 +1,141 @@
+//! One call, and the other things that a trace can say: who ran where, who woke whom, what was
+//! lost.
+
+use crate::id::{CpuId, FuncId, ThreadId};
+use crate::names::Names;
+use crate::time::{Tick, Ticks};
+
+/// What of a call was really seen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
+pub struct Fidelity {
+    /// Its entry was not seen; `start` is the earliest time from which it was watched.
+    pub start_inferred: bool,
+    /// Its exit was not seen; `end` is the time at which it was last known to be open.
+    pub end_inferred: bool,
+    /// It was cut short because the recorder lost events.
+    pub at_gap: bool,
+}
+
+impl Fidelity {
+    /// Both ends were recorded.
+    pub const EXACT: Self = Self {
+        start_inferred: false,
+        end_inferred: false,
+        at_gap: false,
+    };
+
+    /// Whether it counts as `partial` (SPEC §1).
+    pub fn is_partial(self) -> bool {
+        self.start_inferred || self.end_inferred
+    }
+}
+
+/// One call of a function, from entry to exit, as the stitcher hands it on when it ends.
+///
+/// `start` and `end` place it on the timeline; the lengths are what is summed. Where the input
+/// states durations, `wall` is the stated one and may differ from `end - start` by the clock's
+/// rounding.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Span {
+    /// What was called.
+    pub func: FuncId,
+    /// On whose stack.
+    pub thread: ThreadId,
+    /// The CPU on which it ended, if the input says.
+    pub cpu: Option<CpuId>,
+    /// Entry.
+    pub start: Tick,
+    /// Exit, never before `start`.
+    pub end: Tick,
+    /// Exit minus entry.
+    pub wall: Ticks,
+    /// The part of `wall` in which the thread was switched out; at most `wall`.
+    pub off_cpu: Ticks,
+    /// Time of its own: `elapsed` minus the elapsed of its direct callees.
+    pub net: Ticks,
+    /// Elapsed of the interrupts that hit it directly.
+    pub stolen: Ticks,
+    /// Direct callees, interrupts included.
+    pub callees: u32,
+    /// All calls below it, interrupts included.
+    pub descendants: u64,
+    /// Whether no call of the same function is open below it on the same stack.
+    pub outermost: bool,
+    /// What of it was seen.
+    pub fidelity: Fidelity,
+}
+
+impl Span {
+    /// `wall − off_cpu`.
+    #[inline]
+    pub fn elapsed(&self) -> Ticks {
+        self.wall - self.off_cpu
+    }
+}
+
+/// A stretch of time in which a thread ran on a CPU.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Slice {
+    /// Who ran.
+    pub thread: ThreadId,
+    /// Where.
+    pub cpu: CpuId,
+    /// From.
+    pub start: Tick,
+    /// To.
+    pub end: Tick,
+    /// Whether it left the CPU while still runnable (preempted) rather than to wait.
+    pub preempted: bool,
+}
+
+/// One thread made another runnable.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Wake {
+    /// When.
+    pub time: Tick,
+    /// Who did it, if the input says.
+    pub waker: Option<ThreadId>,
+    /// Who became runnable.
+    pub woken: ThreadId,
+}
+
+/// Events that the recorder lost.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Gap {
+    /// The last time known before the loss.
+    pub time: Tick,
+    /// The CPU whose events are missing; all CPUs if unknown.
+    pub cpu: Option<CpuId>,
+    /// How many, if the recorder says.
+    pub lost: Option<u64>,
+}
+
+/// Something that happened at one instant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Mark {
+    /// When.
+    pub time: Tick,
+    /// What; of kind [`crate::FuncKind::Mark`].
+    pub func: FuncId,
+    /// On which thread.
+    pub thread: ThreadId,
+    /// How many calls of that thread were open.
+    pub depth: u32,
+}
+
+/// Where a stitched trace flows: a streaming summary, or a [`crate::TraceBuilder`].
+///
+/// Spans of a thread come in the order in which they end, so a call comes after all its callees;
+/// `span.callees` says how many of the thread's latest parentless spans are its own.
+pub trait SpanSink {
+    /// A call ended.
+    fn span(&mut self, span: &Span, names: &Names);
+    /// A thread left a CPU.
+    fn slice(&mut self, _slice: &Slice) {}
+    /// A thread was woken.
+    fn wake(&mut self, _wake: &Wake) {}
+    /// Events were lost.
+    fn gap(&mut self, _gap: &Gap) {}
+    /// An instant.
+    fn mark(&mut self, _mark: &Mark) {}
+}

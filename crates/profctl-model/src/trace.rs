@@ -1,0 +1,243 @@
+//! A whole trace in memory: columns of spans, parents before children.
+//!
+//! The streaming summary never builds one; whatever needs the order of calls does.
+
+use crate::diag::DiagLog;
+use crate::id::{CpuId, FuncId, IdVec, SpanId, ThreadId};
+use crate::names::Names;
+use crate::span::{Fidelity, Gap, Mark, Slice, Span, SpanSink, Wake};
+use crate::time::{Tick, Ticks, Timebase};
+
+/// What is known of a trace besides its calls.
+#[derive(Clone, Debug)]
+pub struct TraceMeta {
+    /// The clock.
+    pub timebase: Timebase,
+    /// The first and the last time in it; equal if it is empty.
+    pub first: Tick,
+    /// See `first`.
+    pub last: Tick,
+    /// Records read.
+    pub events: u64,
+    /// Whether any record said when a thread was switched out, so that `off_cpu` is known.
+    pub knows_off_cpu: bool,
+    /// What was repaired, lost and skipped.
+    pub diags: DiagLog,
+}
+
+impl TraceMeta {
+    /// Last timestamp minus first timestamp.
+    pub fn real(&self) -> Ticks {
+        self.last - self.first
+    }
+}
+
+/// One trace.
+#[derive(Clone, Debug)]
+pub struct Trace {
+    /// Clock, span of time, quality.
+    pub meta: TraceMeta,
+    /// Functions, threads, CPUs.
+    pub names: Names,
+    /// The calls: by thread, then in the order of entry; parents before children.
+    pub spans: Spans,
+    /// Who ran where, in the order of its end.
+    pub slices: Vec<Slice>,
+    /// Who woke whom.
+    pub wakes: Vec<Wake>,
+    /// What was lost.
+    pub gaps: Vec<Gap>,
+    /// Instants.
+    pub marks: Vec<Mark>,
+}
+
+/// Calls in columns; all of one length.
+#[derive(Clone, Debug, Default)]
+pub struct Spans {
+    /// What was called.
+    pub func: IdVec<SpanId, FuncId>,
+    /// On whose stack.
+    pub thread: Vec<ThreadId>,
+    /// Where it ended.
+    pub cpu: Vec<Option<CpuId>>,
+    /// The caller.
+    pub parent: Vec<Option<SpanId>>,
+    /// Number of callers.
+    pub depth: Vec<u32>,
+    /// Entry.
+    pub start: Vec<Tick>,
+    /// Exit.
+    pub end: Vec<Tick>,
+    /// See [`Span::wall`].
+    pub wall: Vec<Ticks>,
+    /// See [`Span::off_cpu`].
+    pub off_cpu: Vec<Ticks>,
+    /// See [`Span::net`].
+    pub net: Vec<Ticks>,
+    /// See [`Span::stolen`].
+    pub stolen: Vec<Ticks>,
+    /// See [`Span::fidelity`].
+    pub fidelity: Vec<Fidelity>,
+    /// See [`Span::outermost`].
+    pub outermost: Vec<bool>,
+}
+
+impl Spans {
+    /// Number of calls.
+    pub fn len(&self) -> usize {
+        self.func.len()
+    }
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.func.is_empty()
+    }
+    /// All ids, in order.
+    pub fn ids(&self) -> impl DoubleEndedIterator<Item = SpanId> + use<> {
+        (0..self.len()).map(SpanId::from_index)
+    }
+    /// `wall − off_cpu` of one call.
+    pub fn elapsed(&self, id: SpanId) -> Ticks {
+        self.wall[id.index()] - self.off_cpu[id.index()]
+    }
+    /// The direct callees of one call, in the order of entry.
+    pub fn children(&self, id: SpanId) -> impl Iterator<Item = SpanId> + '_ {
+        let depth = self.depth[id.index()] + 1;
+        (id.index() + 1..self.len())
+            .take_while(move |&row| self.depth[row] >= depth)
+            .filter(move |&row| self.depth[row] == depth)
+            .map(SpanId::from_index)
+    }
+
+    fn push(&mut self, span: &Span, parent: Option<SpanId>, depth: u32) -> SpanId {
+        let id = self.func.push(span.func);
+        self.thread.push(span.thread);
+        self.cpu.push(span.cpu);
+        self.parent.push(parent);
+        self.depth.push(depth);
+        self.start.push(span.start);
+        self.end.push(span.end);
+        self.wall.push(span.wall);
+        self.off_cpu.push(span.off_cpu);
+        self.net.push(span.net);
+        self.stolen.push(span.stolen);
+        self.fidelity.push(span.fidelity);
+        self.outermost.push(span.outermost);
+        id
+    }
+}
+
+/// Collects a stitched stream into a [`Trace`].
+#[derive(Debug, Default)]
+pub struct TraceBuilder {
+    threads: IdVec<ThreadId, Forest>,
+    slices: Vec<Slice>,
+    wakes: Vec<Wake>,
+    gaps: Vec<Gap>,
+    marks: Vec<Mark>,
+}
+
+/// The spans of one thread as they end (children first), with the number of descendants each, by
+/// which the order of entry is found again.
+#[derive(Debug, Default)]
+struct Forest {
+    spans: Vec<Span>,
+    /// The indices in `spans` of those that have no parent yet.
+    roots: Vec<u32>,
+    /// For each span, its direct callees are the roots it adopted: stored as first-child and
+    /// next-sibling links, `u32::MAX` for none.
+    first_child: Vec<u32>,
+    next_sibling: Vec<u32>,
+}
+
+const NONE: u32 = u32::MAX;
+
+impl Forest {
+    fn push(&mut self, span: &Span) {
+        let index = u32::try_from(self.spans.len()).expect("a trace in memory has < 2^32 calls");
+        let adopted = self.roots.len().saturating_sub(span.callees as usize);
+        let children = &self.roots[adopted..];
+        for pair in children.windows(2) {
+            self.next_sibling[pair[0] as usize] = pair[1];
+        }
+        self.first_child
+            .push(children.first().copied().unwrap_or(NONE));
+        self.next_sibling.push(NONE);
+        self.roots.truncate(adopted);
+        self.roots.push(index);
+        self.spans.push(*span);
+    }
+
+    /// Appends all spans to `out`, parents before children.
+    fn drain_into(self, out: &mut Spans) {
+        let mut earliest = Tick(0);
+        for &root in &self.roots {
+            // What is still to be placed, the next one on top: span, caller, earliest start.
+            let mut stack = vec![(root, None::<SpanId>, earliest)];
+            while let Some((index, parent, low)) = stack.pop() {
+                let mut span = self.spans[index as usize];
+                // Timestamps are coarser than stated durations, so a leaf may stick out of its
+                // caller, or into its neighbour, by less than one step of the clock: the place on
+                // the timeline is cut, the stated lengths stay.
+                let high = parent.map_or(Tick(u64::MAX), |p| out.end[p.index()]).max(low);
+                span.start = span.start.clamp(low, high);
+                span.end = span.end.clamp(span.start, high);
+                let depth = parent.map_or(0, |p| out.depth[p.index()] + 1);
+                let id = out.push(&span, parent, depth);
+                match parent {
+                    None => earliest = span.end,
+                    Some(_) if self.next_sibling[index as usize] != NONE => {
+                        stack.push((self.next_sibling[index as usize], parent, span.end));
+                    }
+                    Some(_) => {}
+                }
+                if self.first_child[index as usize] != NONE {
+                    stack.push((self.first_child[index as usize], Some(id), span.start));
+                }
+            }
+        }
+    }
+}
+
+impl SpanSink for TraceBuilder {
+    fn span(&mut self, span: &Span, _names: &Names) {
+        self.threads.grow_to(span.thread).push(span);
+    }
+    fn slice(&mut self, slice: &Slice) {
+        self.slices.push(*slice);
+    }
+    fn wake(&mut self, wake: &Wake) {
+        self.wakes.push(*wake);
+    }
+    fn gap(&mut self, gap: &Gap) {
+        self.gaps.push(*gap);
+    }
+    fn mark(&mut self, mark: &Mark) {
+        self.marks.push(*mark);
+    }
+}
+
+impl TraceBuilder {
+    /// The trace, once everything was handed over.
+    pub fn finish(self, meta: TraceMeta, names: Names) -> Trace {
+        let mut spans = Spans::default();
+        let Self {
+            threads,
+            slices,
+            wakes,
+            gaps,
+            marks,
+        } = self;
+        for forest in threads.into_items() {
+            forest.drain_into(&mut spans);
+        }
+        Trace {
+            meta,
+            names,
+            spans,
+            slices,
+            wakes,
+            gaps,
+            marks,
+        }
+    }
+}

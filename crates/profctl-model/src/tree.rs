@@ -1,0 +1,95 @@
+//! The merged calling-context tree: one node a distinct path of callers.
+
+use crate::hash::FastMap;
+use crate::id::FuncId;
+use crate::time::Ticks;
+
+/// A node of a [`CallTree`], by its row.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct NodeId(u32);
+
+impl NodeId {
+    /// The row of the node.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// What is known of one path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Node {
+    /// The function at the end of the path.
+    pub func: FuncId,
+    /// The path without it; nothing for a root.
+    pub parent: Option<NodeId>,
+    /// Number of callers.
+    pub depth: u32,
+    /// Complete calls on this path.
+    pub calls: u64,
+    /// Calls of which entry or exit was not seen.
+    pub partial: u64,
+    /// Their elapsed time, recursion included: each path counts its own calls.
+    pub elapsed: Ticks,
+    /// Their time of their own.
+    pub net: Ticks,
+}
+
+/// An arena of paths; a parent comes before its children.
+#[derive(Clone, Debug, Default)]
+pub struct CallTree {
+    nodes: Vec<Node>,
+    children: FastMap<(u32, FuncId), NodeId>,
+}
+
+const ROOT: u32 = u32::MAX;
+
+impl CallTree {
+    /// The node for `func` called from `parent`; made with zeros if it is new.
+    pub fn child(&mut self, parent: Option<NodeId>, func: FuncId) -> NodeId {
+        let key = (parent.map_or(ROOT, |p| p.0), func);
+        if let Some(&node) = self.children.get(&key) {
+            return node;
+        }
+        let node = NodeId(u32::try_from(self.nodes.len()).expect("fewer than 2^32 paths"));
+        let depth = parent.map_or(0, |p| self.nodes[p.index()].depth + 1);
+        self.nodes.push(Node {
+            func,
+            parent,
+            depth,
+            calls: 0,
+            partial: 0,
+            elapsed: Ticks(0),
+            net: Ticks(0),
+        });
+        self.children.insert(key, node);
+        node
+    }
+
+    /// One node.
+    pub fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id.index()]
+    }
+
+    /// One node, to be added to.
+    pub fn node_mut(&mut self, id: NodeId) -> &mut Node {
+        &mut self.nodes[id.index()]
+    }
+
+    /// All nodes, parents first.
+    pub fn nodes(&self) -> impl Iterator<Item = (NodeId, &Node)> {
+        self.nodes
+            .iter()
+            .enumerate()
+            .map(|(row, node)| (NodeId(row as u32), node))
+    }
+
+    /// Number of nodes.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+}

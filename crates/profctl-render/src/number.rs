@@ -1,0 +1,333 @@
+//! The one place where a number becomes digits.
+//!
+//! Times stay exact: a value is cut, never rounded up, at the last digit that the clock of the
+//! trace can tell, so a microsecond trace prints whole microseconds as the 1993 tables did.
+
+use std::fmt::{self, Display, Write as _};
+use std::str::FromStr;
+
+use profctl_model::{Tick, Ticks, Timebase};
+
+/// The unit in which people read times.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum TimeUnit {
+    /// Microseconds; the plain count where the trace counts cycles or instructions.
+    #[default]
+    Auto,
+    /// Nanoseconds.
+    Ns,
+    /// Microseconds.
+    Us,
+    /// Milliseconds.
+    Ms,
+    /// Seconds.
+    S,
+    /// Ticks of the trace's own clock, whatever they are.
+    Ticks,
+}
+
+impl TimeUnit {
+    /// Every unit, in the order in which help lists them.
+    pub const ALL: [Self; 6] = [
+        Self::Auto,
+        Self::Ns,
+        Self::Us,
+        Self::Ms,
+        Self::S,
+        Self::Ticks,
+    ];
+
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Ns => "ns",
+            Self::Us => "us",
+            Self::Ms => "ms",
+            Self::S => "s",
+            Self::Ticks => "ticks",
+        }
+    }
+
+    /// What stands behind a length printed by [`length`].
+    pub fn label(self, timebase: &Timebase) -> &'static str {
+        match self.scale(timebase) {
+            Scale::Count if timebase.is_time() => "ticks",
+            Scale::Count => timebase.unit_name(),
+            Scale::Nanos(1) => "ns",
+            Scale::Nanos(1_000) => "us",
+            Scale::Nanos(1_000_000) => "ms",
+            Scale::Nanos(_) => "s",
+        }
+    }
+
+    fn scale(self, timebase: &Timebase) -> Scale {
+        match self {
+            _ if !timebase.is_time() => Scale::Count,
+            Self::Ticks => Scale::Count,
+            Self::Ns => Scale::Nanos(1),
+            Self::Auto | Self::Us => Scale::Nanos(1_000),
+            Self::Ms => Scale::Nanos(1_000_000),
+            Self::S => Scale::Nanos(1_000_000_000),
+        }
+    }
+}
+
+impl Display for TimeUnit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for TimeUnit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::ALL
+            .into_iter()
+            .find(|unit| unit.name() == text)
+            .ok_or_else(|| format!("unknown unit '{text}', expected auto, ns, us, ms, s or ticks"))
+    }
+}
+
+/// What one whole unit of the output is.
+enum Scale {
+    /// One tick.
+    Count,
+    /// That many nanoseconds.
+    Nanos(u128),
+}
+
+/// `ticks` in `unit`, without the unit's name.
+pub fn length(ticks: Ticks, timebase: &Timebase, unit: TimeUnit) -> String {
+    match unit.scale(timebase) {
+        Scale::Count => ticks.0.to_string(),
+        Scale::Nanos(nanos) => {
+            let decimals = decimals(timebase, nanos);
+            fixed(u128::from(ticks.0), timebase, nanos, decimals)
+        }
+    }
+}
+
+/// `ticks` with the name of its unit behind it, as in running text.
+pub fn length_with_unit(ticks: Ticks, timebase: &Timebase, unit: TimeUnit) -> String {
+    format!("{} {}", length(ticks, timebase, unit), unit.label(timebase))
+}
+
+/// A time of day of the trace's clock as the 1993 code trace shows it: seconds, milliseconds and
+/// microseconds in columns, with decimals where the clock is finer. A clock that counts, or ticks
+/// asked for, gives the count in the same width.
+pub fn clock(time: Tick, timebase: &Timebase, unit: TimeUnit) -> String {
+    const MICROSECOND: u128 = 1_000;
+    if matches!(unit.scale(timebase), Scale::Count) {
+        return format!("{:>12}", time.0);
+    }
+    let micros = fixed(
+        u128::from(time.0),
+        timebase,
+        MICROSECOND,
+        decimals(timebase, MICROSECOND),
+    );
+    let (whole, fraction) = match micros.split_once('.') {
+        Some((whole, fraction)) => (whole, format!(".{fraction}")),
+        None => (micros.as_str(), String::new()),
+    };
+    let digits = format!("{whole:0>7}");
+    let (seconds, rest) = digits.split_at(digits.len() - 6);
+    let (millis, micros) = rest.split_at(3);
+    format!("{seconds:>4}:{millis} {micros}{fraction}")
+}
+
+/// How many decimals a unit of `nanos` needs so that its last digit is no coarser than the
+/// resolution of the trace.
+fn decimals(timebase: &Timebase, nanos: u128) -> usize {
+    /// Attoseconds below a nanosecond: finer than any recorder's clock.
+    const MOST: usize = 18;
+    let (numerator, denominator) = timebase.ratio();
+    let mut resolution = numerator.saturating_mul(u128::from(timebase.resolution.0.max(1)));
+    let wanted = denominator.saturating_mul(nanos);
+    let mut decimals = 0;
+    while resolution < wanted && decimals < MOST {
+        resolution = resolution.saturating_mul(10);
+        decimals += 1;
+    }
+    decimals
+}
+
+/// `ticks` in units of `nanos` nanoseconds, cut after `decimals` digits.
+fn fixed(ticks: u128, timebase: &Timebase, nanos: u128, decimals: usize) -> String {
+    let (numerator, denominator) = timebase.ratio();
+    let above = ticks.saturating_mul(numerator);
+    let below = denominator.saturating_mul(nanos);
+    let mut digits = (above / below).to_string();
+    let mut rest = above % below;
+    if decimals > 0 {
+        digits.push('.');
+    }
+    // Long division: the rest stays below the divisor, so ten times it fits.
+    for _ in 0..decimals {
+        rest = rest.saturating_mul(10);
+        write!(digits, "{}", rest / below).expect("a string takes what is written to it");
+        rest %= below;
+    }
+    digits
+}
+
+/// A share with two decimals and its sign.
+pub fn percent(share: f64) -> String {
+    format!("{share:.2}%")
+}
+
+/// Bytes in the largest binary unit of which there is at least one.
+pub fn bytes(bytes: u64) -> String {
+    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    if bytes < 1024 {
+        return format!("{bytes} bytes");
+    }
+    let power = (bytes.ilog2() / 10) as usize;
+    let tenths = (u128::from(bytes) * 10) >> (10 * power);
+    format!("{}.{} {}", tenths / 10, tenths % 10, UNITS[power - 1])
+}
+
+/// A number of things, with the noun in the form that goes with it.
+pub fn count(n: u64, singular: &str, plural: &str) -> String {
+    match n {
+        1 => format!("1 {singular}"),
+        _ => format!("{n} {plural}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use profctl_model::TickUnit;
+    use proptest::prelude::*;
+
+    fn seconds(numerator: u64, denominator: u64, resolution: u64) -> Timebase {
+        Timebase {
+            unit: TickUnit::Seconds {
+                numerator,
+                denominator,
+            },
+            resolution: Ticks(resolution),
+            ..Timebase::NANOSECONDS
+        }
+    }
+
+    #[test]
+    fn decimals_follow_the_resolution() {
+        let ns = Timebase::NANOSECONDS;
+        let us = Timebase::MICROSECONDS;
+        let coarse_ns = seconds(1, 1_000_000_000, 1_000);
+        let tens = seconds(1, 1_000_000_000, 10);
+        let fs = seconds(1, 1_000_000_000_000_000, 1);
+        let mhz24 = seconds(1, 24_000_000, 1);
+        let minute = seconds(60, 1, 1);
+        let cycles = Timebase {
+            unit: TickUnit::Cycles,
+            ..ns
+        };
+        for (ticks, timebase, unit, expected) in [
+            (1_234_567, ns, TimeUnit::Auto, "1234.567"),
+            (1_234_567, ns, TimeUnit::Us, "1234.567"),
+            (1_234_567, ns, TimeUnit::Ns, "1234567"),
+            (1_234_567, ns, TimeUnit::Ms, "1.234567"),
+            (1_234_567, ns, TimeUnit::S, "0.001234567"),
+            (1_234_567, ns, TimeUnit::Ticks, "1234567"),
+            (1_999, coarse_ns, TimeUnit::Auto, "1"),
+            (1_999, tens, TimeUnit::Auto, "1.99"),
+            (165_519, us, TimeUnit::Auto, "165519"),
+            (165_519, us, TimeUnit::Ns, "165519000"),
+            (165_519, us, TimeUnit::Ms, "165.519"),
+            (1, fs, TimeUnit::Us, "0.000000001"),
+            (u64::MAX, fs, TimeUnit::S, "18446.744073709551615"),
+            (1, mhz24, TimeUnit::Us, "0.04"),
+            (24_000_001, mhz24, TimeUnit::Us, "1000000.04"),
+            (2, minute, TimeUnit::S, "120"),
+            (7, cycles, TimeUnit::Auto, "7"),
+            (7, cycles, TimeUnit::Ms, "7"),
+        ] {
+            assert_eq!(
+                length(Ticks(ticks), &timebase, unit),
+                expected,
+                "{ticks} in {unit}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_unit_is_named_as_it_was_printed() {
+        let cycles = Timebase {
+            unit: TickUnit::Cycles,
+            ..Timebase::NANOSECONDS
+        };
+        for (timebase, unit, expected) in [
+            (Timebase::NANOSECONDS, TimeUnit::Auto, "us"),
+            (Timebase::NANOSECONDS, TimeUnit::S, "s"),
+            (Timebase::NANOSECONDS, TimeUnit::Ticks, "ticks"),
+            (cycles, TimeUnit::Auto, "cycles"),
+            (cycles, TimeUnit::Ms, "cycles"),
+        ] {
+            assert_eq!(unit.label(&timebase), expected);
+        }
+    }
+
+    #[test]
+    fn the_clock_has_seconds_in_four_columns() {
+        let us = Timebase::MICROSECONDS;
+        let cycles = Timebase {
+            unit: TickUnit::Cycles,
+            ..us
+        };
+        for (time, timebase, expected) in [
+            (2_394_270, us, "   2:394 270"),
+            (7, us, "   0:000 007"),
+            (1_234_567_000_089, us, "1234567:000 089"),
+            (2_394_270_061, Timebase::NANOSECONDS, "   2:394 270.061"),
+            (90, cycles, "          90"),
+        ] {
+            assert_eq!(clock(Tick(time), &timebase, TimeUnit::Auto), expected);
+        }
+    }
+
+    #[test]
+    fn units_are_parsed_by_the_name_they_print() {
+        for unit in TimeUnit::ALL {
+            assert_eq!(unit.to_string().parse(), Ok(unit));
+        }
+        assert!("hours".parse::<TimeUnit>().is_err());
+    }
+
+    #[test]
+    fn bytes_take_the_largest_unit() {
+        for (n, expected) in [
+            (0, "0 bytes"),
+            (1023, "1023 bytes"),
+            (1024, "1.0 KiB"),
+            (1_048_575, "1023.9 KiB"),
+            (5_767_168, "5.5 MiB"),
+            (u64::MAX, "15.9 EiB"),
+        ] {
+            assert_eq!(bytes(n), expected);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_lost_when_the_last_digit_is_the_resolution(ticks: u64) {
+            let text = length(Ticks(ticks), &Timebase::NANOSECONDS, TimeUnit::Us);
+            let digits: String = text.chars().filter(char::is_ascii_digit).collect();
+            prop_assert_eq!(digits.parse::<u64>().ok(), Some(ticks));
+        }
+
+        #[test]
+        fn any_clock_prints(ticks: u64, numerator in 1u64.., denominator in 1u64.., resolution: u64) {
+            let timebase = seconds(numerator, denominator, resolution);
+            for unit in TimeUnit::ALL {
+                let text = length(Ticks(ticks), &timebase, unit);
+                prop_assert!(text.chars().all(|c| c.is_ascii_digit() || c == '.'), "{}", text);
+                clock(Tick(ticks), &timebase, unit);
+            }
+        }
+    }
+}

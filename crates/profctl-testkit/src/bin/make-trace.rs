@@ -1,0 +1,54 @@
+//! `make-trace FORMAT SIZE [SEED]`: a made-up trace of about that size (`200M`, `10G`) on standard
+//! output; `make-trace probe-names [SEED]` is the name file for the format `probe`.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use profctl_testkit::generate::{LARGE_FORMATS, large_names, write_large};
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let seed = |text: Option<&&str>| text.map_or(Some(1), |text| text.parse().ok());
+    let mut out = io::stdout().lock();
+    let done = match words.as_slice() {
+        ["probe-names", rest @ ..] if rest.len() <= 1 => {
+            seed(rest.first()).map(|seed| out.write_all(large_names(seed).as_bytes()))
+        }
+        [format, size, rest @ ..] if rest.len() <= 1 && LARGE_FORMATS.contains(format) => {
+            let size = bytes(size).zip(seed(rest.first()));
+            size.map(|(size, seed)| write_large(format, size, seed, &mut out).map(|_| ()))
+        }
+        _ => None,
+    };
+    match done {
+        Some(Ok(())) => ExitCode::SUCCESS,
+        // Whoever reads has had enough.
+        Some(Err(error)) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Some(Err(error)) => complain(&error.to_string(), 1),
+        None => complain(
+            &format!(
+                "usage: make-trace {{{}}} SIZE [SEED]",
+                LARGE_FORMATS.join("|")
+            ),
+            2,
+        ),
+    }
+}
+
+fn complain(what: &str, code: u8) -> ExitCode {
+    // Nothing is left to be done if even that fails.
+    let _ = writeln!(io::stderr(), "make-trace: {what}");
+    ExitCode::from(code)
+}
+
+/// `123`, `64K`, `200M` or `10G`, powers of ten.
+fn bytes(text: &str) -> Option<u64> {
+    let (digits, factor) = match text.chars().last()? {
+        'K' => (&text[..text.len() - 1], 1_000),
+        'M' => (&text[..text.len() - 1], 1_000_000),
+        'G' => (&text[..text.len() - 1], 1_000_000_000),
+        _ => (text, 1),
+    };
+    digits.parse::<u64>().ok()?.checked_mul(factor)
+}

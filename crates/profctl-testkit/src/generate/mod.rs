@@ -1,0 +1,22 @@
+//! Traces made up from a seed: a recording as a value, the same recording as the text or bytes of
+//! each format, and the sums that any reader of it must find.
+//!
+//! A seed gives the same bytes on every machine and in every build.
+
+mod function_graph;
+mod large;
+mod mcrae;
+mod plain;
+mod probe;
+mod random;
+mod recording;
+mod truth;
+
+pub use function_graph::{Layout, function_graph};
+pub use large::{LARGE_FORMATS, large_names, write_large};
+pub use mcrae::code_trace;
+pub use plain::plain;
+pub use probe::{probe_names, probe_records};
+pub use random::Random;
+pub use recording::{Event, Kind, Recording, Shape, Task};
+pub use truth::{Sums, truth};

@@ -1,0 +1,202 @@
+//! One task's records into a forest of calls, and the sums over it.
+
+use super::tasks::Item;
+use super::{Function, Report};
+
+/// A call, complete or not.
+#[derive(Debug)]
+struct Call {
+    name: Function,
+    depth: usize,
+    entered: Option<u64>,
+    parent: Option<usize>,
+    children: Vec<usize>,
+    off_cpu: u64,
+    /// Set once its exit was seen.
+    wall: Option<u64>,
+    /// A direct callee's name was lost, so that it is no node of its own.
+    nameless_callee: bool,
+}
+
+#[derive(Debug, Default)]
+struct Forest {
+    calls: Vec<Call>,
+    open: Vec<usize>,
+    left_cpu: Option<u64>,
+}
+
+/// Adds the sums of one task to `report`.
+pub(super) fn evaluate(items: &[Item], returns_only: bool, report: &mut Report) {
+    let mut forest = Forest::default();
+    let mut roots = Vec::new();
+    for item in items {
+        match item {
+            Item::Enter { depth, name, time } => {
+                report.lost_exits += forest.close_from(*depth);
+                let call = forest.add(name, *depth, *time);
+                forest.open.push(call);
+            }
+            Item::Leaf { depth, name, wall } => {
+                report.lost_exits += forest.close_from(*depth);
+                let call = forest.add(name, *depth, None);
+                forest.calls[call].wall = Some(wall.unwrap_or(0));
+            }
+            Item::Exit {
+                depth,
+                name: Some(name),
+                wall,
+                ..
+            } if returns_only => {
+                let call = forest.add(name, *depth, None);
+                forest.calls[call].wall = Some(wall.unwrap_or(0));
+                forest.adopt_deeper(&mut roots, call);
+            }
+            Item::Exit {
+                depth,
+                name,
+                wall,
+                time,
+            } => {
+                report.lost_exits += forest.close_from(*depth + 1);
+                forest.exit(*depth, name.as_ref(), *wall, *time, report);
+            }
+            Item::Off(time) => forest.left_cpu = Some(*time),
+            Item::On(time) => {
+                if let Some(left) = forest.left_cpu.take() {
+                    for &call in &forest.open {
+                        forest.calls[call].off_cpu += time.saturating_sub(left);
+                    }
+                }
+            }
+            Item::Gap => report.closed_by_loss += forest.close_from(0),
+        }
+    }
+    report.unclosed += forest.close_from(0);
+    forest.sum(report);
+}
+
+impl Forest {
+    fn add(&mut self, name: &Function, depth: usize, entered: Option<u64>) -> usize {
+        let parent = self.open.last().copied();
+        let call = self.calls.len();
+        self.calls.push(Call {
+            name: name.clone(),
+            depth,
+            entered,
+            parent,
+            children: Vec::new(),
+            off_cpu: 0,
+            wall: None,
+            nameless_callee: false,
+        });
+        if let Some(parent) = parent {
+            self.calls[parent].children.push(call);
+        }
+        call
+    }
+
+    /// Gives up the open calls at `depth` and below: the task went on above them.
+    fn close_from(&mut self, depth: usize) -> u64 {
+        let kept = self
+            .open
+            .iter()
+            .take_while(|&&call| self.calls[call].depth < depth)
+            .count();
+        let given_up = self.open.len() - kept;
+        self.open.truncate(kept);
+        given_up as u64
+    }
+
+    fn exit(
+        &mut self,
+        depth: usize,
+        name: Option<&Function>,
+        wall: Option<u64>,
+        time: Option<u64>,
+        report: &mut Report,
+    ) {
+        let top = self
+            .open
+            .last()
+            .copied()
+            .filter(|&call| self.calls[call].depth == depth);
+        let matches = |call: &usize| name.is_none_or(|name| self.calls[*call].name == *name);
+        if let Some(call) = top.filter(matches) {
+            self.open.pop();
+            let seen = time
+                .zip(self.calls[call].entered)
+                .map(|(exit, entry)| exit.saturating_sub(entry));
+            self.calls[call].wall = wall.or(seen).or(Some(0));
+            return;
+        }
+        if top.is_some() {
+            report.lost_exits += self.close_from(depth);
+        }
+        report.unmatched_exits += 1;
+        if let Some(name) = name {
+            // Without a length it counts as partial.
+            self.add(name, depth, None);
+            return;
+        }
+        report.anonymous_exits += 1;
+        if let Some(&parent) = self.open.last() {
+            self.calls[parent].nameless_callee = true;
+        }
+    }
+
+    /// Where only returns are shown, callees stand above their caller, further in.
+    fn adopt_deeper(&mut self, roots: &mut Vec<usize>, call: usize) {
+        while let Some(&callee) = roots.last() {
+            if self.calls[callee].depth <= self.calls[call].depth {
+                break;
+            }
+            roots.pop();
+            self.calls[callee].parent = Some(call);
+            self.calls[call].children.push(callee);
+        }
+        roots.push(call);
+    }
+
+    fn elapsed(&self, call: usize) -> u64 {
+        let wall = self.calls[call].wall.unwrap_or(0);
+        wall - self.calls[call].off_cpu.min(wall)
+    }
+
+    fn is_outermost(&self, call: usize) -> bool {
+        let mut above = self.calls[call].parent;
+        while let Some(caller) = above {
+            if self.calls[caller].name == self.calls[call].name {
+                return false;
+            }
+            above = self.calls[caller].parent;
+        }
+        true
+    }
+
+    fn sum(&self, report: &mut Report) {
+        for (index, call) in self.calls.iter().enumerate() {
+            let totals = report.functions.entry(call.name.clone()).or_default();
+            if call.wall.is_none() {
+                totals.partial += 1;
+                continue;
+            }
+            totals.calls += 1;
+            if self.is_outermost(index) {
+                totals.elapsed += self.elapsed(index);
+            }
+            let below: u64 = call
+                .children
+                .iter()
+                .map(|&callee| self.elapsed(callee))
+                .sum();
+            let elapsed = self.elapsed(index);
+            totals.net += elapsed.saturating_sub(below);
+            let partial_callee = call
+                .children
+                .iter()
+                .any(|&callee| self.calls[callee].wall.is_none());
+            totals.partial_below |= partial_callee || call.nameless_callee;
+            report.clamped += u64::from(below > elapsed);
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! Second opinions: slow, simple evaluators that share no code and no method with the readers.
+
+pub mod function_graph;

@@ -1,0 +1,22 @@
+//! `profctl completions`: what a shell needs to complete arguments.
+
+use clap::CommandFactory as _;
+use clap_complete::Shell;
+
+use crate::args::{Cli, Global};
+use crate::exit::{Exit, Failure};
+use crate::output;
+
+/// Write the completions for a shell
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// The shell
+    shell: Shell,
+}
+
+pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
+    let mut bytes = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "profctl", &mut bytes);
+    output::write_bytes(&bytes, global)?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,241 @@
+//! `profctl info`: what a trace is, how it was recognised, and what is wrong with it.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use profctl_analyze::summarize::{By, Quality};
+use profctl_import::Streamed;
+use profctl_model::{
+    Column, Names, Role, Span, SpanSink, Table, Thread, Tick, Timebase, Timeline,
+};
+use profctl_render::number;
+use profctl_render::table::Format;
+
+use crate::args::{Global, Reading, Selection};
+use crate::exit::{Exit, Failure};
+use crate::{output, read};
+
+mod json;
+
+/// Say what a trace is: format, clock, threads, CPUs, span of time, quality
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// A trace, or `-`
+    #[arg(value_name = "TRACE")]
+    trace: PathBuf,
+    #[command(flatten)]
+    reading: Reading,
+}
+
+pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
+    let everything = Selection::default();
+    let options = read::options(&args.reading, &everything, By::Function)?;
+    let read = read::one(&args.trace, &options, &everything, Tally::default(), global)?;
+    match global.output {
+        Format::Table => output::write_bytes(for_people(&read, global).as_bytes(), global)?,
+        Format::Json => output::write_bytes(&json::bytes(&read), global)?,
+        Format::Csv | Format::Markdown => output::write_table(&as_table(&read, global), global)?,
+    }
+    Ok(read::verdict_of(&read.meta.diags, &args.reading))
+}
+
+/// Counts calls.
+#[derive(Default)]
+struct Tally {
+    complete: u64,
+    partial: u64,
+}
+
+impl SpanSink for Tally {
+    fn span(&mut self, span: &Span, _names: &Names) {
+        match span.fidelity.is_partial() {
+            true => self.partial += 1,
+            false => self.complete += 1,
+        }
+    }
+}
+
+/// What there is to say, in order: the name and the value of each line.
+fn facts(read: &Streamed<Tally>, global: &Global) -> Vec<(&'static str, String)> {
+    let Streamed {
+        sink,
+        names,
+        meta,
+        origin,
+    } = read;
+    let timebase = &meta.timebase;
+    let at = |time: Tick| {
+        number::clock(time, timebase, global.unit)
+            .trim_start()
+            .to_owned()
+    };
+    let real = number::length_with_unit(meta.real(), timebase, global.unit);
+    let quality = match Quality::of(&meta.diags).is_complete() {
+        true => "complete",
+        false => "incomplete",
+    };
+    let mut facts = vec![
+        ("input", origin.name.clone()),
+        (
+            "format",
+            format!("{} ({})", origin.format.name, origin.format.about),
+        ),
+        ("recognised", origin.reason.clone()),
+        ("compression", origin.compression.unwrap_or("none").into()),
+        ("size", number::bytes(origin.bytes)),
+    ];
+    facts.extend(origin.facts.iter().cloned());
+    facts.extend([
+        ("clock", clock(timebase)),
+        (
+            "span",
+            format!("{real}, from {} to {}", at(meta.first), at(meta.last)),
+        ),
+        (
+            "threads",
+            list(names.threads.iter().map(Thread::label).collect(), global),
+        ),
+        (
+            "cpus",
+            list(cpus(names).iter().map(u32::to_string).collect(), global),
+        ),
+        ("events", meta.events.to_string()),
+        (
+            "calls",
+            format!("{} complete, {} partial", sink.complete, sink.partial),
+        ),
+        ("functions", names.funcs.len().to_string()),
+        ("quality", quality.into()),
+    ]);
+    facts
+}
+
+fn clock(timebase: &Timebase) -> String {
+    let resolution = match timebase.is_time() {
+        // A clock finer than a nanosecond is told in ticks: 0 ns would be no resolution.
+        true if timebase.reported(timebase.resolution) > 0 => {
+            format!("{} ns", timebase.reported(timebase.resolution))
+        }
+        true => format!("{} ticks below a nanosecond", timebase.resolution.0),
+        false => format!("{} {}", timebase.resolution.0, timebase.unit_name()),
+    };
+    let timeline = match timebase.timeline {
+        Timeline::Recorded => "recorded",
+        Timeline::Synthetic => "synthetic (durations laid end to end)",
+    };
+    format!(
+        "{}, resolution {resolution}, timeline {timeline}",
+        timebase.unit_name()
+    )
+}
+
+fn cpus(names: &Names) -> Vec<u32> {
+    let mut cpus: Vec<u32> = names.cpus.iter().copied().collect();
+    cpus.sort_unstable();
+    cpus
+}
+
+/// How many threads or CPUs are named unless `-v` asks for all.
+const NAMED: usize = 12;
+
+fn list(items: Vec<String>, global: &Global) -> String {
+    let all = items.len();
+    match all {
+        0 => "none named".into(),
+        _ if all > NAMED && !global.verbose => {
+            format!("{all}: {}, … (all with -v)", items[..NAMED].join(", "))
+        }
+        _ => format!("{all}: {}", items.join(", ")),
+    }
+}
+
+fn for_people(read: &Streamed<Tally>, global: &Global) -> String {
+    let facts = facts(read, global);
+    let width = facts.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    let mut text = String::new();
+    for (name, value) in &facts {
+        line(&mut text, &format!("{name:width$}  {value}"));
+    }
+    for entry in read.meta.diags.sorted() {
+        let code = entry.code;
+        line(&mut text, "");
+        line(
+            &mut text,
+            &format!("{}: {} ({})", code.name, entry.count, code.severity.name()),
+        );
+        line(&mut text, &format!("  {}", code.help));
+        for sample in &entry.samples {
+            line(
+                &mut text,
+                &format!("  {}: {}", sample.place, sample.message),
+            );
+        }
+        if entry.count > entry.samples.len() as u64 && !entry.samples.is_empty() {
+            line(&mut text, "  …");
+        }
+    }
+    text
+}
+
+/// Appends a line, with what could steer a terminal escaped: much of it stood in the input.
+fn line(text: &mut String, line: &str) {
+    writeln!(text, "{}", profctl_render::table::visible(line)).expect("a string takes all");
+}
+
+fn as_table(read: &Streamed<Tally>, global: &Global) -> Table {
+    let columns = ["property", "value"]
+        .map(|name| Column::new(name, name, Role::Text))
+        .to_vec();
+    let mut table = Table::new("profctl.info/1", read.meta.timebase, columns);
+    for (name, value) in facts(read, global) {
+        table.push(vec![name.into(), value.as_str().into()]);
+    }
+    for entry in read.meta.diags.sorted() {
+        table.push(vec![
+            entry.code.name.into(),
+            entry.count.to_string().as_str().into(),
+        ]);
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use profctl_model::{TickUnit, Ticks};
+
+    #[test]
+    fn a_clock_says_what_it_counts() {
+        let fs = TickUnit::Seconds {
+            numerator: 1,
+            denominator: 1_000_000_000_000_000,
+        };
+        for (unit, resolution, timeline, expected) in [
+            (
+                Timebase::MICROSECONDS.unit,
+                1,
+                Timeline::Recorded,
+                "ns, resolution 1000 ns, timeline recorded",
+            ),
+            (
+                fs,
+                100,
+                Timeline::Recorded,
+                "ns, resolution 100 ticks below a nanosecond, timeline recorded",
+            ),
+            (
+                TickUnit::Cycles,
+                4,
+                Timeline::Synthetic,
+                "cycles, resolution 4 cycles, timeline synthetic (durations laid end to end)",
+            ),
+        ] {
+            let timebase = Timebase {
+                unit,
+                resolution: Ticks(resolution),
+                timeline,
+            };
+            assert_eq!(clock(&timebase), expected);
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! `profctl man`: the manual page of the program or of one command.
+
+use clap::CommandFactory as _;
+use clap_mangen::Man;
+
+use crate::args::{Cli, Global};
+use crate::exit::{Exit, Failure};
+use crate::output;
+
+/// Write a manual page
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// The command that it is about [default: the program]
+    command: Option<String>,
+}
+
+pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
+    let mut program = Cli::command();
+    program.build();
+    let page = match &args.command {
+        None => program,
+        Some(name) => program
+            .find_subcommand(name)
+            .cloned()
+            .ok_or_else(|| Failure::usage(format!("there is no command '{name}'")))?,
+    };
+    let mut bytes = Vec::new();
+    Man::new(page)
+        .render(&mut bytes)
+        .expect("memory takes what is written to it");
+    output::write_bytes(&bytes, global)?;
+    Ok(Exit::Done)
+}

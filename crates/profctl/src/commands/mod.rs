@@ -1,0 +1,47 @@
+//! The commands, a file each: arguments to options, a library call, a report to a writer.
+
+mod completions;
+mod critical_path;
+mod formats;
+mod generate;
+mod info;
+mod man;
+mod replay;
+mod summarize;
+mod tree;
+
+use clap::Subcommand;
+
+use crate::args::Cli;
+use crate::exit::{Exit, Failure};
+
+/// What to do.
+#[derive(Subcommand, Debug)]
+pub(crate) enum Command {
+    Summarize(summarize::Args),
+    Replay(replay::Args),
+    Tree(tree::Args),
+    CriticalPath(critical_path::Args),
+    Info(info::Args),
+    Formats(formats::Args),
+    Completions(completions::Args),
+    Man(man::Args),
+    #[command(hide = true)]
+    Generate(generate::Args),
+}
+
+/// Does it.
+pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
+    let global = &cli.global;
+    match cli.command {
+        Command::Summarize(args) => summarize::run(&args, global),
+        Command::Replay(args) => replay::run(&args, global),
+        Command::Tree(args) => tree::run(&args, global),
+        Command::CriticalPath(args) => critical_path::run(&args, global),
+        Command::Info(args) => info::run(&args, global),
+        Command::Formats(_) => formats::run(global),
+        Command::Completions(args) => completions::run(&args, global),
+        Command::Man(args) => man::run(&args, global),
+        Command::Generate(args) => generate::run(&args, global),
+    }
+}

@@ -1,0 +1,188 @@
+//! `profctl summarize`: the flat profile.
+
+use std::path::PathBuf;
+
+use profctl_analyze::summarize::{By, Options, Profile, Source, Summary, TableOptions};
+use profctl_import::{Input, Only, ReadOptions};
+use profctl_render::table::Format;
+use regex::Regex;
+
+use crate::args::{Global, Reading, Selection};
+use crate::duration::{self, Nanos};
+use crate::exit::{Exit, Failure};
+use crate::input::{Content, Inputs};
+use crate::progress::Progress;
+use crate::{output, read};
+
+/// Show where the time went: calls, elapsed and net time of each function
+///
+/// With `--output json` it writes the whole profile, to be read back later; what to show of it
+/// (`--sort`, `--top`, `--match`, `--columns`) matters to the other outputs only.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// Traces, directories of runs, saved profiles, `-`: all are merged
+    #[arg(value_name = "TRACE", required = true)]
+    traces: Vec<PathBuf>,
+    /// What a row is
+    #[arg(long, value_name = "WHAT", default_value = "function")]
+    by: Grouped,
+    /// The column to sort by
+    #[arg(long, value_name = "COLUMN", default_value = "net")]
+    sort: String,
+    /// At most that many rows
+    #[arg(long, value_name = "N")]
+    top: Option<usize>,
+    /// Only rows whose name matches
+    #[arg(long = "match", value_name = "REGEX")]
+    matching: Option<Regex>,
+    /// The columns to show, by name
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    columns: Option<Vec<String>>,
+    /// Percentiles of net per call to show, or `none` to collect none
+    #[arg(long, value_name = "PERCENTS", value_parser = percentiles)]
+    percentiles: Option<Percentiles>,
+    /// What recording one event cost: shows times corrected by it beside the raw ones
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    overhead: Option<Nanos>,
+    /// Only calls that ended on this CPU; may be repeated
+    #[arg(long, value_name = "NUMBER", help_heading = "Selection")]
+    cpu: Vec<u32>,
+    #[command(flatten)]
+    selection: Selection,
+    #[command(flatten)]
+    reading: Reading,
+}
+
+#[derive(clap::ValueEnum, Clone, Copy, Debug)]
+enum Grouped {
+    Function,
+    Module,
+    Thread,
+    Cpu,
+    Kind,
+}
+
+impl From<Grouped> for By {
+    fn from(grouped: Grouped) -> Self {
+        match grouped {
+            Grouped::Function => Self::Function,
+            Grouped::Module => Self::Module,
+            Grouped::Thread => Self::Thread,
+            Grouped::Cpu => Self::Cpu,
+            Grouped::Kind => Self::Kind,
+        }
+    }
+}
+
+/// Each above 0 and at most 100; empty for `none`.
+#[derive(Clone, Debug)]
+struct Percentiles(Vec<f64>);
+
+fn percentiles(text: &str) -> Result<Percentiles, String> {
+    if text == "none" {
+        return Ok(Percentiles(Vec::new()));
+    }
+    let one = |part: &str| match part.trim().parse::<f64>() {
+        Ok(percent) if percent > 0.0 && percent <= 100.0 => Ok(percent),
+        _ => Err(format!(
+            "'{part}' is no percentile, expected above 0 to 100, or none"
+        )),
+    };
+    text.split(',')
+        .map(one)
+        .collect::<Result<_, _>>()
+        .map(Percentiles)
+}
+
+pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
+    let profile = profile(args, global)?;
+    let matches = args
+        .matching
+        .as_ref()
+        .map(|regex| |name: &str| regex.is_match(name));
+    let overhead = args
+        .overhead
+        .map(|nanos| nanos.ticks(&profile.timebase, "--overhead"));
+    let options = TableOptions {
+        sort: args.sort.clone(),
+        top: args.top,
+        matching: matches
+            .as_ref()
+            .map(|matches| matches as &dyn Fn(&str) -> bool),
+        columns: args.columns.clone(),
+        percentiles: args
+            .percentiles
+            .clone()
+            .map_or_else(Vec::new, |percentiles| percentiles.0),
+        overhead: overhead.transpose()?,
+    };
+    match global.output {
+        Format::Json => output::write_bytes(profile.to_json().as_bytes(), global)?,
+        Format::Table | Format::Csv | Format::Markdown => {
+            output::write_table(&profile.table(&options).map_err(Failure::usage)?, global)?;
+        }
+    }
+    Ok(read::verdict(&profile.quality, &args.reading))
+}
+
+/// Everything that was given, merged.
+fn profile(args: &Args, global: &Global) -> Result<Profile, Failure> {
+    let read_options = read::options(&args.reading, &args.selection, args.by.into())?;
+    let inputs = Inputs::of(&args.traces)?;
+    let mut merged: Option<Profile> = None;
+    read::each(&inputs, global, |name, content, progress| {
+        let one = match content {
+            Content::Profile(bytes) => {
+                Profile::from_json(&bytes).map_err(|message| Failure::input(name, message))?
+            }
+            Content::Trace(input) => {
+                summed(name, input, &read_options, sink(args), progress, global)?
+            }
+        };
+        match &mut merged {
+            Some(merged) => merged
+                .merge(one)
+                .map_err(|message| Failure::input(name, message)),
+            None => {
+                merged = Some(one);
+                Ok(())
+            }
+        }
+    })?;
+    Ok(merged.expect("clap asks for a trace, and each input gave a profile or an error"))
+}
+
+fn sink(args: &Args) -> Only<Summary> {
+    let keeps_histograms = args
+        .percentiles
+        .as_ref()
+        .is_none_or(|asked| !asked.0.is_empty());
+    let options = Options {
+        percentiles: keeps_histograms,
+        by: args.by.into(),
+    };
+    Only {
+        inner: Summary::new(options),
+        threads: args.selection.threads(),
+        cpus: args.cpu.clone(),
+    }
+}
+
+fn summed(
+    name: &str,
+    input: Input<'static>,
+    options: &ReadOptions,
+    sink: Only<Summary>,
+    progress: &Progress,
+    global: &Global,
+) -> Result<Profile, Failure> {
+    let read = profctl_import::stream(input, options, sink, &|bytes| progress.at(bytes))
+        .map_err(|error| read::not_imported(name, &error))?;
+    read::say_origin(&read.origin, read.meta.events, global);
+    let source = Source {
+        path: read.origin.name,
+        format: read.origin.format.name.into(),
+        bytes: read.origin.bytes,
+    };
+    Ok(read.sink.inner.finish(&read.names, &read.meta, source))
+}

@@ -1,0 +1,114 @@
+//! How the program ends: its exit codes and what it says when it cannot go on.
+
+use std::fmt;
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use profctl_import::ImportError;
+
+/// The exit codes, as the help of the program lists them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Exit {
+    /// Done.
+    Done = 0,
+    /// The arguments ask for something that cannot be, or the output cannot be written.
+    Usage = 2,
+    /// An input could not be read or is no trace; nothing was written.
+    Input = 3,
+    /// `--strict` was given and the input was incomplete.
+    Incomplete = 5,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        ExitCode::from(exit as u8)
+    }
+}
+
+/// Why nothing was written.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    /// With which code to end.
+    pub(crate) exit: Exit,
+    /// The input or output that it is about, with a line if there is one.
+    place: Option<String>,
+    /// What was found, then what was expected.
+    message: String,
+    /// What to try, one line each.
+    hints: Vec<String>,
+    /// Whether the input as a whole is no trace, as opposed to a trace that is damaged.
+    pub(crate) is_no_trace: bool,
+}
+
+impl Failure {
+    /// Something that cannot be asked for.
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self {
+            exit: Exit::Usage,
+            place: None,
+            message: message.into(),
+            hints: Vec::new(),
+            is_no_trace: false,
+        }
+    }
+
+    /// An input that cannot be read.
+    pub(crate) fn input(name: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            exit: Exit::Input,
+            place: Some(name.into()),
+            ..Self::usage(message)
+        }
+    }
+
+    /// An input that was opened and makes no sense.
+    pub(crate) fn import(name: &str, error: &ImportError) -> Self {
+        let place = match error.line {
+            Some(line) => format!("{name}:{line}"),
+            None => name.to_owned(),
+        };
+        let message = match (error.line, error.offset) {
+            (None, Some(offset)) => format!("byte {offset}: {}", error.message),
+            _ => error.message.clone(),
+        };
+        let is_no_trace = error.line.is_none() && error.offset.is_none();
+        Self {
+            is_no_trace,
+            ..Self::input(place, message)
+        }
+    }
+
+    /// The output cannot be written there.
+    pub(crate) fn output(name: impl Into<String>, error: &std::io::Error) -> Self {
+        Self {
+            place: Some(name.into()),
+            ..Self::usage(format!("not written: {error}"))
+        }
+    }
+
+    /// Adds something to try.
+    #[must_use]
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// Says it on standard error.
+    pub(crate) fn report(&self) {
+        // If standard error is closed, the exit code has to do.
+        let _ = write!(std::io::stderr().lock(), "{self}");
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "profctl: ")?;
+        if let Some(place) = &self.place {
+            write!(f, "{place}: ")?;
+        }
+        writeln!(f, "{}", self.message)?;
+        self.hints
+            .iter()
+            .try_for_each(|hint| writeln!(f, "  hint: {hint}"))
+    }
+}

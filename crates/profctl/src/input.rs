@@ -1,0 +1,220 @@
+//! What a TRACE argument stands for: a file, standard input, a directory of runs, a saved profile.
+
+use std::fs::{self, File};
+use std::io::{self, Cursor, Read};
+use std::path::{Path, PathBuf};
+
+use profctl_import::Input;
+
+use crate::exit::Failure;
+
+/// The TRACE arguments of a command, each with the files that it stands for.
+#[derive(Debug)]
+pub(crate) struct Inputs {
+    /// In the order in which they were given.
+    pub(crate) arguments: Vec<Argument>,
+}
+
+/// One TRACE argument.
+#[derive(Debug)]
+pub(crate) struct Argument {
+    /// As it was given.
+    pub(crate) name: String,
+    /// Whether it is a directory of runs, in which there may be files that are no trace.
+    pub(crate) is_directory: bool,
+    /// What to read, in order.
+    pub(crate) files: Vec<TraceFile>,
+}
+
+/// One thing to read.
+#[derive(Debug)]
+pub(crate) struct TraceFile {
+    /// What messages call it.
+    pub(crate) name: String,
+    /// Where it is; nothing for standard input.
+    path: Option<PathBuf>,
+    /// Its size, if it has one.
+    pub(crate) bytes: Option<u64>,
+}
+
+/// What turned out to be in it.
+pub(crate) enum Content {
+    /// Something for the importers.
+    Trace(Input<'static>),
+    /// A profile that `summarize --output json` wrote.
+    Profile(Vec<u8>),
+}
+
+impl Inputs {
+    /// Finds out what each argument stands for.
+    pub(crate) fn of(traces: &[PathBuf]) -> Result<Self, Failure> {
+        let arguments = traces
+            .iter()
+            .map(|path| argument(path))
+            .collect::<Result<Vec<_>, _>>()?;
+        let from_stdin = arguments
+            .iter()
+            .filter(|argument| argument.name == "-")
+            .count();
+        if from_stdin > 1 {
+            return Err(Failure::usage("standard input can be read only once"));
+        }
+        Ok(Self { arguments })
+    }
+
+    /// The single file that `trace` must be.
+    pub(crate) fn single(trace: &Path) -> Result<TraceFile, Failure> {
+        let mut argument = argument(trace)?;
+        if argument.is_directory {
+            return Err(
+                Failure::input(argument.name, "is a directory, expected one trace")
+                    .hint("`profctl summarize` reads a directory of runs as one"),
+            );
+        }
+        Ok(argument.files.remove(0))
+    }
+
+    /// The size of everything, if all of it is known.
+    pub(crate) fn bytes(&self) -> Option<u64> {
+        self.arguments
+            .iter()
+            .flat_map(|argument| &argument.files)
+            .map(|file| file.bytes)
+            .sum()
+    }
+}
+
+fn argument(path: &Path) -> Result<Argument, Failure> {
+    let name = path.display().to_string();
+    let unreadable = |error: io::Error| Failure::input(name.clone(), what(&error));
+    let single = |file| Argument {
+        name: name.clone(),
+        is_directory: false,
+        files: vec![file],
+    };
+    if name == "-" {
+        return Ok(single(TraceFile {
+            name: name.clone(),
+            path: None,
+            bytes: None,
+        }));
+    }
+    let metadata = fs::metadata(path).map_err(unreadable)?;
+    if !metadata.is_dir() {
+        return Ok(single(TraceFile::at(path, &metadata)));
+    }
+    let mut files = Vec::new();
+    walk(path, &mut files)?;
+    match files.is_empty() {
+        true => Err(Failure::input(name, "is a directory without files")),
+        false => Ok(Argument {
+            name,
+            is_directory: true,
+            files,
+        }),
+    }
+}
+
+/// All regular files below `directory`, by name. Links to directories are not followed: they may
+/// lead back.
+fn walk(directory: &Path, files: &mut Vec<TraceFile>) -> Result<(), Failure> {
+    let unreadable =
+        |error: io::Error| Failure::input(directory.display().to_string(), what(&error));
+    let mut entries = fs::read_dir(directory)
+        .and_then(Iterator::collect::<io::Result<Vec<_>>>)
+        .map_err(unreadable)?;
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        let path = entry.path();
+        let metadata = fs::metadata(&path)
+            .map_err(|error| Failure::input(path.display().to_string(), what(&error)))?;
+        if metadata.is_file() {
+            files.push(TraceFile::at(&path, &metadata));
+        } else if entry.file_type().map_err(unreadable)?.is_dir() {
+            walk(&path, files)?;
+        }
+    }
+    Ok(())
+}
+
+/// How much of a file is looked at to tell a saved profile from a trace.
+const HEAD: u64 = 4096;
+
+impl TraceFile {
+    fn at(path: &Path, metadata: &fs::Metadata) -> Self {
+        Self {
+            name: path.display().to_string(),
+            path: Some(path.to_owned()),
+            bytes: metadata.is_file().then_some(metadata.len()),
+        }
+    }
+
+    /// Opens it and looks what it is.
+    pub(crate) fn open(&self) -> Result<Content, Failure> {
+        let unreadable = |error: io::Error| Failure::input(self.name.clone(), what(&error));
+        let mut bytes: Box<dyn Read + Send> = match &self.path {
+            Some(path) => Box::new(File::open(path).map_err(unreadable)?),
+            None => Box::new(io::stdin()),
+        };
+        let mut head = Vec::new();
+        bytes
+            .by_ref()
+            .take(HEAD)
+            .read_to_end(&mut head)
+            .map_err(unreadable)?;
+        if is_profile(&head) {
+            bytes.read_to_end(&mut head).map_err(unreadable)?;
+            return Ok(Content::Profile(head));
+        }
+        let bytes = Box::new(Cursor::new(head).chain(bytes));
+        Ok(Content::Trace(Input {
+            name: self.name.clone(),
+            bytes,
+        }))
+    }
+}
+
+/// Whether a file that begins like this is a saved profile.
+fn is_profile(head: &[u8]) -> bool {
+    let text = head.trim_ascii_start();
+    let after_key = text
+        .strip_prefix(b"{")
+        .and_then(|text| text.trim_ascii_start().strip_prefix(b"\"schema\""))
+        .and_then(|text| text.trim_ascii_start().strip_prefix(b":"));
+    after_key.is_some_and(|text| text.trim_ascii_start().starts_with(b"\"profctl.summary/"))
+}
+
+/// Reads a file that goes with an input.
+pub(crate) fn read_side_file(path: &Path) -> Result<Vec<u8>, Failure> {
+    fs::read(path).map_err(|error| Failure::input(path.display().to_string(), what(&error)))
+}
+
+/// An error of the system without its number.
+fn what(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "no such file or directory".into(),
+        io::ErrorKind::PermissionDenied => "permission denied".into(),
+        _ => format!("cannot be read: {error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_saved_profile_is_told_by_its_schema() {
+        for (head, expected) in [
+            ("{\"schema\":\"profctl.summary/1\",", true),
+            ("\n { \"schema\" : \"profctl.summary/2\"", true),
+            ("{\"schema\":\"profctl.tree/1\"", false),
+            (
+                "{\"traceEvents\":[{\"name\":\"profctl.summary/1\"}]}",
+                false,
+            ),
+            ("", false),
+        ] {
+            assert_eq!(is_profile(head.as_bytes()), expected, "{head}");
+        }
+    }
+}

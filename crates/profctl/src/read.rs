@@ -1,0 +1,203 @@
+//! From inputs to libraries: options, progress, and what is said about each input on the way.
+
+use std::io::Write as _;
+use std::num::NonZero;
+use std::path::Path;
+
+use profctl_analyze::summarize::{By, Quality};
+use profctl_import::{Grouping, Only, Origin, ReadOptions, Streamed};
+use profctl_model::{DiagLog, SpanSink, Trace, TraceBuilder};
+
+use crate::args::{Global, Reading, Selection};
+use crate::exit::{Exit, Failure};
+use crate::input::{self, Content, Inputs};
+use crate::progress::Progress;
+use crate::style;
+
+/// The options of the importers.
+pub(crate) fn options(
+    reading: &Reading,
+    selection: &Selection,
+    by: By,
+) -> Result<ReadOptions, Failure> {
+    let names = reading
+        .names
+        .as_deref()
+        .map(input::read_side_file)
+        .transpose()?;
+    let workers = reading
+        .threads
+        .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, NonZero::get));
+    Ok(ReadOptions {
+        format: reading.format.clone(),
+        import: profctl_import::ImportOptions {
+            names,
+            probe: reading.probe.options(),
+        },
+        from: selection.from.map(|nanos| nanos.0),
+        until: selection.until.map(|nanos| nanos.0),
+        workers,
+        block_size: reading.block_size,
+        grouping: match by {
+            By::Function => Grouping::Function,
+            By::Module => Grouping::Module,
+            By::Kind => Grouping::Kind,
+            By::Thread | By::Cpu => Grouping::Stack,
+        },
+    })
+}
+
+/// Reads one trace through `sink`, letting only the selected threads through.
+pub(crate) fn one<S: SpanSink + Send>(
+    trace: &Path,
+    options: &ReadOptions,
+    selection: &Selection,
+    sink: S,
+    global: &Global,
+) -> Result<Streamed<S>, Failure> {
+    let file = Inputs::single(trace)?;
+    let progress = progress(file.bytes, global);
+    let Content::Trace(input) = file.open()? else {
+        return Err(
+            Failure::input(file.name, "is a saved profile, expected a trace")
+                .hint("a profile holds sums, not calls: `profctl summarize` shows them"),
+        );
+    };
+    let only = Only {
+        inner: sink,
+        threads: selection.threads(),
+        cpus: Vec::new(),
+    };
+    let read = profctl_import::stream(input, options, only, &|bytes| progress.at(bytes))
+        .map_err(|error| not_imported(&file.name, &error))?;
+    let Streamed {
+        sink,
+        names,
+        meta,
+        origin,
+    } = read;
+    say_origin(&origin, meta.events, global);
+    Ok(Streamed {
+        sink: sink.inner,
+        names,
+        meta,
+        origin,
+    })
+}
+
+/// Reads one trace into memory.
+pub(crate) fn load(
+    trace: &Path,
+    reading: &Reading,
+    selection: &Selection,
+    global: &Global,
+) -> Result<Trace, Failure> {
+    let options = options(reading, selection, By::Function)?;
+    let read = one(trace, &options, selection, TraceBuilder::default(), global)?;
+    Ok(read.sink.finish(read.meta, read.names))
+}
+
+/// Hands the content of each input to `take`, in order. In a directory, files that are no trace are
+/// passed over and counted, as long as there is one that is.
+pub(crate) fn each(
+    inputs: &Inputs,
+    global: &Global,
+    mut take: impl FnMut(&str, Content, &Progress) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut progress = progress(inputs.bytes(), global);
+    let mut notes = Vec::new();
+    for argument in &inputs.arguments {
+        let mut passed_over = Vec::new();
+        for file in &argument.files {
+            match file
+                .open()
+                .and_then(|content| take(&file.name, content, &progress))
+            {
+                Err(failure) if argument.is_directory && failure.is_no_trace => {
+                    passed_over.push(failure);
+                }
+                result => result?,
+            }
+            progress.next_input(file.bytes.unwrap_or(0));
+        }
+        let (n, all) = (passed_over.len(), argument.files.len());
+        if n == all {
+            return Err(Failure::input(
+                argument.name.clone(),
+                format!("is a directory of {all} files, and none of them is a trace"),
+            )
+            .hint("`profctl formats` lists what is read"));
+        }
+        if n > 0 {
+            notes.push(format!(
+                "{}: passed over {n} of {all} files: no traces",
+                argument.name
+            ));
+        }
+        if global.verbose {
+            notes.extend(
+                passed_over
+                    .iter()
+                    .map(|failure| failure.to_string().trim_end().into()),
+            );
+        }
+    }
+    drop(progress);
+    notes.iter().for_each(|note| say(note, global));
+    Ok(())
+}
+
+/// An importer's refusal as a failure of the program.
+pub(crate) fn not_imported(name: &str, error: &profctl_import::ImportError) -> Failure {
+    let failure = Failure::import(name, error);
+    match failure.is_no_trace {
+        true => failure.hint("`profctl formats` says how each format is recognised"),
+        false => failure,
+    }
+}
+
+fn progress(total: Option<u64>, global: &Global) -> Progress {
+    Progress::start(total, style::is_watched() && !global.quiet)
+}
+
+/// What `-v` says of an input.
+pub(crate) fn say_origin(origin: &Origin, events: u64, global: &Global) {
+    if global.verbose {
+        let Origin {
+            name,
+            format,
+            reason,
+            bytes,
+            ..
+        } = origin;
+        say(
+            &format!(
+                "{name}: {}: {reason}; {bytes} bytes, {events} events",
+                format.name
+            ),
+            global,
+        );
+    }
+}
+
+/// A line of talk on standard error.
+pub(crate) fn say(line: &str, global: &Global) {
+    if !global.quiet {
+        let line = line.strip_prefix("profctl: ").unwrap_or(line);
+        // Talk that nobody can hear is no reason to stop.
+        let _ = writeln!(std::io::stderr().lock(), "profctl: {line}");
+    }
+}
+
+/// How to end after a report that was written: `--strict` objects to an incomplete input.
+pub(crate) fn verdict(quality: &Quality, reading: &Reading) -> Exit {
+    match reading.strict && !quality.is_complete() {
+        true => Exit::Incomplete,
+        false => Exit::Done,
+    }
+}
+
+/// The same for a trace.
+pub(crate) fn verdict_of(diags: &DiagLog, reading: &Reading) -> Exit {
+    verdict(&Quality::of(diags), reading)
+}
