@@ -4,10 +4,20 @@
 //! Nothing here reads a file or formats a number: times leave as ticks, and the rim hands them to
 //! a writer.
 
+#![cfg_attr(
+    test,
+    allow(
+        clippy::needless_raw_string_hashes,
+        reason = "expect-test writes its texts like that"
+    )
+)]
+
 pub mod critpath;
 pub mod replay;
 pub mod summarize;
 pub mod tree;
+
+mod find;
 
 #[cfg(test)]
 mod testing;

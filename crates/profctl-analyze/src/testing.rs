@@ -5,6 +5,8 @@
 //! `off5` takes 5 ticks of the open calls as switched out. Names that begin with `irq` and `idle`
 //! are of that kind, and `module:name` has a module.
 
+use std::fmt::Write;
+
 use profctl_model::{
     CpuId, Fidelity, Func, FuncId, FuncKind, IdVec, Names, Span, SpanSink, Thread, ThreadId, Tick,
     Ticks, Timebase, Trace, TraceBuilder, TraceMeta,
@@ -199,15 +201,15 @@ pub(crate) fn random_calls() -> impl Strategy<Value = Calls> {
             let place = format!(" {now} @t{thread} #{thread}");
             if enter {
                 depth[thread] += 1;
-                line.push_str(&format!("{place} {mark}{}(", names[name]));
+                write!(line, "{place} {mark}{}(", names[name]).unwrap();
             } else if depth[thread] > 0 {
                 depth[thread] -= 1;
-                line.push_str(&format!("{place} {mark})"));
+                write!(line, "{place} {mark})").unwrap();
             }
         }
         for (thread, open) in depth.into_iter().enumerate() {
             for _ in 0..open {
-                line.push_str(&format!(" {now} @t{thread} ~)"));
+                write!(line, " {now} @t{thread} ~)").unwrap();
             }
         }
         Calls::parse(&line)
@@ -235,7 +237,7 @@ pub(crate) fn show(table: &profctl_model::Table) -> String {
         text.push_str(&(cells.join("|") + "\n"));
     }
     for note in &table.notes {
-        text.push_str(&format!("# {note}\n"));
+        write!(text, "# {note}\n").unwrap();
     }
     text
 }

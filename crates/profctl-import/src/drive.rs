@@ -40,7 +40,8 @@ pub(crate) fn run<S: SpanSink + Send>(
         }
         return Err(ImportError::whole("is empty"));
     }
-    let Opened { timebase, counter_bits, has_lines, leaf_ends_are_stamps, .. } = opened;
+    let Opened { timebase, counter_bits, has_lines, .. } = opened;
+    let Opened { leaf_ends_are_stamps, exits_may_be_late, .. } = opened;
     let Opened { initial, facts, reader, state, .. } = opened;
     let ticks = |nanos: Option<u64>| match nanos {
         Some(nanos) if timebase.is_time() => timebase.ticks_of_nanos(u128::from(nanos)),
@@ -52,6 +53,7 @@ pub(crate) fn run<S: SpanSink + Send>(
         counter_bits,
         has_lines,
         leaf_ends_are_stamps,
+        exits_may_be_late,
         initial,
         grouping: options.grouping,
         from: ticks(options.from),

@@ -19,5 +19,5 @@ pub use names::{Func, FuncKind, Names, Thread};
 pub use span::{Fidelity, Gap, Mark, Slice, Span, SpanSink, Wake};
 pub use table::{Cell, Column, Role, Table};
 pub use time::{Tick, TickUnit, Ticks, Timebase, Timeline};
-pub use trace::{Trace, TraceBuilder, TraceMeta};
+pub use trace::{Spans, Trace, TraceBuilder, TraceMeta};
 pub use tree::{CallTree, NodeId};

@@ -69,7 +69,7 @@ pub(crate) fn one<S: SpanSink + Send>(
         cpus: Vec::new(),
     };
     let read = profctl_import::stream(input, options, only, &|bytes| progress.at(bytes))
-        .map_err(|error| not_imported(&file.name, &error))?;
+        .map_err(|error| Failure::import(&file.name, &error))?;
     let Streamed {
         sink,
         names,
@@ -147,15 +147,6 @@ pub(crate) fn each(
     Ok(())
 }
 
-/// An importer's refusal as a failure of the program.
-pub(crate) fn not_imported(name: &str, error: &profctl_import::ImportError) -> Failure {
-    let failure = Failure::import(name, error);
-    match failure.is_no_trace {
-        true => failure.hint("`profctl formats` says how each format is recognised"),
-        false => failure,
-    }
-}
-
 fn progress(total: Option<u64>, global: &Global) -> Progress {
     Progress::start(total, style::is_watched() && !global.quiet)
 }
@@ -190,14 +181,15 @@ pub(crate) fn say(line: &str, global: &Global) {
 }
 
 /// How to end after a report that was written: `--strict` objects to an incomplete input.
-pub(crate) fn verdict(quality: &Quality, reading: &Reading) -> Exit {
-    match reading.strict && !quality.is_complete() {
-        true => Exit::Incomplete,
-        false => Exit::Done,
+pub(crate) fn verdict(quality: &Quality, reading: &Reading, global: &Global) -> Exit {
+    if !reading.strict || quality.is_complete() {
+        return Exit::Done;
     }
+    say("the input was incomplete", global);
+    Exit::Incomplete
 }
 
 /// The same for a trace.
-pub(crate) fn verdict_of(diags: &DiagLog, reading: &Reading) -> Exit {
-    verdict(&Quality::of(diags), reading)
+pub(crate) fn verdict_of(diags: &DiagLog, reading: &Reading, global: &Global) -> Exit {
+    verdict(&Quality::of(diags), reading, global)
 }

@@ -1,29 +1,231 @@
-//! x
-use profctl_model::{Table, Trace};
+//! The critical path within a thread: what one call's time consists of, along its dearest callees.
+//!
+//! A thread does one thing at a time, so everything in the window of a call bounds its length; what
+//! helps is to know where to look. The *path* starts at the chosen call and goes on to the callee
+//! of the greatest elapsed time (the earliest of equals), to that one's dearest callee, and so on
+//! down to a call without callees. The window is then cut where the path's calls and their callees
+//! begin and end:
+//!
+//! ```text
+//! syscall   |--|                                        |-----|      own time of a call on the path
+//! read         |-|     |--|                    |--------|
+//! copyin         |-----|                                             a callee beside the path, whole
+//! soreceive              |--|......|--|  |-----|                     on the path; ..: switched out
+//! hardclock                           |--|                           an interrupt
+//! ```
+//!
+//! Each segment is in one of three states. `interrupt`: an interrupt handler below the chosen call
+//! ran, which is then the segment's function, however deep it hit. `off-cpu`: the thread was switched out, according to
+//! the stretches for which the input says that it ran; an interrupt wins over it. `running`:
+//! neither. The segments follow one another without a hole or an overlap and sum to the end of the
+//! call minus its start. Empty segments are left out.
+//!
+//! `depth` counts from the chosen call, which has 0; a callee beside the path is one deeper than
+//! its caller.
+
+mod segments;
+#[cfg(test)]
+mod tests;
+
+use std::cmp::Reverse;
+
+use profctl_model::hash::FastMap;
+use profctl_model::{Cell, Column, Role, SpanId, Table, ThreadId, Ticks, Trace};
+
+use crate::find;
+use crate::summarize::{Quality, count};
+use segments::{Segment, State};
+
 /// Which complete call of a function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Which {
-    /// The one of the greatest elapsed time.
+    /// The one of the greatest elapsed time, the earliest of equals.
     #[default]
     Slowest,
-    /// The one in the middle.
+    /// The one in the middle of all, ordered by elapsed time; of two the faster.
     Median,
 }
+
 /// Where to look.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Options {
-    /// The function; the longest outermost call of any function if not given.
+    /// The function; if not given, any outermost call.
     pub of: Option<String>,
-    /// Which of its calls.
+    /// Which of the calls.
     pub which: Which,
     /// Only calls of this thread: its name, its id, or both as `name-id`.
     pub thread: Option<String>,
 }
-/// The segments of the path, in order.
-pub fn table(_trace: &Trace, _options: &Options) -> Result<Table, String> {
-    todo!()
+
+/// The segments of the path, in the order of time.
+pub fn table(trace: &Trace, options: &Options) -> Result<Table, String> {
+    let chosen = choose(trace, options)?;
+    let mut table = Table::new(
+        "profctl.critical-path/1",
+        trace.meta.timebase,
+        vec![
+            Column::new("from", "from", Role::Time),
+            Column::new("length", "length", Role::Time),
+            Column::new("share", "% of path", Role::Percent),
+            Column::new("depth", "depth", Role::Count),
+            Column::new("state", "state", Role::Text),
+            Column::new("function", "function", Role::Name),
+        ],
+    );
+    let (start, whole) = window(trace, chosen.span);
+    for segment in segments::of(trace, chosen.span) {
+        table.push(vec![
+            Cell::Time(segment.start - start),
+            Cell::Time(segment.length()),
+            share(segment.length(), whole),
+            Cell::Count(u64::from(segment.depth)),
+            segment.state.name().into(),
+            function_name(trace, &segment).into(),
+        ]);
+    }
+    table.notes = notes(trace, &chosen);
+    Ok(table)
 }
-/// The segments summed by function and state.
-pub fn by_function(_trace: &Trace, _options: &Options) -> Result<Table, String> {
-    todo!()
+
+/// The segments summed by function and state, the longest first.
+pub fn by_function(trace: &Trace, options: &Options) -> Result<Table, String> {
+    let chosen = choose(trace, options)?;
+    let mut table = Table::new(
+        "profctl.critical-path-functions/1",
+        trace.meta.timebase,
+        vec![
+            Column::new("length", "length", Role::Time),
+            Column::new("share", "% of path", Role::Percent),
+            Column::new("segments", "# segments", Role::Count),
+            Column::new("state", "state", Role::Text),
+            Column::new("function", "function", Role::Name),
+        ],
+    );
+    let (_, whole) = window(trace, chosen.span);
+    let mut places: FastMap<(&str, State), usize> = FastMap::default();
+    let mut sums: Vec<(&str, State, Ticks, u64)> = Vec::new();
+    for segment in segments::of(trace, chosen.span) {
+        let name = function_name(trace, &segment);
+        let place = *places.entry((name, segment.state)).or_insert(sums.len());
+        if place == sums.len() {
+            sums.push((name, segment.state, Ticks(0), 0));
+        }
+        sums[place].2 += segment.length();
+        sums[place].3 += 1;
+    }
+    sums.sort_by_key(|&(name, state, length, _)| (Reverse(length), name, state));
+    for (name, state, length, n) in sums {
+        table.push(vec![
+            Cell::Time(length),
+            share(length, whole),
+            Cell::Count(n),
+            state.name().into(),
+            name.into(),
+        ]);
+    }
+    table.notes = notes(trace, &chosen);
+    Ok(table)
+}
+
+/// The call to look at, and from how many it was chosen.
+struct Chosen {
+    span: SpanId,
+    n: usize,
+}
+
+fn choose(trace: &Trace, options: &Options) -> Result<Chosen, String> {
+    let spans = &trace.spans;
+    let threads = match &options.thread {
+        Some(wanted) => Some(threads_called(trace, wanted)?),
+        None => None,
+    };
+    let funcs = match &options.of {
+        Some(name) => Some(find::functions(&trace.names, name)?),
+        None => None,
+    };
+    let is_candidate = |id: &SpanId| {
+        let row = id.index();
+        threads
+            .as_ref()
+            .is_none_or(|wanted| wanted.contains(&spans.thread[row]))
+            && match &funcs {
+                Some(wanted) => wanted[spans.func[*id]] && !spans.fidelity[row].is_partial(),
+                None => spans.parent[row].is_none(),
+            }
+    };
+    let mut candidates: Vec<SpanId> = spans.ids().filter(is_candidate).collect();
+    // Equals: the earlier one is the slower.
+    candidates.sort_by_key(|&id| {
+        (
+            spans.elapsed(id),
+            Reverse(spans.start[id.index()]),
+            Reverse(id),
+        )
+    });
+    let n = candidates.len();
+    let place = match options.which {
+        Which::Slowest => n.checked_sub(1),
+        Which::Median => n.checked_sub(1).map(|last| last / 2),
+    };
+    match place {
+        Some(place) => Ok(Chosen {
+            span: candidates[place],
+            n,
+        }),
+        None => Err(match &options.of {
+            Some(name) => format!("no complete call of {name} there"),
+            None => "no calls there".into(),
+        }),
+    }
+}
+
+fn threads_called(trace: &Trace, wanted: &str) -> Result<Vec<ThreadId>, String> {
+    let threads = &trace.names.threads;
+    let found: Vec<_> = threads
+        .pairs()
+        .filter(|(_, thread)| {
+            thread.name == wanted
+                || thread.label() == wanted
+                || thread.tid.is_some_and(|tid| tid.to_string() == wanted)
+        })
+        .map(|(id, _)| id)
+        .collect();
+    if found.is_empty() {
+        let labels: Vec<_> = threads.iter().map(profctl_model::Thread::label).collect();
+        return Err(find::unknown(
+            "thread",
+            wanted,
+            labels.iter().map(String::as_str),
+        ));
+    }
+    Ok(found)
+}
+
+fn window(trace: &Trace, span: SpanId) -> (profctl_model::Tick, Ticks) {
+    let start = trace.spans.start[span.index()];
+    (start, trace.spans.end[span.index()] - start)
+}
+
+fn share(part: Ticks, whole: Ticks) -> Cell {
+    if whole.0 == 0 {
+        return Cell::Null;
+    }
+    Cell::Percent(part.0 as f64 / whole.0 as f64 * 100.0)
+}
+
+fn function_name<'a>(trace: &'a Trace, segment: &Segment) -> &'a str {
+    &trace.names.funcs[segment.func].name
+}
+
+fn notes(trace: &Trace, chosen: &Chosen) -> Vec<String> {
+    let row = chosen.span.index();
+    let func = &trace.names.funcs[trace.spans.func[chosen.span]].name;
+    let thread = trace.names.threads[trace.spans.thread[row]].label();
+    let calls = count(chosen.n as u64, "call", "calls");
+    let mut notes = vec![format!("path: {func} on {thread}, chosen from {calls}")];
+    if trace.spans.fidelity[row].is_partial() {
+        notes.push("partial: entry or exit of this call was not seen".into());
+    }
+    notes.extend(Quality::of(&trace.meta.diags).notes(trace.meta.timebase.timeline));
+    notes
 }

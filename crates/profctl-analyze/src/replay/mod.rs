@@ -1,5 +1,18 @@
-//! x
-use profctl_model::{Table, Ticks, Trace};
+//! The code trace: every call in the order of time, as McRae printed it.
+//!
+//! A call that made no calls is one line, any other two, where it begins and where it ends. Threads
+//! are interleaved by time; lines of one thread never change places, so nesting stays right where
+//! several events share a timestamp.
+
+mod lines;
+
+use profctl_model::{Cell, Column, FuncKind, Role, SpanId, Table, Ticks, Trace};
+
+use crate::summarize::Quality;
+use lines::{Event, Line};
+
+const SCHEMA: &str = "profctl.replay/1";
+
 /// What of a trace to show.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Options {
@@ -7,12 +20,273 @@ pub struct Options {
     pub around: Option<String>,
     /// Only the slowest call of this function and what is below it.
     pub slowest: Option<String>,
-    /// How many levels at most.
+    /// How many levels at most, counted from what is shown.
     pub depth: Option<u32>,
-    /// Calls whose net exceeds this are marked.
+    /// Calls whose net time is above this are marked.
     pub highlight: Option<Ticks>,
 }
-/// Table.
-pub fn table(_trace: &Trace, _options: &Options) -> Result<Table, String> {
-    todo!()
+
+/// The code trace as a table, a row a line.
+pub fn table(trace: &Trace, options: &Options) -> Result<Table, String> {
+    let roots = match (&options.around, &options.slowest) {
+        (None, None) => lines::outermost(trace),
+        (Some(func), None) => lines::calls_of(trace, func)?,
+        (None, Some(func)) => lines::slowest(trace, func)?,
+        (Some(_), Some(_)) => return Err("both around and slowest, expected one of them".into()),
+    };
+    let with_loose_marks = options.around.is_none() && options.slowest.is_none();
+    let mut table = Table::new(
+        SCHEMA,
+        trace.meta.timebase,
+        vec![
+            Column::new("time", "time", Role::Time),
+            Column::new("thread", "thread", Role::Text),
+            Column::new("cpu", "cpu", Role::Text),
+            Column::new("depth", "depth", Role::Count),
+            Column::new("event", "event", Role::Text),
+            Column::new("name", "name", Role::Name),
+            Column::new("net", "net", Role::Time),
+            Column::new("elapsed", "elapsed", Role::Time),
+            Column::new("flag", "flag", Role::Text),
+        ],
+    );
+    for line in lines::of(trace, &roots, options.depth, with_loose_marks) {
+        table.push(row(trace, &line, options.highlight));
+    }
+    table.notes = Quality::of(&trace.meta.diags).notes(trace.meta.timebase.timeline);
+    Ok(table)
+}
+
+fn row(trace: &Trace, line: &Line, highlight: Option<Ticks>) -> Vec<Cell> {
+    let spans = &trace.spans;
+    let func_name = |func| Cell::from(trace.names.funcs[func].name.as_str());
+    let (thread, cpu, event, name, net, elapsed, flag) = match line.event {
+        Event::Mark(mark) => {
+            let mark = &trace.marks[mark];
+            let name = func_name(mark.func);
+            (
+                mark.thread,
+                None,
+                "mark",
+                name,
+                Cell::Null,
+                Cell::Null,
+                Vec::new(),
+            )
+        }
+        Event::Exit(span) => {
+            let row = span.index();
+            let (thread, cpu) = (spans.thread[row], spans.cpu[row]);
+            let flag = if spans.fidelity[row].end_inferred {
+                vec!["exit not seen"]
+            } else {
+                vec![]
+            };
+            (
+                thread,
+                cpu,
+                "exit",
+                Cell::Null,
+                Cell::Null,
+                Cell::Null,
+                flag,
+            )
+        }
+        Event::Enter(span) | Event::Leaf(span) => {
+            let row = span.index();
+            let is_leaf = matches!(line.event, Event::Leaf(_));
+            (
+                spans.thread[row],
+                spans.cpu[row],
+                if is_leaf { "leaf" } else { "enter" },
+                func_name(spans.func[span]),
+                Cell::Time(spans.net[row]),
+                if is_leaf {
+                    Cell::Null
+                } else {
+                    Cell::Time(spans.elapsed(span))
+                },
+                flags(trace, span, highlight),
+            )
+        }
+    };
+    vec![
+        Cell::Time(Ticks(line.time.0)),
+        Cell::Text(trace.names.threads[thread].label()),
+        cpu.map_or(Cell::Null, |cpu| {
+            Cell::Text(trace.names.cpus[cpu].to_string())
+        }),
+        Cell::Count(u64::from(line.depth)),
+        event.into(),
+        name,
+        net,
+        elapsed,
+        if flag.is_empty() {
+            Cell::Null
+        } else {
+            Cell::Text(flag.join(", "))
+        },
+    ]
+}
+
+/// What is remarkable about a call, shown where it begins.
+fn flags(trace: &Trace, span: SpanId, highlight: Option<Ticks>) -> Vec<&'static str> {
+    let row = span.index();
+    let fidelity = trace.spans.fidelity[row];
+    let mut flags = Vec::new();
+    if highlight.is_some_and(|limit| trace.spans.net[row] > limit) {
+        flags.push("***");
+    }
+    match trace.names.funcs[trace.spans.func[span]].kind {
+        FuncKind::Function | FuncKind::Mark => {}
+        kind @ (FuncKind::Syscall | FuncKind::Interrupt | FuncKind::Idle | FuncKind::Switch) => {
+            flags.push(kind.name());
+        }
+    }
+    if fidelity.start_inferred {
+        flags.push("entry not seen");
+    }
+    if fidelity.end_inferred {
+        flags.push("exit not seen");
+    }
+    if fidelity.at_gap {
+        flags.push("events lost");
+    }
+    flags
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+    use profctl_model::{Func, Mark, Tick};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::testing::{Calls, random_calls, show};
+
+    const LINE: &str = "0 @a #0 main( 1 f( 2 g( 5 ) 5 irq( 5 ) 5 f( 8 ) 9 ) 20 ) \
+                        1 @b #1 ~w( 5 f( 7 ) 9 ~)";
+
+    fn marked() -> Trace {
+        let mut trace = Calls::parse(LINE).trace();
+        let kind = FuncKind::Mark;
+        let func = trace.names.func(Func {
+            name: "here".into(),
+            kind,
+            ..Func::default()
+        });
+        let thread = trace.spans.thread[0];
+        for (time, depth) in [(5, 2), (20, 0)] {
+            trace.marks.push(Mark {
+                time: Tick(time),
+                func,
+                thread,
+                depth,
+            });
+        }
+        trace
+    }
+
+    fn check(options: &Options, expected: &Expect) {
+        let found = table(&marked(), options);
+        expected.assert_eq(&found.map_or_else(|error| error, |table| show(&table)));
+    }
+
+    #[test]
+    fn everything_in_order() {
+        let options = Options {
+            highlight: Some(Ticks(3)),
+            ..Options::default()
+        };
+        check(
+            &options,
+            &expect![[r#"
+            time|thread|cpu|depth|event|name|net|elapsed|flag
+            0|a|0|0|enter|main|12|20|***
+            1|a|0|1|enter|f|2|8|-
+            1|b|1|0|enter|w|6|8|***, entry not seen, exit not seen
+            2|a|0|2|leaf|g|3|-|-
+            5|a|-|2|mark|here|-|-|-
+            5|a|0|2|leaf|irq|0|-|interrupt
+            5|a|0|2|leaf|f|3|-|-
+            5|b|1|1|leaf|f|2|-|-
+            9|a|0|1|exit|-|-|-|-
+            9|b|1|0|exit|-|-|-|exit not seen
+            20|a|0|0|exit|-|-|-|-
+            20|a|-|0|mark|here|-|-|-
+        "#]],
+        );
+    }
+
+    #[test]
+    fn around_the_slowest_and_not_too_deep() {
+        let around = Options {
+            around: Some("f".into()),
+            depth: Some(1),
+            ..Options::default()
+        };
+        check(
+            &around,
+            &expect![[r#"
+            time|thread|cpu|depth|event|name|net|elapsed|flag
+            1|a|0|0|enter|f|2|8|-
+            5|b|1|0|leaf|f|2|-|-
+            9|a|0|0|exit|-|-|-|-
+        "#]],
+        );
+        let slowest = Options {
+            slowest: Some("f".into()),
+            ..Options::default()
+        };
+        check(
+            &slowest,
+            &expect![[r#"
+            time|thread|cpu|depth|event|name|net|elapsed|flag
+            1|a|0|0|enter|f|2|8|-
+            2|a|0|1|leaf|g|3|-|-
+            5|a|-|1|mark|here|-|-|-
+            5|a|0|1|leaf|irq|0|-|interrupt
+            5|a|0|1|leaf|f|3|-|-
+            9|a|0|0|exit|-|-|-|-
+        "#]],
+        );
+        let unknown = Options {
+            slowest: Some("mainn".into()),
+            ..Options::default()
+        };
+        check(
+            &unknown,
+            &expect![[r#"no function is called "mainn", did you mean main?"#]],
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn lines_nest_and_time_never_goes_back(calls in random_calls()) {
+            let trace = calls.trace();
+            let table = table(&trace, &Options::default()).unwrap();
+            let (mut last, mut calls) = (0, 0);
+            let mut depths = std::collections::BTreeMap::<String, u64>::new();
+            for row in &table.rows {
+                let [Cell::Time(time), Cell::Text(thread), _, Cell::Count(depth), Cell::Text(event), ..] =
+                    &row[..]
+                else {
+                    panic!("{row:?}");
+                };
+                prop_assert!(time.0 >= last);
+                last = time.0;
+                let open = depths.entry(thread.clone()).or_default();
+                if event == "exit" {
+                    *open -= 1;
+                }
+                prop_assert_eq!(*depth, *open);
+                if event == "enter" {
+                    *open += 1;
+                }
+                calls += usize::from(event != "exit");
+            }
+            prop_assert_eq!(calls, trace.spans.len());
+            prop_assert!(depths.values().all(|&open| open == 0));
+        }
+    }
 }

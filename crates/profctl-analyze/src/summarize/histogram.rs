@@ -220,7 +220,9 @@ mod tests {
 
     fn of(values: &[u64]) -> Histogram {
         let mut histogram = Histogram::default();
-        values.iter().for_each(|&value| histogram.record(value));
+        for &value in values {
+            histogram.record(value);
+        }
         histogram
     }
 
@@ -314,7 +316,9 @@ mod tests {
         #[test]
         fn the_buffer_loses_nothing(values in prop::collection::vec(value(), 0..100)) {
             let (mut buffer, mut histogram) = (Buffer::default(), Histogram::default());
-            values.iter().for_each(|&value| buffer.record(value, &mut histogram));
+            for &value in &values {
+                buffer.record(value, &mut histogram);
+            }
             buffer.flush(&mut histogram);
             prop_assert_eq!(histogram, of(&values));
         }

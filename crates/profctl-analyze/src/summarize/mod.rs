@@ -17,6 +17,7 @@ use profctl_model::{FuncId, FuncKind, IdVec, Names, Span, SpanSink, ThreadId, Tr
 
 pub use histogram::Histogram;
 pub use profile::{Profile, Row, Source};
+pub(crate) use quality::count;
 pub use quality::{Diagnostic, Quality};
 pub use stats::{FuncStats, Lengths};
 pub use table::TableOptions;

@@ -222,7 +222,9 @@ mod tests {
 
     fn lengths(values: &[u64]) -> Lengths {
         let mut lengths = Lengths::default();
-        values.iter().for_each(|&value| lengths.add(value));
+        for &value in values {
+            lengths.add(value);
+        }
         lengths
     }
 

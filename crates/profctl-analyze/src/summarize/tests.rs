@@ -1,5 +1,7 @@
 //! The flat profile against calls made by hand, and against its invariants on random ones.
 
+use std::fmt::Write;
+
 use expect_test::{Expect, expect};
 use profctl_model::diag::codes;
 use profctl_model::{TickUnit, Ticks, Timebase, Timeline};
@@ -91,11 +93,13 @@ fn groups_add_up_to_the_same_totals() {
                 ..TableOptions::default()
             })
             .unwrap();
-        text.push_str(&format!(
+        write!(
+            text,
             "{}: busy {busy} calls {calls} functions {}\n",
             by.name(),
             profile.n_functions
-        ));
+        )
+        .unwrap();
         text.push_str(&show(&table));
     }
     expect![[r#"

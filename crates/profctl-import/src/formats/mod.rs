@@ -100,6 +100,9 @@ pub struct Opened {
     /// Whether times are stated as finely as durations, so that the end of a leaf is as good as a
     /// timestamp.
     pub leaf_ends_are_stamps: bool,
+    /// Whether a call may be shown at the depth of one whose exit is still to come, because it hit
+    /// that one on its way out.
+    pub exits_may_be_late: bool,
     /// Who runs where at the start, if the head of the input told it.
     pub initial: Vec<LaneKey>,
     /// What `info` shows besides: kernel release, columns, tracer.

@@ -54,6 +54,8 @@ pub struct Setup {
     pub has_lines: bool,
     /// Whether the stated end of a leaf is as good as a timestamp.
     pub leaf_ends_are_stamps: bool,
+    /// Whether a call may be shown at the depth of one whose exit is still to come.
+    pub exits_may_be_late: bool,
     /// Who runs where at the start.
     pub initial: Vec<LaneKey>,
     /// By what a call is outermost.

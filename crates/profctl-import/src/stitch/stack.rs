@@ -185,7 +185,9 @@ impl Stack {
         }
     }
 
-    /// What every entry does first: frames at its depth or deeper have lost their exit.
+    /// What every entry does first: frames at its depth or deeper have lost their exit. But where
+    /// exits may be late, what is shown at the depth of the top frame hit it on its way out (an
+    /// interrupt, a preemption), and its exit is still to come.
     #[inline]
     fn make_room<S: SpanSink>(
         &mut self,
@@ -195,7 +197,8 @@ impl Stack {
         view: BlockView<'_>,
     ) -> u32 {
         if depth != NO_DEPTH {
-            while self.frames.last().is_some_and(|top| top.depth >= u32::from(depth)) {
+            let room = u32::from(depth) + u32::from(core.setup.exits_may_be_late);
+            while self.frames.last().is_some_and(|top| top.depth >= room) {
                 self.force(core, at, view);
             }
         }
@@ -215,10 +218,10 @@ impl Stack {
         event: &Event,
         view: BlockView<'_>,
     ) {
-        let depth = self.make_room(core, at, event.depth, view);
         if self.interrupts.last() == Some(&self.frames.len()) {
             core.is_interrupt(func);
         }
+        let depth = self.make_room(core, at, event.depth, view);
         self.push(
             Frame {
                 func,
@@ -245,10 +248,10 @@ impl Stack {
         length: Ticks,
         view: BlockView<'_>,
     ) {
-        let depth = self.make_room(core, at, depth, view);
         if self.interrupts.last() == Some(&self.frames.len()) {
             core.is_interrupt(func);
         }
+        let depth = self.make_room(core, at, depth, view);
         let end = at.time + length;
         let mut span = Span {
             func,

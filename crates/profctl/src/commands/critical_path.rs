@@ -64,5 +64,5 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     };
     let table = report(&trace, &options).map_err(Failure::usage)?;
     output::write_table(&table, global)?;
-    Ok(read::verdict_of(&trace.meta.diags, &args.reading))
+    Ok(read::verdict_of(&trace.meta.diags, &args.reading, global))
 }

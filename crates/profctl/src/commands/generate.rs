@@ -4,7 +4,8 @@
 use std::fmt::Write as _;
 
 use clap::{Arg, Command, CommandFactory as _};
-use profctl_import::formats::probe;
+use profctl_import::formats::{function_graph, probe};
+use profctl_import::stitch;
 use profctl_model::Code;
 use profctl_model::diag::codes;
 
@@ -35,8 +36,13 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// The codes that only one format raises, which live in its folder.
-static OF_FORMATS: &[&Code] = &[&probe::UNKNOWN_TAG];
+/// The codes of a single module, which live in it; a test looks for others.
+static OF_MODULES: &[&Code] = &[
+    &stitch::AMBIGUOUS_SWITCH,
+    &function_graph::FOREIGN_LINE,
+    &function_graph::OVERRUNS,
+    &probe::UNKNOWN_TAG,
+];
 
 fn diagnostics() -> String {
     let mut text = String::from(
@@ -49,7 +55,7 @@ fn diagnostics() -> String {
          - *data-loss*: the recorder lost events; the numbers are lower bounds.\n\
          - *error*: a part of the input could not be read and was skipped.\n",
     );
-    for code in codes::ALL.iter().chain(OF_FORMATS) {
+    for code in codes::ALL.iter().chain(OF_MODULES) {
         let sentence = format!("*{}*: {}.", code.severity.name(), code.help);
         push(
             &mut text,

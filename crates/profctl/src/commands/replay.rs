@@ -46,5 +46,5 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     };
     let table = replay::table(&trace, &options).map_err(Failure::usage)?;
     output::write_replay(&table, global)?;
-    Ok(read::verdict_of(&trace.meta.diags, &args.reading))
+    Ok(read::verdict_of(&trace.meta.diags, &args.reading, global))
 }

@@ -122,7 +122,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
             output::write_table(&profile.table(&options).map_err(Failure::usage)?, global)?;
         }
     }
-    Ok(read::verdict(&profile.quality, &args.reading))
+    Ok(read::verdict(&profile.quality, &args.reading, global))
 }
 
 /// Everything that was given, merged.
@@ -177,7 +177,7 @@ fn summed(
     global: &Global,
 ) -> Result<Profile, Failure> {
     let read = profctl_import::stream(input, options, sink, &|bytes| progress.at(bytes))
-        .map_err(|error| read::not_imported(name, &error))?;
+        .map_err(|error| Failure::import(name, &error))?;
     read::say_origin(&read.origin, read.meta.events, global);
     let source = Source {
         path: read.origin.name,

@@ -51,5 +51,5 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     let table = tree::table(&tree::build(&trace), &trace.names, &trace.meta, &options)
         .map_err(Failure::usage)?;
     output::write_table(&table, global)?;
-    Ok(read::verdict_of(&trace.meta.diags, &args.reading))
+    Ok(read::verdict_of(&trace.meta.diags, &args.reading, global))
 }

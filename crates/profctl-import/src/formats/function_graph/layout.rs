@@ -85,7 +85,7 @@ pub(super) fn infer(head: &[u8]) -> Option<(Layout, usize, usize)> {
         .take(JUDGED)
         .collect();
     let mut best: Option<(Layout, usize)> = None;
-    for time in [Time::None, Time::Absolute] {
+    for time in [Time::Absolute, Time::None] {
         for (cpu, task, flags, duration) in COLUMNS {
             let layout = Layout { time, cpu, task, flags, duration };
             let fits = |line: &&&[u8]| {

@@ -97,6 +97,7 @@ impl Importer for FunctionGraph {
             counter_bits: None,
             has_lines: true,
             leaf_ends_are_stamps: false,
+            exits_may_be_late: true,
             initial,
             facts,
             reader: Box::new(read::GraphReader::new(returns_only, clock.tells_time())),

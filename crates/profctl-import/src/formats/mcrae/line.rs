@@ -106,8 +106,11 @@ fn parse_time(line: &[u8]) -> Option<(u64, bool, &[u8])> {
     Some((time, is_decimal(micros), &rest[micros.len()..]))
 }
 
-/// `name (N us)` or `name (N us, T total)`, with or without stars behind, cut into name, N and T.
-fn parse_call(call: &[u8]) -> Option<(&[u8], &[u8], Option<&[u8]>)> {
+/// The name of a call, its net time and its total, as they are spelt.
+type Call<'a> = (&'a [u8], &'a [u8], Option<&'a [u8]>);
+
+/// Cuts `name (N us)` or `name (N us, T total)`, with or without stars behind, into its parts.
+fn parse_call(call: &[u8]) -> Option<Call<'_>> {
     let stars = call.iter().rev().take_while(|&&byte| byte == b'*').count();
     let call = call[..call.len() - stars]
         .trim_ascii_end()

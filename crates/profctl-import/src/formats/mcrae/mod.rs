@@ -62,6 +62,7 @@ impl Importer for CodeTrace {
             counter_bits: None,
             has_lines: true,
             leaf_ends_are_stamps: true,
+            exits_may_be_late: false,
             initial: Vec::new(),
             facts: vec![(
                 "digits",

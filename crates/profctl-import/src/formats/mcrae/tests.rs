@@ -1,9 +1,12 @@
+// `expect!` is handed on by value, and rewrites its strings with hashes.
+#![allow(clippy::needless_pass_by_value, clippy::needless_raw_string_hashes)]
+
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
 use super::line::{self, Arrow};
 use super::*;
-use crate::formats::plain::show::{check_cuts, read, show};
+use crate::formats::plain::show::{check_cuts, example, read, show};
 
 static POST: &[u8] = include_bytes!(concat!(
     env!("CARGO_MANIFEST_DIR"),
@@ -188,6 +191,20 @@ fn recognised_by_its_lines_only() {
         CodeTrace.sniff(b"Hello\n2:394 270 <-\n", true),
         Verdict::Maybe(_)
     ));
+}
+
+#[test]
+fn the_documented_example_reads_whole() {
+    let page = include_str!(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/formats/mcrae.md"
+    ));
+    let said = read(
+        &CodeTrace,
+        example(page).as_bytes(),
+        &ImportOptions::default(),
+    );
+    assert_eq!((said.events.len(), said.diags.len()), (4, 0));
 }
 
 #[test]

@@ -70,6 +70,7 @@ impl Importer for Plain {
             counter_bits: header.counter_bits,
             has_lines: true,
             leaf_ends_are_stamps: true,
+            exits_may_be_late: false,
             initial: Vec::new(),
             facts: Vec::new(),
             reader: Box::new(parse::Lines {

@@ -83,7 +83,10 @@ impl Lines {
         let mut lane = LaneKey { cpu, thread };
         let mut event = Operands::default();
         match kind {
-            EventKind::Enter | EventKind::SwitchTagEnter | EventKind::SwitchTagExit => {
+            EventKind::Enter
+            | EventKind::Mark
+            | EventKind::SwitchTagEnter
+            | EventKind::SwitchTagExit => {
                 event.name = parse_name(&words.next().ok_or("a name")?, kind, out)?;
                 event.fields(&mut words, kind)?;
             }
@@ -97,10 +100,6 @@ impl Lines {
             EventKind::Leaf | EventKind::Return => {
                 event.name = parse_name(&words.next().ok_or("a name")?, kind, out)?;
                 event.duration = parse_number(words.next(), "a duration in whole ticks")?;
-                event.fields(&mut words, kind)?;
-            }
-            EventKind::Mark => {
-                event.name = parse_name(&words.next().ok_or("a name")?, kind, out)?;
                 event.fields(&mut words, kind)?;
             }
             EventKind::Gap => {

@@ -77,3 +77,9 @@ pub(crate) fn check_cuts(importer: &dyn Importer, input: &[u8], options: &Import
         assert_eq!(events, whole, "two blocks, the second from byte {boundary}");
     }
 }
+
+/// The first example in a page of `docs/formats/` that is fenced off as `text`.
+pub(crate) fn example(page: &str) -> &str {
+    let (_, after) = page.split_once("```text\n").expect("an example");
+    after.split_once("```").expect("the end of the example").0
+}

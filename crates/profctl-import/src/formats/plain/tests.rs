@@ -1,8 +1,11 @@
+// `expect!` is handed on by value, and rewrites its strings with hashes.
+#![allow(clippy::needless_pass_by_value, clippy::needless_raw_string_hashes)]
+
 use expect_test::{Expect, expect};
 use profctl_model::diag::codes::{CUT_RECORD, SKIPPED_RECORD};
 use proptest::prelude::*;
 
-use super::show::{check_cuts, read, show};
+use super::show::{check_cuts, example, read, show};
 use super::*;
 use crate::emit::{Emitter, Event, EventKind, LaneKey, NO_DEPTH, NameRef, ThreadKey, UNSTATED};
 
@@ -193,7 +196,7 @@ fn lines_that_are_refused() {
         let emitted = read(&Plain, input.as_bytes(), &options());
         assert!(emitted.events.is_empty(), "{line}");
         assert_eq!(emitted.diags[0].code.name, SKIPPED_RECORD.name);
-        said += &format!("{}\n", emitted.diags[0].message);
+        said.extend([emitted.diags[0].message.as_str(), "\n"]);
     }
     expect![[r#"
         found `10`, expected a verb, such as `>`
@@ -248,7 +251,7 @@ fn a_timeline_is_recorded_or_synthetic_throughout() {
 #[test]
 fn headers() {
     let opened = |line: &str| Plain.open(line.as_bytes(), &options());
-    let timebase = |line| opened(line).ok().expect(line).timebase;
+    let timebase = |line| opened(line).expect(line).timebase;
     assert_eq!(timebase("10 > f\n"), Timebase::NANOSECONDS);
     assert_eq!(
         timebase("# profctl plain 1 unit=us\r\n"),
@@ -285,7 +288,7 @@ fn headers() {
         "# profctl plain 1 timeline",
         "# profctl plain 1 colour=red",
     ] {
-        said += &format!("{}\n", opened(line).err().expect(line));
+        said.extend([opened(line).err().expect(line).to_string().as_str(), "\n"]);
     }
     expect![[r#"
         line 1: no version of the plain format, expected 1
@@ -336,6 +339,15 @@ fn every_cut() {
     for (_, text) in FIXTURES {
         check_cuts(&Plain, text.as_bytes(), &options());
     }
+}
+
+#[test]
+fn the_documented_example_is_the_fixture() {
+    let page = include_str!(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/formats/plain.md"
+    ));
+    assert_eq!(example(page), FIXTURES[0].1);
 }
 
 fn any_thread() -> impl Strategy<Value = ThreadKey> {

@@ -16,10 +16,10 @@ use crate::emit::{
 pub fn write(block: &Emitter, timebase: &Timebase) -> String {
     let mut text = format!("{MAGIC} 1");
     if let Some(unit) = unit(timebase) {
-        text += &format!(" unit={unit}");
+        text.extend([" unit=", unit]);
     }
     if timebase.timeline == Timeline::Synthetic {
-        text += " timeline=synthetic";
+        text.push_str(" timeline=synthetic");
     }
     text.push('\n');
     for event in &block.events {
@@ -123,7 +123,7 @@ fn spell_func(func: &Func, verb: EventKind) -> String {
     };
     if let Some(module) = &func.module {
         let word = module.replace(|c: char| c.is_ascii_whitespace() || "[]\"".contains(c), "_");
-        text += &format!("[{word}]");
+        text.extend(["[", &word, "]"]);
     }
     let by_verb = lex::kind_by_verb(verb) == func.kind;
     let mark = lex::MARKS

@@ -102,6 +102,7 @@ impl Importer for ProbeCapture {
             counter_bits: (probe.time_bits < u64::BITS).then_some(probe.time_bits),
             has_lines: false,
             leaf_ends_are_stamps: true,
+            exits_may_be_late: false,
             initial: Vec::new(),
             facts,
             reader: Box::new(records::Records::new(layout, names)),

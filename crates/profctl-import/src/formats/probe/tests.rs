@@ -1,10 +1,13 @@
+// `expect!` is handed on by value, and rewrites its strings with hashes.
+#![allow(clippy::needless_pass_by_value, clippy::needless_raw_string_hashes)]
+
 use expect_test::{Expect, expect};
 use profctl_model::diag::codes::CUT_RECORD;
 use proptest::prelude::*;
 
 use super::*;
 use crate::emit::{Emitter, EventKind};
-use crate::formats::plain::show::{check_cuts, read, show};
+use crate::formats::plain::show::{check_cuts, example, read, show};
 
 static CAPTURE: &[u8] = include_bytes!(concat!(
     env!("CARGO_MANIFEST_DIR"),
@@ -146,7 +149,7 @@ fn name_files_that_are_refused() {
     ] {
         let options = options(names.as_bytes(), ProbeOptions::default());
         let error = ProbeCapture.open(b"", &options).err().expect(names);
-        said += &format!("{names:?} {error}\n");
+        said.extend([format!("{names:?} {error}\n")]);
     }
     expected.assert_eq(&said);
     assert!(names::parse(b"\xff/2", 16).is_err(), "not UTF-8");
@@ -335,6 +338,21 @@ fn the_capture_reads_whole() {
         .filter(|pair| pair[1].time < pair[0].time)
         .count();
     assert_eq!(wraps, 1, "the counter wraps once");
+}
+
+#[test]
+fn the_documented_example_is_a_name_file() {
+    let page = include_str!(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/formats/probe.md"
+    ));
+    let names = names::parse(example(page).as_bytes(), 16).unwrap();
+    assert_eq!(names.len(), 6);
+    let marks: std::collections::BTreeSet<_> = names
+        .iter()
+        .map(|named| (named.kind, named.switches))
+        .collect();
+    assert_eq!(marks.len(), 6, "one of each kind");
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! One task's records into a forest of calls, and the sums over it.
 
+use std::collections::BTreeMap;
+
 use super::tasks::Item;
 use super::{Function, Report};
 
@@ -23,20 +25,24 @@ struct Forest {
     calls: Vec<Call>,
     open: Vec<usize>,
     left_cpu: Option<u64>,
+    /// Calls whose exit is known to come late, by the place of that exit.
+    late: BTreeMap<usize, usize>,
 }
 
 /// Adds the sums of one task to `report`.
 pub(super) fn evaluate(items: &[Item], returns_only: bool, report: &mut Report) {
     let mut forest = Forest::default();
     let mut roots = Vec::new();
-    for item in items {
+    for (index, item) in items.iter().enumerate() {
         match item {
             Item::Enter { depth, name, time } => {
+                forest.set_aside(items, index, *depth);
                 report.lost_exits += forest.close_from(*depth);
                 let call = forest.add(name, *depth, *time);
                 forest.open.push(call);
             }
             Item::Leaf { depth, name, wall } => {
+                forest.set_aside(items, index, *depth);
                 report.lost_exits += forest.close_from(*depth);
                 let call = forest.add(name, *depth, None);
                 forest.calls[call].wall = Some(wall.unwrap_or(0));
@@ -58,6 +64,10 @@ pub(super) fn evaluate(items: &[Item], returns_only: bool, report: &mut Report) 
                 time,
             } => {
                 report.lost_exits += forest.close_from(*depth + 1);
+                if let Some(call) = forest.late.remove(&index) {
+                    forest.exit_late(call, wall.unwrap_or(0));
+                    continue;
+                }
                 forest.exit(*depth, name.as_ref(), *wall, *time, report);
             }
             Item::Off(time) => forest.left_cpu = Some(*time),
@@ -93,6 +103,77 @@ impl Forest {
             self.calls[parent].children.push(call);
         }
         call
+    }
+
+    /// The kernel takes a function off the stack a moment before it writes the exit. What an
+    /// interrupt does in that moment stands at the depth of the function, between its last callee
+    /// and its exit. So before a call is given up for something at its own depth, the exit is
+    /// looked for further down.
+    fn set_aside(&mut self, items: &[Item], index: usize, depth: usize) {
+        let Some(&call) = self
+            .open
+            .iter()
+            .find(|&&call| self.calls[call].depth == depth)
+        else {
+            return;
+        };
+        let name = &self.calls[call].name;
+        let mut again = 0;
+        for (at, item) in items.iter().enumerate().skip(index) {
+            match item {
+                Item::Gap => return,
+                Item::Enter { depth: other, .. }
+                | Item::Leaf { depth: other, .. }
+                | Item::Exit { depth: other, .. }
+                    if *other < depth =>
+                {
+                    return;
+                }
+                Item::Enter {
+                    depth: other,
+                    name: entered,
+                    ..
+                } if *other == depth => {
+                    again += usize::from(entered == name);
+                }
+                Item::Exit {
+                    depth: other,
+                    name: Some(left),
+                    ..
+                } if *other == depth && left == name => {
+                    if again == 0 {
+                        self.open
+                            .truncate(self.open.iter().position(|&open| open == call).unwrap_or(0));
+                        self.late.insert(at, call);
+                        return;
+                    }
+                    again -= 1;
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// What stood between belongs to the call if it fits into the time that the call took.
+    fn exit_late(&mut self, call: usize, wall: u64) {
+        self.calls[call].wall = Some(wall);
+        let Call { parent, depth, .. } = self.calls[call];
+        let beside: Vec<usize> = (call + 1..self.calls.len())
+            .filter(|&other| self.calls[other].parent == parent && self.calls[other].depth == depth)
+            .collect();
+        let sum = |calls: &[usize]| calls.iter().map(|&call| self.elapsed(call)).sum::<u64>();
+        if sum(&self.calls[call].children) + sum(&beside) > wall {
+            return;
+        }
+        for &other in &beside {
+            self.calls[other].parent = Some(call);
+        }
+        if let Some(parent) = parent {
+            self.calls[parent]
+                .children
+                .retain(|child| !beside.contains(child));
+        }
+        self.calls[call].children.extend(beside);
     }
 
     /// Gives up the open calls at `depth` and below: the task went on above them.

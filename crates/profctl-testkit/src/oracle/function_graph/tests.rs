@@ -137,3 +137,28 @@ fn only_returns_are_whole_calls() {
     assert_eq!(totals(&report, "a").net, 101_821 - 80_000 + 51_000);
     assert_eq!(totals(&report, "b").net, 20_000);
 }
+
+#[test]
+fn an_exit_that_an_interrupt_delayed_is_still_the_exit() {
+    let text = |wall: &str| {
+        format!(
+            "\
+# CPU  DURATION                  FUNCTION CALLS
+ 0)               |  a() {{
+ 0)               |    b() {{
+ 0)   1.000 us    |      c();
+ 0)   7.000 us    |    irq_enter_rcu();
+ 0) + 20.000 us   |    __sysvec_apic_timer_interrupt();
+ 0) {wall} us   |    }} /* b */
+ 0) ! 100.000 us  |  }}
+"
+        )
+    };
+    let before = evaluate(text("  4.000 ").as_bytes());
+    assert_eq!((before.lost_exits, before.unmatched_exits), (0, 0));
+    assert_eq!(totals(&before, "b").net, 3_000);
+    assert_eq!(totals(&before, "a").net, 100_000 - 4_000 - 27_000);
+    let within = evaluate(text("+ 40.000").as_bytes());
+    assert_eq!(totals(&within, "b").net, 40_000 - 1_000 - 27_000);
+    assert_eq!(totals(&within, "a").net, 60_000);
+}

@@ -5,9 +5,7 @@ use std::path::PathBuf;
 
 use profctl_analyze::summarize::{By, Quality};
 use profctl_import::Streamed;
-use profctl_model::{
-    Column, Names, Role, Span, SpanSink, Table, Thread, Tick, Timebase, Timeline,
-};
+use profctl_model::{Column, Names, Role, Span, SpanSink, Table, Thread, Tick, Timebase, Timeline};
 use profctl_render::number;
 use profctl_render::table::Format;
 
@@ -36,7 +34,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
         Format::Json => output::write_bytes(&json::bytes(&read), global)?,
         Format::Csv | Format::Markdown => output::write_table(&as_table(&read, global), global)?,
     }
-    Ok(read::verdict_of(&read.meta.diags, &args.reading))
+    Ok(read::verdict_of(&read.meta.diags, &args.reading, global))
 }
 
 /// Counts calls.

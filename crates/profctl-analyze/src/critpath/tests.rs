@@ -1,0 +1,154 @@
+//! Paths through calls made by hand, and the promise that segments cover the window once.
+
+use expect_test::{Expect, expect};
+use profctl_model::{CpuId, Slice, Tick};
+use proptest::prelude::*;
+
+use super::*;
+use crate::testing::{Calls, random_calls, show};
+
+const LINE: &str = "0 @a #0 syscall( 3 read( 4 copyin( 6 ) 7 soreceive( 9 sbwait( 30 ) 31 irq( 33 \
+                    hardclock( 34 ) 36 ) 39 ) 40 ) 41 read( 43 ) 45 ) 50 @b syscall( 60 )";
+
+fn trace() -> Trace {
+    let mut trace = Calls::parse(LINE).trace();
+    let thread = trace.spans.thread[0];
+    for (start, end) in [(0, 10), (28, 45)] {
+        let (start, end, cpu) = (Tick(start), Tick(end), CpuId::from_index(0));
+        trace.slices.push(Slice {
+            thread,
+            cpu,
+            start,
+            end,
+            preempted: false,
+        });
+    }
+    trace
+}
+
+fn check(found: Result<Table, String>, expected: &Expect) {
+    expected.assert_eq(&found.map_or_else(|error| error, |table| show(&table)));
+}
+
+#[test]
+fn the_longest_outermost_call() {
+    check(
+        table(&trace(), &Options::default()),
+        &expect![[r#"
+        from|length|share|depth|state|function
+        0|3|6.7%|0|running|syscall
+        3|1|2.2%|1|running|read
+        4|2|4.4%|2|running|copyin
+        6|1|2.2%|1|running|read
+        7|2|4.4%|2|running|soreceive
+        9|1|2.2%|3|running|sbwait
+        10|18|40.0%|3|off-cpu|sbwait
+        28|2|4.4%|3|running|sbwait
+        30|1|2.2%|2|running|soreceive
+        31|5|11.1%|3|interrupt|irq
+        36|3|6.7%|2|running|soreceive
+        39|1|2.2%|1|running|read
+        40|1|2.2%|0|running|syscall
+        41|2|4.4%|1|running|read
+        43|2|4.4%|0|running|syscall
+        # path: syscall on a, chosen from 2 calls
+    "#]],
+    );
+    check(
+        by_function(&trace(), &Options::default()),
+        &expect![[r#"
+        length|share|segments|state|function
+        18|40.0%|1|off-cpu|sbwait
+        6|13.3%|3|running|soreceive
+        6|13.3%|3|running|syscall
+        5|11.1%|1|interrupt|irq
+        5|11.1%|4|running|read
+        3|6.7%|2|running|sbwait
+        2|4.4%|1|running|copyin
+        # path: syscall on a, chosen from 2 calls
+    "#]],
+    );
+}
+
+#[test]
+fn a_call_of_a_function() {
+    let of = |name: &str, which, thread: Option<&str>| {
+        let options = Options {
+            of: Some(name.into()),
+            which,
+            thread: thread.map(Into::into),
+        };
+        table(&trace(), &options)
+    };
+    check(
+        of("read", Which::Slowest, None),
+        &expect![[r#"
+        from|length|share|depth|state|function
+        0|1|2.7%|0|running|read
+        1|2|5.4%|1|running|copyin
+        3|1|2.7%|0|running|read
+        4|2|5.4%|1|running|soreceive
+        6|1|2.7%|2|running|sbwait
+        7|18|48.6%|2|off-cpu|sbwait
+        25|2|5.4%|2|running|sbwait
+        27|1|2.7%|1|running|soreceive
+        28|5|13.5%|2|interrupt|irq
+        33|3|8.1%|1|running|soreceive
+        36|1|2.7%|0|running|read
+        # path: read on a, chosen from 2 calls
+    "#]],
+    );
+    check(
+        of("read", Which::Median, None),
+        &expect![[r#"
+        from|length|share|depth|state|function
+        0|2|100.0%|0|running|read
+        # path: read on a, chosen from 2 calls
+    "#]],
+    );
+    check(
+        of("syscall", Which::Median, Some("b")),
+        &expect![[r#"
+        from|length|share|depth|state|function
+        0|10|100.0%|0|running|syscall
+        # path: syscall on b, chosen from 1 call
+    "#]],
+    );
+    check(
+        of("read", Which::Slowest, Some("b")),
+        &expect!["no complete call of read there"],
+    );
+    check(
+        of("reed", Which::Slowest, None),
+        &expect![[r#"no function is called "reed", did you mean read?"#]],
+    );
+    check(
+        of("read", Which::Slowest, Some("c")),
+        &expect![[r#"no thread is called "c", did you mean a, b?"#]],
+    );
+}
+
+proptest! {
+    #[test]
+    fn segments_cover_the_window_once(
+        calls in random_calls(),
+        mut cuts in prop::collection::vec(0..200_u64, 0..8),
+    ) {
+        let mut trace = calls.trace();
+        cuts.sort_unstable();
+        for pair in cuts.chunks_exact(2) {
+            let (start, end, cpu) = (Tick(pair[0]), Tick(pair[1]), CpuId::from_index(0));
+            let thread = ThreadId::from_index(0);
+            trace.slices.push(Slice { thread, cpu, start, end, preempted: false });
+        }
+        for root in trace.spans.ids() {
+            let mut now = trace.spans.start[root.index()];
+            for segment in segments::of(&trace, root) {
+                prop_assert_eq!(segment.start, now);
+                prop_assert!(segment.end > now);
+                now = segment.end;
+            }
+            prop_assert_eq!(now, trace.spans.end[root.index()]);
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! A profile as a file: `profctl.summary/1`, described in `docs/schemas/summary-1.md`.
+//!
+//! The file carries nanoseconds (or counts) and says how many of them make a tick, so that a clock
+//! of microseconds comes back as one; a clock finer than a nanosecond, or no multiple of it, is
+//! rounded to it on the way out.
+
+mod read;
+mod write;
+
+use serde::{Deserialize, Serialize};
+
+use super::Profile;
+
+const SCHEMA: &str = "profctl.summary/1";
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct ProfileFile {
+    pub(super) schema: String,
+    #[serde(default)]
+    pub(super) sources: Vec<SourceFile>,
+    pub(super) timebase: TimebaseFile,
+    pub(super) totals: TotalsFile,
+    #[serde(default)]
+    pub(super) quality: QualityFile,
+    pub(super) functions: Vec<FunctionFile>,
+    pub(super) by: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct SourceFile {
+    pub(super) path: String,
+    pub(super) format: String,
+    pub(super) bytes: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct TimebaseFile {
+    pub(super) unit: String,
+    pub(super) resolution: u64,
+    pub(super) timeline: String,
+    pub(super) tick: Option<u64>,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct TotalsFile {
+    pub(super) real: u64,
+    pub(super) lanes: u64,
+    pub(super) busy: u64,
+    pub(super) idle: u64,
+    pub(super) calls: u64,
+    pub(super) partial: u64,
+    pub(super) events: u64,
+    pub(super) functions: u64,
+    pub(super) threads: u64,
+    pub(super) capacity: Option<u64>,
+}
+
+#[derive(Serialize, Deserialize, Default)]
+#[serde(default)]
+pub(super) struct QualityFile {
+    pub(super) complete: bool,
+    pub(super) lost_events: Option<u64>,
+    pub(super) gaps: u64,
+    pub(super) unmatched_exits: u64,
+    pub(super) unclosed_entries: u64,
+    pub(super) forced_exits: u64,
+    pub(super) skipped_records: u64,
+    pub(super) backwards: u64,
+    pub(super) clamped: u64,
+    pub(super) diagnostics: Vec<DiagnosticFile>,
+    pub(super) cut_records: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct DiagnosticFile {
+    pub(super) code: String,
+    pub(super) severity: String,
+    pub(super) count: u64,
+    #[serde(default)]
+    pub(super) samples: Vec<SampleFile>,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct SampleFile {
+    pub(super) source: String,
+    pub(super) offset: u64,
+    pub(super) line: Option<u64>,
+    pub(super) message: String,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct FunctionFile {
+    pub(super) name: String,
+    pub(super) module: Option<String>,
+    pub(super) kind: Option<String>,
+    pub(super) calls: u64,
+    pub(super) partial: u64,
+    pub(super) wall: u64,
+    pub(super) off_cpu: Option<u64>,
+    pub(super) elapsed: u64,
+    pub(super) net: u64,
+    pub(super) stolen: u64,
+    pub(super) net_min: Option<u64>,
+    pub(super) net_avg: Option<u64>,
+    pub(super) net_max: Option<u64>,
+    pub(super) net_stddev: Option<u64>,
+    pub(super) net_p50: Option<u64>,
+    pub(super) net_p90: Option<u64>,
+    pub(super) net_p99: Option<u64>,
+    pub(super) elapsed_min: Option<u64>,
+    pub(super) elapsed_avg: Option<u64>,
+    pub(super) elapsed_max: Option<u64>,
+    pub(super) real_pct: Option<f64>,
+    pub(super) net_pct: Option<f64>,
+    pub(super) histogram: Option<String>,
+    pub(super) elapsed_histogram: Option<String>,
+    pub(super) net_sum: Option<u64>,
+    pub(super) net_squares: Option<String>,
+    pub(super) elapsed_sum: Option<u64>,
+    pub(super) elapsed_squares: Option<String>,
+    pub(super) idle: Option<u64>,
+    pub(super) outermost: Option<u64>,
+    pub(super) callees: Option<u64>,
+    pub(super) descendants: Option<u64>,
+}
+
+impl Profile {
+    /// The profile as JSON, on one line.
+    pub fn to_json(&self) -> String {
+        let rounded;
+        let (profile, tick) = match self.units_per_tick() {
+            Some(tick) => (self, tick),
+            None => {
+                let mut copy = self.clone();
+                copy.to_reported_unit();
+                rounded = copy;
+                (&rounded, 1)
+            }
+        };
+        serde_json::to_string(&write::file(profile, tick))
+            .expect("only strings, integers and floats")
+    }
+
+    /// Reads a profile back. The figures that follow from others are not read but made again.
+    pub fn from_json(bytes: &[u8]) -> Result<Self, String> {
+        #[derive(Deserialize)]
+        struct Head {
+            schema: String,
+        }
+        let expected = |found: String| format!("{found}, expected a saved profile ({SCHEMA})");
+        let head: Head =
+            serde_json::from_slice(bytes).map_err(|error| expected(error.to_string()))?;
+        if head.schema != SCHEMA {
+            return Err(expected(format!("schema is {:?}", head.schema)));
+        }
+        let file: ProfileFile =
+            serde_json::from_slice(bytes).map_err(|error| expected(error.to_string()))?;
+        read::profile(file)
+    }
+}

@@ -1,0 +1,136 @@
+//! Profile to file. What follows from other figures is worked out here.
+
+use profctl_model::Timeline;
+use profctl_model::diag::Sample;
+
+use super::{
+    DiagnosticFile, FunctionFile, ProfileFile, QualityFile, SCHEMA, SampleFile, SourceFile,
+    TimebaseFile, TotalsFile,
+};
+use crate::summarize::{Diagnostic, Profile, Quality, Row};
+
+/// The file of a profile whose tick is `tick` reported units.
+pub(super) fn file(profile: &Profile, tick: u64) -> ProfileFile {
+    let busy = profile.busy();
+    ProfileFile {
+        schema: SCHEMA.into(),
+        sources: profile
+            .sources
+            .iter()
+            .map(|source| SourceFile {
+                path: source.path.clone(),
+                format: source.format.clone(),
+                bytes: source.bytes,
+            })
+            .collect(),
+        timebase: TimebaseFile {
+            unit: profile.timebase.unit_name().into(),
+            resolution: profile.timebase.resolution.0.saturating_mul(tick),
+            timeline: timeline_name(profile.timebase.timeline).into(),
+            tick: Some(tick),
+        },
+        totals: TotalsFile {
+            real: profile.real.saturating_mul(tick),
+            lanes: profile.lanes,
+            busy: busy.saturating_mul(tick),
+            idle: profile.idle().saturating_mul(tick),
+            calls: profile.calls(),
+            partial: profile.partial(),
+            events: profile.events,
+            functions: profile.n_functions,
+            threads: profile.n_threads,
+            capacity: Some(profile.capacity.saturating_mul(tick)),
+        },
+        quality: write_quality(&profile.quality),
+        functions: profile
+            .rows
+            .iter()
+            .map(|row| write_row(profile, row, busy, tick))
+            .collect(),
+        by: Some(profile.by.name().into()),
+    }
+}
+
+fn write_quality(quality: &Quality) -> QualityFile {
+    QualityFile {
+        complete: quality.is_complete(),
+        lost_events: quality.lost_events,
+        gaps: quality.gaps,
+        unmatched_exits: quality.unmatched_exits,
+        unclosed_entries: quality.unclosed_entries,
+        forced_exits: quality.forced_exits,
+        skipped_records: quality.skipped_records,
+        backwards: quality.backwards,
+        clamped: quality.clamped,
+        diagnostics: quality.diagnostics.iter().map(write_diagnostic).collect(),
+        cut_records: quality.cut_records,
+    }
+}
+
+fn write_diagnostic(diagnostic: &Diagnostic) -> DiagnosticFile {
+    let sample = |sample: &Sample| SampleFile {
+        source: sample.place.source.clone(),
+        offset: sample.place.offset,
+        line: sample.place.line,
+        message: sample.message.clone(),
+    };
+    DiagnosticFile {
+        code: diagnostic.code.clone(),
+        severity: diagnostic.severity.name().into(),
+        count: diagnostic.count,
+        samples: diagnostic.samples.iter().map(sample).collect(),
+    }
+}
+
+fn write_row(profile: &Profile, row: &Row, busy: u64, tick: u64) -> FunctionFile {
+    let stats = &row.stats;
+    let time = |ticks: u64| ticks.saturating_mul(tick);
+    let some = |ticks: Option<u64>| ticks.map(time);
+    let kept = profile.has_percentiles;
+    let (net, elapsed) = (&stats.net_of_calls, &stats.elapsed_of_calls);
+    let percentile = |percent| some(net.percentile(percent).filter(|_| kept));
+    let of_calls = |ticks| (stats.calls > 0).then_some(time(ticks));
+    // Millionths of a percent tell any two functions apart and keep the file small.
+    let percent = |share: Option<f64>| share.map(|share| (share * 1e6).round() / 1e6);
+    FunctionFile {
+        name: row.name.clone(),
+        module: row.module.clone(),
+        kind: row.kind.map(|kind| kind.name().into()),
+        calls: stats.calls,
+        partial: stats.partial,
+        wall: time(stats.wall),
+        off_cpu: profile.knows_off_cpu.then_some(time(stats.off_cpu)),
+        elapsed: time(stats.elapsed),
+        net: time(stats.net),
+        stolen: time(stats.stolen),
+        net_min: of_calls(net.min),
+        net_avg: some(net.avg(stats.calls)),
+        net_max: of_calls(net.max),
+        net_stddev: some(net.stddev(stats.calls)),
+        net_p50: percentile(50.0),
+        net_p90: percentile(90.0),
+        net_p99: percentile(99.0),
+        elapsed_min: of_calls(elapsed.min),
+        elapsed_avg: some(elapsed.avg(stats.calls)),
+        elapsed_max: of_calls(elapsed.max),
+        real_pct: percent(profile.real_pct(row)),
+        net_pct: percent(profile.net_pct(row, busy)),
+        histogram: kept.then(|| net.histogram.encode()),
+        elapsed_histogram: kept.then(|| elapsed.histogram.encode()),
+        net_sum: Some(time(net.sum)),
+        net_squares: Some(net.squares.to_string()),
+        elapsed_sum: Some(time(elapsed.sum)),
+        elapsed_squares: Some(elapsed.squares.to_string()),
+        idle: Some(time(stats.idle)),
+        outermost: Some(stats.outermost),
+        callees: Some(stats.callees),
+        descendants: Some(stats.descendants),
+    }
+}
+
+fn timeline_name(timeline: Timeline) -> &'static str {
+    match timeline {
+        Timeline::Recorded => "recorded",
+        Timeline::Synthetic => "synthetic",
+    }
+}

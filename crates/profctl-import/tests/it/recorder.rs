@@ -1,0 +1,119 @@
+//! A sink that keeps everything, and the sums over what it kept.
+
+use std::collections::BTreeMap;
+
+use profctl_import::{ImportError, Input, ReadOptions, Streamed, stream};
+use profctl_model::diag::Entry;
+use profctl_model::{
+    Func, FuncId, Gap, Mark, Names, Slice, Span, SpanSink, Thread, Tick, Ticks, Timebase, Wake,
+};
+use profctl_testkit::oracle::function_graph::{Function, Totals};
+
+/// Everything that was handed on, in its order.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(crate) struct Recorder {
+    pub(crate) spans: Vec<Span>,
+    pub(crate) slices: Vec<Slice>,
+    pub(crate) wakes: Vec<Wake>,
+    pub(crate) gaps: Vec<Gap>,
+    pub(crate) marks: Vec<Mark>,
+}
+
+impl SpanSink for Recorder {
+    fn span(&mut self, span: &Span, _names: &Names) {
+        self.spans.push(*span);
+    }
+    fn slice(&mut self, slice: &Slice) {
+        self.slices.push(*slice);
+    }
+    fn wake(&mut self, wake: &Wake) {
+        self.wakes.push(*wake);
+    }
+    fn gap(&mut self, gap: &Gap) {
+        self.gaps.push(*gap);
+    }
+    fn mark(&mut self, mark: &Mark) {
+        self.marks.push(*mark);
+    }
+}
+
+/// Everything that reading an input gives and that must not depend on how it was read.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Outcome {
+    pub(crate) recorded: Recorder,
+    pub(crate) funcs: Vec<Func>,
+    pub(crate) threads: Vec<Thread>,
+    pub(crate) cpus: Vec<u32>,
+    pub(crate) timebase: Timebase,
+    pub(crate) span_of_time: (Tick, Tick),
+    pub(crate) events: u64,
+    pub(crate) knows_off_cpu: bool,
+    pub(crate) diags: Vec<Entry>,
+    pub(crate) bytes: u64,
+}
+
+/// Reads `bytes`.
+pub(crate) fn read(bytes: &[u8], options: &ReadOptions) -> Result<Outcome, ImportError> {
+    let input = Input {
+        name: "test".to_owned(),
+        bytes: Box::new(bytes),
+    };
+    let Streamed {
+        sink,
+        names,
+        meta,
+        origin,
+    } = stream(input, options, Recorder::default(), &|_| ())?;
+    Ok(Outcome {
+        recorded: sink,
+        funcs: names.funcs.as_slice().to_vec(),
+        threads: names.threads.as_slice().to_vec(),
+        cpus: names.cpus.as_slice().to_vec(),
+        timebase: meta.timebase,
+        span_of_time: (meta.first, meta.last),
+        events: meta.events,
+        knows_off_cpu: meta.knows_off_cpu,
+        diags: meta.diags.sorted().into_iter().cloned().collect(),
+        bytes: origin.bytes,
+    })
+}
+
+impl Outcome {
+    pub(crate) fn func(&self, id: FuncId) -> &Func {
+        &self.funcs[id.index()]
+    }
+
+    /// A length in nanoseconds.
+    pub(crate) fn nanos(&self, length: Ticks) -> u64 {
+        self.timebase.reported(length)
+    }
+
+    /// How often a complaint was made.
+    pub(crate) fn count(&self, code: &str) -> u64 {
+        self.diags
+            .iter()
+            .find(|entry| entry.code.name == code)
+            .map_or(0, |entry| entry.count)
+    }
+
+    /// The sums that the oracle makes: all times of complete calls only.
+    pub(crate) fn totals(&self) -> BTreeMap<Function, Totals> {
+        let mut sums: BTreeMap<Function, Totals> = BTreeMap::new();
+        for span in &self.recorded.spans {
+            let func = self.func(span.func);
+            let totals = sums
+                .entry((func.name.clone(), func.module.clone()))
+                .or_default();
+            if span.fidelity.is_partial() {
+                totals.partial += 1;
+                continue;
+            }
+            totals.calls += 1;
+            totals.net += self.nanos(span.net);
+            if span.outermost {
+                totals.elapsed += self.nanos(span.elapsed());
+            }
+        }
+        sums
+    }
+}

@@ -1,0 +1,506 @@
+//! Arguments in; output, messages and exit code out.
+
+use std::fs;
+use std::io;
+
+use expect_test::expect;
+
+use crate::program::{CUT, Scratch, WHOLE, command, finish, run, run_with_input};
+
+#[test]
+fn help_and_version_are_data() {
+    assert!(
+        run(&["--version"])
+            .quiet_success()
+            .starts_with("profctl 0.")
+    );
+    for arguments in [
+        &["--help"][..],
+        &["-h"],
+        &["summarize", "--help"],
+        &["info", "-h"],
+    ] {
+        assert!(
+            run(arguments).quiet_success().contains("Usage: profctl"),
+            "{arguments:?}"
+        );
+    }
+}
+
+#[test]
+fn arguments_that_make_no_sense_end_with_2() {
+    let scratch = Scratch::new("usage");
+    let trace = scratch.file("trace.txt", WHOLE);
+    let trace = trace.as_str();
+    for (arguments, message) in [
+        (&[][..], "Usage: profctl"),
+        (&["frobnicate"], "unrecognized subcommand 'frobnicate'"),
+        (&["summarize"], "<TRACE>"),
+        (
+            &["summarize", "--frobnicate", trace],
+            "unexpected argument '--frobnicate'",
+        ),
+        (
+            &["summarize", "--output", "xml", trace],
+            "possible values: table, json, csv, markdown]",
+        ),
+        (
+            &["summarize", "--output", "parquet", trace],
+            "made without tables",
+        ),
+        (
+            &["summarize", "--unit", "h", trace],
+            "possible values: auto, ns, us, ms, s, ticks]",
+        ),
+        (&["summarize", "--width", "0", trace], "expected at least 1"),
+        (
+            &["summarize", "--from", "300", trace],
+            "no unit, expected one behind the number: 300us",
+        ),
+        (&["summarize", "--match", "(", trace], "unclosed group"),
+        (
+            &["summarize", "--percentiles", "50,0", trace],
+            "'0' is no percentile",
+        ),
+        (
+            &["summarize", "--format", "jpeg", trace],
+            "possible values: function_graph, mcrae",
+        ),
+        (&["summarize", "--columns", "name,frobs", trace], "frobs"),
+        (&["summarize", "--sort", "frobs", trace], "frobs"),
+        (
+            &["summarize", "--tick", "0us", trace],
+            "a tick of no length",
+        ),
+        (
+            &["summarize", "-", "-"],
+            "standard input can be read only once",
+        ),
+        (
+            &["tree", "--min-share", "101", trace],
+            "expected a share from 0 to 100 percent",
+        ),
+        (&["formats", "-q", "-v"], "cannot be used with"),
+        (&["man", "frobnicate"], "there is no command 'frobnicate'"),
+        (&["completions", "cmd.exe"], "possible values: bash"),
+    ] {
+        let said = run(arguments).failure(2);
+        assert!(said.contains(message), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn inputs_that_are_no_trace_end_with_3() {
+    let scratch = Scratch::new("no_trace");
+    let missing = scratch.path("missing.txt");
+    let empty = scratch.file("empty.txt", "");
+    let jpeg = scratch.file(
+        "holiday.jpg",
+        b"\xff\xd8\xff\xe0\0\x10JFIF\0\x01\x01\0\0\x01\0\x01",
+    );
+    let damaged = scratch.file("damaged.json", "{\"schema\":\"profctl.summary/1\",\"sou");
+    scratch.file("runs/boot1/notes.meta", "uptime 12 s, quiet\n");
+    let runs = scratch.path("runs");
+    fs::create_dir(scratch.path("nothing")).unwrap();
+    let nothing = scratch.path("nothing");
+    for (input, messages) in [
+        (&missing, &["missing.txt: no such file or directory"][..]),
+        (&empty, &["empty.txt: is empty"]),
+        (
+            &jpeg,
+            &[
+                "holiday.jpg: ",
+                "tried function_graph, mcrae, plain",
+                "--format NAME",
+            ],
+        ),
+        (&damaged, &["damaged.json: "]),
+        (
+            &runs,
+            &[
+                "runs: is a directory of 1 files, and none of them is a trace",
+                "  hint: ",
+            ],
+        ),
+        (&nothing, &["nothing: is a directory without files"]),
+    ] {
+        let said = run(&["summarize", input]).failure(3);
+        assert!(said.starts_with("profctl: "), "{said}");
+        for message in messages {
+            assert!(said.contains(message), "{said}\nlacks {message}");
+        }
+    }
+    let names = run(&["summarize", "--names", &missing, &empty]).failure(3);
+    assert!(names.contains("missing.txt: no such file"), "{names}");
+    for command in ["replay", "tree", "critical-path", "info"] {
+        let said = run(&[command, &runs]).failure(3);
+        assert!(
+            said.contains("is a directory, expected one trace"),
+            "{command}: {said}"
+        );
+    }
+}
+
+#[test]
+fn a_bad_input_among_good_ones_leaves_nothing_behind() {
+    let scratch = Scratch::new("nothing_written");
+    let good = scratch.file("good.txt", WHOLE);
+    let bad = scratch.file("bad.txt", "dear diary\n");
+    let out = scratch.file("out.txt", "kept");
+    run(&["summarize", "-o", &out, &good, &bad]).failure(3);
+    assert_eq!(fs::read_to_string(&out).unwrap(), "kept");
+    assert_eq!(scratch.names(), ["bad.txt", "good.txt", "out.txt"]);
+}
+
+#[test]
+fn the_flat_profile() {
+    let scratch = Scratch::new("flat");
+    let trace = scratch.file("trace.txt", WHOLE);
+    expect![[r"
+         Elapsed    Net  # calls   (max/avg/min)  % real  % net   name
+        ------------------------------------------------------------------
+             200     60        1      (60/60/60)  30.00% 30.00%   syscall
+              50     50        1      (50/50/50)  25.00% 25.00%   hardclock
+              90     40        1      (40/40/40)  20.00% 20.00%   clkintr
+             120     30        1      (30/30/30)  15.00% 15.00%   read
+              20     20        1      (20/20/20)  10.00% 10.00%   splx
+    "]]
+    .assert_eq(&run(&["summarize", &trace]).quiet_success());
+    expect![[r"
+         Elapsed    Net  # calls         (max/avg/min)  % real  % net   name
+        ------------------------------------------------------------------------
+           0.120  0.030        1   (0.030/0.030/0.030)  15.00% 15.00%   read
+    "]]
+    .assert_eq(
+        &run(&[
+            "summarize",
+            "--unit",
+            "ms",
+            "--match",
+            "^re",
+            "--sort",
+            "name",
+            &trace,
+        ])
+        .quiet_success(),
+    );
+}
+
+#[test]
+fn every_output_tells_the_same() {
+    let scratch = Scratch::new("outputs");
+    let trace = scratch.file("trace.txt", WHOLE);
+    let columns = [
+        "summarize",
+        "--columns",
+        "net,calls,name",
+        "--top",
+        "1",
+        "--output",
+    ];
+    let output = |format: &str| {
+        let arguments = columns
+            .iter()
+            .copied()
+            .chain([format, &trace])
+            .collect::<Vec<_>>();
+        run(&arguments).quiet_success()
+    };
+    expect![[r"
+         Net  # calls   name
+        ------------------------
+          60        1   syscall
+    "]]
+    .assert_eq(&output("table"));
+    expect![[r"
+        net,calls,name
+        60000,1,syscall
+    "]]
+    .assert_eq(&output("csv").replace("\r\n", "\n"));
+    expect![[r"
+        | Net | # calls | name      |
+        | --: | ------: | --------- |
+        |  60 |       1 | `syscall` |
+    "]]
+    .assert_eq(&output("markdown"));
+    let json: serde_json::Value = serde_json::from_str(&output("json")).unwrap();
+    assert_eq!(json["schema"], "profctl.summary/1");
+    assert_eq!(json["functions"][0]["net"], 60_000);
+    assert_eq!(
+        json["functions"].as_array().unwrap().len(),
+        5,
+        "a saved profile is whole"
+    );
+}
+
+#[test]
+fn a_trace_is_the_same_however_it_comes() {
+    let scratch = Scratch::new("however");
+    let plain = scratch.file("trace.txt", WHOLE);
+    let expected = run(&["summarize", &plain]).quiet_success();
+    let zst = scratch.file("trace.zst", zstd::encode_all(WHOLE.as_bytes(), 3).unwrap());
+    let mut encoder = flate2::read::GzEncoder::new(WHOLE.as_bytes(), flate2::Compression::fast());
+    let mut gzipped = Vec::new();
+    io::Read::read_to_end(&mut encoder, &mut gzipped).unwrap();
+    let gz = scratch.file("trace.gz", gzipped);
+    for arguments in [
+        &["summarize", &zst][..],
+        &["summarize", &gz],
+        &["summarize", "--format", "mcrae", &plain],
+        &["summarize", "--threads", "1", &plain],
+        &["summarize", "--threads", "5", "--block-size", "64", &plain],
+        &["summarize", "--percentiles", "none", &plain],
+    ] {
+        assert_eq!(run(arguments).quiet_success(), expected, "{arguments:?}");
+    }
+    let piped = run_with_input(&["summarize", "-"], WHOLE.as_bytes());
+    assert_eq!(piped.quiet_success(), expected);
+}
+
+#[test]
+fn the_number_of_threads_changes_no_byte() {
+    let scratch = Scratch::new("threads");
+    let long: String = (0..400)
+        .map(|n| format!("   {n}:000 010 -> f{} (7 us, 9 total)\n   {n}:000 012     -> g (2 us)\n   {n}:000 019 <- \n", n % 7))
+        .collect();
+    let trace = scratch.file("long.txt", long + CUT);
+    let one = ["summarize", "--output", "json", "--threads", "1", &trace];
+    let expected = run(&one).quiet_success();
+    for (threads, block_size) in [("2", "0"), ("3", "1000"), ("8", "100")] {
+        let arguments = [
+            "--output",
+            "json",
+            "--threads",
+            threads,
+            "--block-size",
+            block_size,
+            &trace,
+        ];
+        let arguments = [&["summarize"], &arguments[..]].concat();
+        assert_eq!(
+            run(&arguments).quiet_success(),
+            expected,
+            "{threads} {block_size}"
+        );
+    }
+}
+
+#[test]
+fn a_saved_profile_reads_back_and_adds_up() {
+    let scratch = Scratch::new("saved");
+    let trace = scratch.file("trace.txt", WHOLE);
+    let saved = scratch.path("saved.profile.json");
+    let written = run(&["summarize", "--output", "json", "-o", &saved, &trace]).quiet_success();
+    assert_eq!(written, "");
+    let direct = run(&["summarize", &trace]).quiet_success();
+    assert_eq!(run(&["summarize", &saved]).quiet_success(), direct);
+    let twice = [
+        "summarize",
+        "--columns",
+        "calls,net,name",
+        "--match",
+        "splx",
+        &saved,
+        &trace,
+    ];
+    expect![[r"
+         # calls Net   name
+        ---------------------
+               2  40   splx
+    "]]
+    .assert_eq(&run(&twice).quiet_success());
+    let said = run(&["tree", &saved]).failure(3);
+    assert!(
+        said.contains("is a saved profile, expected a trace"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_directory_of_runs_is_read_as_one() {
+    let scratch = Scratch::new("runs");
+    scratch.file("runs/boot1/run1.txt", WHOLE);
+    scratch.file("runs/boot1/run1.txt.meta", "not a trace\n");
+    scratch.file(
+        "runs/boot2/run1.txt.zst",
+        zstd::encode_all(WHOLE.as_bytes(), 3).unwrap(),
+    );
+    let runs = scratch.path("runs");
+    let arguments = ["summarize", "--columns", "calls,name", "--top", "1", &runs];
+    let both = run(&arguments);
+    assert_eq!(both.code, Some(0));
+    assert!(
+        both.stdout.contains("      2   syscall\n"),
+        "{}",
+        both.stdout
+    );
+    let said = format!("profctl: {runs}: passed over 1 of 3 files: no traces\n");
+    assert_eq!(both.stderr, said);
+    let quiet = run(&[&["-q"], &arguments[..]].concat()).quiet_success();
+    assert_eq!(quiet, both.stdout);
+    let verbose = run(&[&["-v"], &arguments[..]].concat());
+    for part in [
+        "run1.txt: mcrae: ",
+        "run1.txt.zst: mcrae: ",
+        "run1.txt.meta: is no trace",
+    ] {
+        assert!(verbose.stderr.contains(part), "{}", verbose.stderr);
+    }
+}
+
+#[test]
+fn strict_objects_to_an_incomplete_input_after_the_report() {
+    let scratch = Scratch::new("strict");
+    let whole = scratch.file("whole.txt", WHOLE);
+    let cut = scratch.file("cut.txt", CUT);
+    for command in ["summarize", "info"] {
+        run(&[command, "--strict", &whole]).quiet_success();
+        let easy = run(&[command, &cut]).quiet_success();
+        let strict = run(&[command, "--strict", &cut]);
+        assert_eq!((strict.code, strict.stdout), (Some(5), easy));
+        assert_eq!(strict.stderr, "profctl: the input was incomplete\n");
+    }
+}
+
+#[test]
+fn info_says_what_a_trace_is() {
+    let scratch = Scratch::new("info");
+    let trace = scratch.file("cut.txt", CUT);
+    let text = run(&["info", &trace]).quiet_success();
+    for line in [
+        "format       mcrae (",
+        "clock        ns, resolution 1000 ns, timeline recorded\n",
+        "quality      incomplete\n",
+        "stitch/unclosed-entry: 3 (warning)\n",
+    ] {
+        assert!(text.contains(line), "{text}\nlacks {line}");
+    }
+    let json = run(&["info", "--output", "json", &trace]).quiet_success();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["schema"], "profctl.info/1");
+    assert_eq!(json["source"]["format"], "mcrae");
+    assert_eq!((&json["calls"], &json["partial"]), (&1.into(), &3.into()));
+    assert_eq!(json["complete"], false);
+    assert_eq!(json["diagnostics"][0]["code"], "stitch/unclosed-entry");
+    let csv = run(&["info", "--output", "csv", &trace]).quiet_success();
+    assert!(csv.contains("stitch/unclosed-entry,3\r\n"), "{csv}");
+}
+
+#[test]
+fn formats_lists_what_is_read_and_written() {
+    let json = run(&["formats", "--output", "json"]).quiet_success();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let rows = json["rows"].as_array().unwrap();
+    let names = |direction: &str| -> Vec<&str> {
+        let of_direction = rows.iter().filter(|row| row["direction"] == direction);
+        of_direction
+            .map(|row| row["name"].as_str().unwrap())
+            .collect()
+    };
+    let read: Vec<&str> = profctl_import::FORMATS
+        .iter()
+        .map(|f| f.descriptor().name)
+        .collect();
+    assert_eq!(names("read"), read);
+    assert_eq!(names("written"), ["table", "json", "csv", "markdown"]);
+}
+
+#[test]
+fn narrow_output_is_cut_and_never_wraps() {
+    let wide = run(&["formats"]).quiet_success();
+    let narrow = run(&["formats", "--width", "40"]).quiet_success();
+    assert_eq!(wide.lines().count(), narrow.lines().count());
+    assert!(wide.lines().any(|line| line.chars().count() > 80));
+    assert!(
+        narrow.lines().all(|line| line.chars().count() <= 40),
+        "{narrow}"
+    );
+    assert!(narrow.contains('…'));
+}
+
+#[test]
+fn colours_follow_flag_and_environment() {
+    for (flag, variables, colored) in [
+        ("auto", &[][..], false),
+        ("always", &[], true),
+        ("never", &[("CLICOLOR_FORCE", "1")], false),
+        ("auto", &[("CLICOLOR_FORCE", "1")], true),
+        ("auto", &[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")], false),
+        ("always", &[("NO_COLOR", "1"), ("TERM", "dumb")], true),
+    ] {
+        let mut command = command(&["formats", "--color", flag]);
+        let out = finish(command.envs(variables.iter().copied())).quiet_success();
+        assert_eq!(out.contains('\x1b'), colored, "{flag} {variables:?}");
+    }
+}
+
+#[test]
+fn a_closed_pipe_ends_quietly() {
+    for arguments in [&["formats"][..], &["completions", "bash"], &["--help"]] {
+        let (reader, writer) = io::pipe().unwrap();
+        drop(reader);
+        let run = finish(command(arguments).stdout(writer));
+        assert_eq!(
+            (run.code, run.stderr.as_str()),
+            (Some(0), ""),
+            "{arguments:?}"
+        );
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_told() {
+    let full = fs::File::options().write(true).open("/dev/full").unwrap();
+    let run = finish(command(&["formats"]).stdout(full));
+    assert_eq!(run.code, Some(2));
+    assert!(
+        run.stderr.contains("standard output: not written: "),
+        "{}",
+        run.stderr
+    );
+}
+
+#[test]
+fn a_report_goes_to_a_file_in_one_piece() {
+    let scratch = Scratch::new("file");
+    let out = scratch.file("out.txt", "an older and much longer report".repeat(500));
+    let expected = run(&["formats"]).quiet_success();
+    assert_eq!(run(&["formats", "-o", &out]).quiet_success(), "");
+    assert_eq!(fs::read_to_string(&out).unwrap(), expected);
+    assert_eq!(scratch.names(), ["out.txt"]);
+}
+
+#[test]
+fn a_place_that_cannot_be_written_ends_with_2() {
+    let scratch = Scratch::new("unwritable");
+    let blocker = scratch.file("blocker", "a file, not a directory");
+    let directory = scratch.path("");
+    for out in [
+        scratch.path("missing/out.txt"),
+        format!("{blocker}/out.txt"),
+        directory,
+    ] {
+        let said = run(&["formats", "-o", &out]).failure(2);
+        assert!(
+            said.starts_with(&format!("profctl: {out}: not written: ")),
+            "{said}"
+        );
+    }
+    assert_eq!(scratch.names(), ["blocker"]);
+}
+
+#[test]
+fn completions_and_manual_pages_come_from_the_commands() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = run(&["completions", shell]).quiet_success();
+        assert!(script.contains("critical-path"), "{shell}");
+    }
+    let page = run(&["man"]).quiet_success();
+    assert!(
+        page.contains(".TH profctl 1") && page.contains("profctl\\-summarize"),
+        "{page}"
+    );
+    let page = run(&["man", "summarize"]).quiet_success();
+    assert!(page.contains(".TH profctl-summarize 1") && page.contains("\\-\\-percentiles"));
+}

@@ -1,0 +1,96 @@
+//! Pages that come out of the program are what the program says now.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use profctl_testkit::fixtures;
+use serde_json::Value;
+
+use crate::program::{CUT, Scratch, run};
+
+#[test]
+fn generated_pages_are_fresh() {
+    for page in ["cli", "diagnostics"] {
+        let path = fixtures::root()
+            .join("docs")
+            .join(page)
+            .with_extension("md");
+        let found = fs::read_to_string(&path)
+            .unwrap_or_default()
+            .replace('\r', "");
+        let expected = run(&["generate", page]).quiet_success();
+        assert!(
+            found == expected,
+            "docs/{page}.md is stale: run `cargo xtask docs`"
+        );
+    }
+}
+
+/// Not written as one word, so that this file declares none.
+const DECLARATION: &str = concat!(": Code", " = Code {");
+
+#[test]
+fn every_code_in_the_sources_is_documented() {
+    let page = run(&["generate", "diagnostics"]).quiet_success();
+    let documented: BTreeSet<&str> = page
+        .lines()
+        .filter_map(|line| line.strip_prefix("## `")?.strip_suffix('`'))
+        .collect();
+    let mut declared = BTreeSet::new();
+    for source in super::tidy::sources() {
+        let text = fs::read_to_string(&source).unwrap();
+        for declaration in text.split(DECLARATION).skip(1) {
+            let name = declaration
+                .split('"')
+                .nth(1)
+                .expect("a code begins with its name");
+            declared.insert(name.to_owned());
+        }
+    }
+    let declared: BTreeSet<&str> = declared.iter().map(String::as_str).collect();
+    assert!(declared.len() > 5, "{declared:?}");
+    assert_eq!(documented, declared);
+}
+
+#[test]
+fn the_schema_of_info_names_every_field() {
+    let scratch = Scratch::new("schema_info");
+    let trace = scratch.file("cut.txt", format!("{CUT}dear diary\n"));
+    let json = run(&["info", "--output", "json", &trace]).quiet_success();
+    let page = fs::read_to_string(fixtures::root().join("docs/schemas/info-1.md")).unwrap();
+    let mut fields = BTreeSet::new();
+    collect(&serde_json::from_str(&json).unwrap(), &mut fields);
+    assert!(
+        fields.contains("diagnostics[].samples[].line"),
+        "{fields:?}"
+    );
+    let documented: BTreeSet<String> = page
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split('`').next())
+        .map(str::to_owned)
+        .collect();
+    assert_eq!(documented, fields);
+}
+
+/// The path of every value below `value` that is not an object or a list of them.
+fn collect(value: &Value, fields: &mut BTreeSet<String>) {
+    fn walk(value: &Value, path: &str, fields: &mut BTreeSet<String>) {
+        match value {
+            Value::Object(members) => {
+                for (name, value) in members {
+                    let dot = if path.is_empty() { "" } else { "." };
+                    walk(value, &format!("{path}{dot}{name}"), fields);
+                }
+            }
+            Value::Array(items) if items.iter().any(Value::is_object) => {
+                items
+                    .iter()
+                    .for_each(|item| walk(item, &format!("{path}[]"), fields));
+            }
+            _ => {
+                fields.insert(path.to_owned());
+            }
+        }
+    }
+    walk(value, "", fields);
+}
