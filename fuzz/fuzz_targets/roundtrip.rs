@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use profctl_import::emit::{Emitter, Event, EventKind};
+use profctl_import::emit::{Emitter, Event, EventKind, ThreadKey};
 use profctl_import::formats::plain::{Plain, write};
 use profctl_import::{ImportOptions, Importer};
 
@@ -24,7 +24,12 @@ fuzz_target!(|bytes: &[u8]| {
         said
     };
     let first = read(text);
-    if first.names.iter().any(|func| func.name.contains('"')) {
+    let is_spelt = |name: &str| !name.contains('"');
+    let threads_are_spelt = first.lanes.iter().all(|lane| match &lane.thread {
+        ThreadKey::Tid(_, name) | ThreadKey::Named(name) => is_spelt(name),
+        ThreadKey::Unstated | ThreadKey::Idle => true,
+    });
+    if !threads_are_spelt || !first.names.iter().all(|func| is_spelt(&func.name)) {
         return;
     }
     let written = write(&first, &opened.timebase);

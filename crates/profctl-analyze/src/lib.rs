@@ -20,4 +20,6 @@ pub mod tree;
 mod find;
 
 #[cfg(test)]
+mod schemas;
+#[cfg(test)]
 mod testing;

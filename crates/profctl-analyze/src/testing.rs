@@ -237,7 +237,7 @@ pub(crate) fn show(table: &profctl_model::Table) -> String {
         text.push_str(&(cells.join("|") + "\n"));
     }
     for note in &table.notes {
-        write!(text, "# {note}\n").unwrap();
+        writeln!(text, "# {note}").unwrap();
     }
     text
 }

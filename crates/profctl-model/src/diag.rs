@@ -259,3 +259,48 @@ pub mod codes {
         &SKIPPED_LINE_TOO_LONG,
     ];
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_told_apart_by_name() {
+        let mut names: Vec<_> = codes::ALL.iter().map(|code| code.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), codes::ALL.len());
+        assert!(
+            codes::ALL
+                .iter()
+                .all(|code| code.name.contains('/') && !code.help.is_empty())
+        );
+    }
+
+    #[test]
+    fn a_merged_log_counts_all_and_keeps_the_first_few() {
+        let sample = |n: u64| Sample {
+            place: Place {
+                offset: n,
+                ..Place::default()
+            },
+            message: String::new(),
+        };
+        let (mut first, mut second) = (DiagLog::default(), DiagLog::default());
+        for n in 0..6 {
+            first.add(&codes::GAP, 1, || sample(n));
+            second.add(&codes::GAP, 2, || sample(100 + n));
+        }
+        second.count(&codes::SKIPPED_RECORD, 1);
+        first.merge(&second);
+        let sorted = first.sorted();
+        assert_eq!(sorted[0].code, codes::SKIPPED_RECORD);
+        assert_eq!((sorted[1].count, first.count_of(&codes::GAP)), (18, 18));
+        let offsets: Vec<_> = sorted[1]
+            .samples
+            .iter()
+            .map(|sample| sample.place.offset)
+            .collect();
+        assert_eq!(offsets, [0, 1, 2, 3, 4, 5, 100, 101]);
+    }
+}

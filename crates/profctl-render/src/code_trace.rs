@@ -5,7 +5,7 @@
 
 use std::io;
 
-use profctl_model::{Cell, Table, Tick, Ticks};
+use profctl_model::{Cell, FuncKind, Table, Tick, Ticks};
 
 use crate::number;
 use crate::table::Style;
@@ -109,10 +109,19 @@ fn line(
         "exit" => write!(out, "<- ")?,
         _ => write!(out, "== {name}")?,
     }
-    match columns.text(row, "flag") {
+    match flags(columns.text(row, "flag")).as_str() {
         "" => writeln!(out),
-        flag => writeln!(out, "  {flag}"),
+        flags => writeln!(out, "  {flags}"),
     }
+}
+
+/// The flags without the kind of the function: the layout has no place for that, and whatever reads
+/// a code trace takes nothing but stars behind a whole call.
+fn flags(all: &str) -> String {
+    let flags = all
+        .split(", ")
+        .filter(|flag| FuncKind::from_name(flag).is_none());
+    flags.collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
@@ -172,6 +181,7 @@ mod tests {
             "\
 1200040 a 0 enter clkintr 12 40 -
 1200044 a 1 enter hardclock 19 28 ***
+1200045 a 2 leaf timer 1 1 interrupt
 1200050 a 2 leaf softclock 9 9 -
 1200072 a 1 exit hardclock - - -
 1200075 a 1 mark MGET - - -
@@ -183,6 +193,7 @@ mod tests {
             &expect![[r"
                    1:200 040 -> clkintr (12 us, 40 total)
                    1:200 044     -> hardclock (19 us, 28 total)  ***
+                   1:200 045         -> timer (1 us)
                    1:200 050         -> softclock (9 us)
                    1:200 072     <-_
                    1:200 075     == MGET

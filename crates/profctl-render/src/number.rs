@@ -138,20 +138,30 @@ pub fn clock(time: Tick, timebase: &Timebase, unit: TimeUnit) -> String {
     format!("{seconds:>4}:{millis} {micros}{fraction}")
 }
 
-/// How many decimals a unit of `nanos` needs so that its last digit is no coarser than the
-/// resolution of the trace.
+/// How many decimals a unit of `nanos` needs: as many as tell every multiple of the resolution
+/// exactly, if a few do; else so many that the last digit is no coarser than the resolution.
 fn decimals(timebase: &Timebase, nanos: u128) -> usize {
     /// Attoseconds below a nanosecond: finer than any recorder's clock.
     const MOST: usize = 18;
+    /// Digits that exactness may cost: a tick of 62.5 ns is worth two, a third of one is not.
+    const FOR_EXACTNESS: usize = 3;
     let (numerator, denominator) = timebase.ratio();
     let mut resolution = numerator.saturating_mul(u128::from(timebase.resolution.0.max(1)));
     let wanted = denominator.saturating_mul(nanos);
-    let mut decimals = 0;
-    while resolution < wanted && decimals < MOST {
+    let mut fine_enough = None;
+    for decimals in 0..MOST {
+        if resolution >= wanted {
+            if resolution % wanted == 0 {
+                return decimals;
+            }
+            let least = *fine_enough.get_or_insert(decimals);
+            if decimals - least == FOR_EXACTNESS {
+                return least;
+            }
+        }
         resolution = resolution.saturating_mul(10);
-        decimals += 1;
     }
-    decimals
+    fine_enough.unwrap_or(MOST)
 }
 
 /// `ticks` in units of `nanos` nanoseconds, cut after `decimals` digits.
@@ -222,6 +232,8 @@ mod tests {
         let tens = seconds(1, 1_000_000_000, 10);
         let fs = seconds(1, 1_000_000_000_000_000, 1);
         let mhz24 = seconds(1, 24_000_000, 1);
+        let mhz16 = seconds(1, 16_000_000, 1);
+        let quarter = seconds(1, 4_000_000, 1);
         let minute = seconds(60, 1, 1);
         let cycles = Timebase {
             unit: TickUnit::Cycles,
@@ -243,6 +255,8 @@ mod tests {
             (u64::MAX, fs, TimeUnit::S, "18446.744073709551615"),
             (1, mhz24, TimeUnit::Us, "0.04"),
             (24_000_001, mhz24, TimeUnit::Us, "1000000.04"),
+            (3, mhz16, TimeUnit::Us, "0.1875"),
+            (3, quarter, TimeUnit::Us, "0.75"),
             (2, minute, TimeUnit::S, "120"),
             (7, cycles, TimeUnit::Auto, "7"),
             (7, cycles, TimeUnit::Ms, "7"),

@@ -7,12 +7,13 @@ use clap::{Args, ColorChoice, Parser};
 use profctl_import::FORMATS;
 use profctl_import::bytes::Endian;
 use profctl_import::formats::probe::{FieldOrder, ProbeOptions};
-use profctl_model::TickUnit;
+use profctl_model::{TickUnit, Timebase};
 use profctl_render::TimeUnit;
 use profctl_render::table::Format;
 
 use crate::commands::Command;
-use crate::duration::{self, Nanos};
+use crate::duration::{self, Length};
+use crate::exit::Failure;
 
 const AFTER_HELP: &str = "\
 Exit codes:
@@ -134,10 +135,10 @@ pub(crate) struct Selection {
     /// Only from this time on, counted from the first timestamp (`1.5s`); calls that cross it are
     /// partial
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
-    pub(crate) from: Option<Nanos>,
+    pub(crate) from: Option<Length>,
     /// Only before this time, likewise
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
-    pub(crate) until: Option<Nanos>,
+    pub(crate) until: Option<Length>,
     /// Only this thread: its id, its name, or both as `name-id`; may be repeated
     #[arg(long, value_name = "THREAD")]
     pub(crate) thread: Vec<String>,
@@ -147,6 +148,16 @@ pub(crate) struct Selection {
 }
 
 impl Selection {
+    /// Whether the window was given in what the clock of the trace counts.
+    pub(crate) fn fits(&self, timebase: &Timebase) -> Result<(), Failure> {
+        for (length, flag) in [(self.from, "--from"), (self.until, "--until")] {
+            length
+                .map(|length| length.ticks(timebase, flag))
+                .transpose()?;
+        }
+        Ok(())
+    }
+
     /// The threads to let through, in any of the three spellings.
     pub(crate) fn threads(&self) -> Vec<String> {
         let pids = self.pid.iter().map(u64::to_string);

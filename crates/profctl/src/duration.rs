@@ -5,18 +5,35 @@ use profctl_model::{TickUnit, Ticks, Timebase};
 
 use crate::exit::Failure;
 
-/// A length in nanoseconds.
+/// A length as it was typed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Nanos(pub(crate) u64);
+pub(crate) enum Length {
+    /// So many nanoseconds.
+    Nanos(u64),
+    /// So many ticks of a clock that counts cycles or instructions.
+    Counts(u64),
+}
 
-impl Nanos {
-    /// The same in ticks of a trace; a trace that counts something else has none.
+impl Length {
+    /// The number, whatever it counts.
+    pub(crate) fn number(self) -> u64 {
+        match self {
+            Self::Nanos(number) | Self::Counts(number) => number,
+        }
+    }
+
+    /// The same in ticks of a trace; `flag` is what it was typed behind.
     pub(crate) fn ticks(self, timebase: &Timebase, flag: &str) -> Result<Ticks, Failure> {
-        timebase.ticks_of_nanos(u128::from(self.0)).ok_or_else(|| {
-            Failure::usage(format!(
-                "{flag}: this trace counts {}",
-                timebase.unit_name()
-            ))
+        let ticks = match self {
+            Self::Nanos(nanos) => timebase.ticks_of_nanos(u128::from(nanos)),
+            Self::Counts(counts) => (!timebase.is_time()).then_some(Ticks(counts)),
+        };
+        ticks.ok_or_else(|| {
+            let expected = match timebase.unit_name() {
+                "ns" => "tells time, expected a duration such as 500us".to_owned(),
+                unit => format!("counts {unit}, expected a number of them such as 500{unit}"),
+            };
+            Failure::usage(format!("{flag}: this trace {expected}"))
         })
     }
 }
@@ -40,9 +57,20 @@ const RATES: [(&str, u64); 4] = [
     ("GHz", 1_000_000_000),
 ];
 
-/// Parses `500us`, `1.5ms`, `2s`.
-pub(crate) fn parse(text: &str) -> Result<Nanos, String> {
+/// What a clock may count instead of time.
+const COUNTS: [&str; 2] = ["cycles", "instructions"];
+
+/// Parses `500us`, `1.5ms`, `2s`, `5000cycles`.
+pub(crate) fn parse(text: &str) -> Result<Length, String> {
     let (number, unit) = split(text)?;
+    if COUNTS.contains(&unit) {
+        let whole = u64::try_from(number.digits)
+            .ok()
+            .filter(|_| number.decimals == 0);
+        return whole
+            .map(Length::Counts)
+            .ok_or_else(|| format!("no whole number of {unit}"));
+    }
     let nanos = lookup(&UNITS, unit).ok_or_else(|| unknown_unit(unit))?;
     let above = number
         .digits
@@ -53,7 +81,7 @@ pub(crate) fn parse(text: &str) -> Result<Nanos, String> {
         return Err("finer than a nanosecond".into());
     }
     u64::try_from(above / below)
-        .map(Nanos)
+        .map(Length::Nanos)
         .map_err(|_| too_long())
 }
 
@@ -165,11 +193,40 @@ mod tests {
             ("5 parsecs", Err("unknown unit 'parsecs'")),
         ] {
             match (parse(text), expected) {
-                (Ok(Nanos(found)), Ok(expected)) => assert_eq!(found, expected, "{text}"),
+                (Ok(Length::Nanos(found)), Ok(expected)) => assert_eq!(found, expected, "{text}"),
                 (Err(found), Err(expected)) => assert!(found.contains(expected), "{text}: {found}"),
                 (found, expected) => panic!("{text}: {found:?}, expected {expected:?}"),
             }
         }
+    }
+
+    #[test]
+    fn a_count_is_for_clocks_that_count() {
+        let cycles = Timebase {
+            unit: TickUnit::Cycles,
+            ..Timebase::NANOSECONDS
+        };
+        for (text, timebase, expected) in [
+            ("7us", Timebase::MICROSECONDS, Ok(Ticks(7))),
+            ("7cycles", cycles, Ok(Ticks(7))),
+            (
+                "7us",
+                cycles,
+                Err("--from: this trace counts cycles, expected a number of them"),
+            ),
+            (
+                "7cycles",
+                Timebase::MICROSECONDS,
+                Err("--from: this trace tells time, expected"),
+            ),
+        ] {
+            let found = parse(text).unwrap().ticks(&timebase, "--from");
+            match (found, expected) {
+                (Err(found), Err(expected)) => assert!(found.to_string().contains(expected)),
+                (found, expected) => assert_eq!(found.ok(), expected.ok(), "{text}"),
+            }
+        }
+        assert!(parse("1.5cycles").is_err());
     }
 
     #[test]

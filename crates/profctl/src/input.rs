@@ -105,14 +105,14 @@ fn argument(path: &Path) -> Result<Argument, Failure> {
     }
     let mut files = Vec::new();
     walk(path, &mut files)?;
-    match files.is_empty() {
-        true => Err(Failure::input(name, "is a directory without files")),
-        false => Ok(Argument {
-            name,
-            is_directory: true,
-            files,
-        }),
+    if files.is_empty() {
+        return Err(Failure::input(name, "is a directory without files"));
     }
+    Ok(Argument {
+        name,
+        is_directory: true,
+        files,
+    })
 }
 
 /// All regular files below `directory`, by name. Links to directories are not followed: they may

@@ -9,6 +9,7 @@ use profctl_import::{Grouping, Only, Origin, ReadOptions, Streamed};
 use profctl_model::{DiagLog, SpanSink, Trace, TraceBuilder};
 
 use crate::args::{Global, Reading, Selection};
+use crate::duration::Length;
 use crate::exit::{Exit, Failure};
 use crate::input::{self, Content, Inputs};
 use crate::progress::Progress;
@@ -34,8 +35,8 @@ pub(crate) fn options(
             names,
             probe: reading.probe.options(),
         },
-        from: selection.from.map(|nanos| nanos.0),
-        until: selection.until.map(|nanos| nanos.0),
+        from: selection.from.map(Length::number),
+        until: selection.until.map(Length::number),
         workers,
         block_size: reading.block_size,
         grouping: match by {
@@ -76,6 +77,7 @@ pub(crate) fn one<S: SpanSink + Send>(
         meta,
         origin,
     } = read;
+    selection.fits(&meta.timebase)?;
     say_origin(&origin, meta.events, global);
     Ok(Streamed {
         sink: sink.inner,
@@ -143,7 +145,9 @@ pub(crate) fn each(
         }
     }
     drop(progress);
-    notes.iter().for_each(|note| say(note, global));
+    for note in &notes {
+        say(note, global);
+    }
     Ok(())
 }
 

@@ -147,8 +147,8 @@ impl Profile {
             ));
         }
         if self.timebase.ratio() != other.timebase.ratio() {
-            self.to_reported_unit();
-            other.to_reported_unit();
+            self.convert_to_reported_unit();
+            other.convert_to_reported_unit();
         }
         self.timebase.resolution = self.timebase.resolution.max(other.timebase.resolution);
         if other.timebase.timeline == Timeline::Synthetic {
@@ -204,7 +204,7 @@ impl Profile {
     }
 
     /// Makes the reported unit the tick. Sums are rounded to the nearest.
-    pub(super) fn to_reported_unit(&mut self) {
+    pub(super) fn convert_to_reported_unit(&mut self) {
         let timebase = self.timebase;
         let reported = |ticks: u64| timebase.reported(Ticks(ticks));
         let unit = match timebase.unit {

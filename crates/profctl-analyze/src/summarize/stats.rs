@@ -189,27 +189,47 @@ impl FuncStats {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Live {
     pub(super) stats: FuncStats,
-    net: Buffer,
-    elapsed: Buffer,
+    /// Calls whose net and elapsed time are the same, as those of all leaves are: most calls are
+    /// leaves, and need to be counted once only.
+    same: Histogram,
+    same_buffer: Buffer,
+    net_buffer: Buffer,
+    elapsed_buffer: Buffer,
 }
 
 impl Live {
     /// Adds one call to the histograms.
     #[inline]
     pub(super) fn add_lengths(&mut self, span: &Span) {
-        if !span.fidelity.is_partial() {
-            self.net
-                .record(span.net.0, &mut self.stats.net_of_calls.histogram);
-            let elapsed = &mut self.stats.elapsed_of_calls.histogram;
-            self.elapsed.record(span.elapsed().0, elapsed);
+        if span.fidelity.is_partial() {
+            return;
         }
+        let (net, elapsed) = (span.net.0, span.elapsed().0);
+        if net == elapsed {
+            self.same_buffer.record(net, &mut self.same);
+            return;
+        }
+        self.net_buffer
+            .record(net, &mut self.stats.net_of_calls.histogram);
+        self.elapsed_buffer
+            .record(elapsed, &mut self.stats.elapsed_of_calls.histogram);
     }
 
     /// What came in.
     pub(super) fn finish(mut self) -> FuncStats {
-        self.net.flush(&mut self.stats.net_of_calls.histogram);
-        self.elapsed
-            .flush(&mut self.stats.elapsed_of_calls.histogram);
+        self.same_buffer.flush(&mut self.same);
+        let stats = &mut self.stats;
+        let both = [
+            (&mut self.net_buffer, &mut stats.net_of_calls.histogram),
+            (
+                &mut self.elapsed_buffer,
+                &mut stats.elapsed_of_calls.histogram,
+            ),
+        ];
+        for (buffer, histogram) in both {
+            buffer.flush(histogram);
+            histogram.merge(&self.same);
+        }
         self.stats
     }
 }

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use profctl_model::{Cell, Column, Role, Table, Ticks};
+use profctl_model::{Cell, Column, FuncKind, Role, Table, Ticks};
 
 use super::profile::{Profile, Row};
 use super::quality::count;
@@ -52,10 +52,13 @@ struct Context<'a> {
     overhead: Option<Ticks>,
 }
 
+/// How a cell is made.
+type CellOf = dyn Fn(&Row, &Context<'_>) -> Cell;
+
 /// A column that can be shown and sorted by.
 struct Field {
     column: Column,
-    cell: Box<dyn Fn(&Row, &Context<'_>) -> Cell>,
+    cell: Box<CellOf>,
 }
 
 /// Every column with a fixed name: its name, heading, role, group, and how its cell is made.
@@ -162,7 +165,7 @@ static KNOWN: &[Known] = &[
         text_or_null(row.module.as_deref())
     }),
     ("kind", "kind", Role::Text, None, |row, _| {
-        text_or_null(row.kind.map(|kind| kind.name()))
+        text_or_null(row.kind.map(FuncKind::name))
     }),
     ("name", "name", Role::Name, None, |row, _| {
         row.name.as_str().into()

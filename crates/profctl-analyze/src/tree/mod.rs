@@ -95,9 +95,10 @@ pub fn table(
     );
     let hidden = push_rows(&mut table, shown, names, options);
     table.notes = Quality::of(&meta.diags).notes(meta.timebase.timeline);
-    let partial = shown
-        .nodes()
-        .fold(0_u64, |sum, (_, node)| sum.saturating_add(node.partial));
+    // Turned around, every caller repeats what its first row says.
+    let counted = |node: &&Node| options.callers.is_none() || node.parent.is_none();
+    let nodes = shown.nodes().map(|(_, node)| node).filter(counted);
+    let partial = nodes.fold(0_u64, |sum, node| sum.saturating_add(node.partial));
     if partial > 0 {
         let calls = count(partial, "call", "calls");
         table.notes.push(format!(

@@ -67,17 +67,22 @@ pub struct Setup {
 }
 
 /// The names and lanes of a worker, with the ids that they have in the trace once they were used.
+/// The ids stand apart because every event looks at them.
 #[derive(Debug, Default)]
 pub struct WorkerIds {
-    names: Vec<(Func, Option<FuncId>)>,
-    lanes: Vec<(LaneKey, Option<Lane>)>,
+    names: Vec<Func>,
+    func_ids: Vec<Option<FuncId>>,
+    lanes: Vec<LaneKey>,
+    lane_ids: Vec<Option<Lane>>,
 }
 
 impl WorkerIds {
     /// Takes over the names and lanes that a block brings.
     pub fn learn(&mut self, block: &mut BlockEvents) {
-        self.names.extend(block.names.drain(..).map(|name| (name, None)));
-        self.lanes.extend(block.lanes.drain(..).map(|lane| (lane, None)));
+        self.names.append(&mut block.names);
+        self.func_ids.resize(self.names.len(), None);
+        self.lanes.append(&mut block.lanes);
+        self.lane_ids.resize(self.lanes.len(), None);
     }
 }
 
@@ -242,14 +247,14 @@ impl<S: SpanSink> Stitcher<S> {
             self.core.diags.count(code, *n);
         }
         for event in &block.events {
-            let lane = match ids.lanes[event.lane.0 as usize] {
-                (_, Some(lane)) => lane,
-                (_, None) => self.lane(ids, event.lane.0 as usize),
+            let lane = match ids.lane_ids[event.lane.0 as usize] {
+                Some(lane) => lane,
+                None => self.lane(ids, event.lane.0 as usize),
             };
-            let func = match ids.names[event.name.0 as usize] {
-                (_, Some(func)) => Some(func),
-                (_, None) if event.name == NameRef::ANONYMOUS => None,
-                (_, None) => Some(self.new_func(ids, event)),
+            let func = match ids.func_ids[event.name.0 as usize] {
+                Some(func) => Some(func),
+                None if event.name == NameRef::ANONYMOUS => None,
+                None => Some(self.new_func(ids, event)),
             };
             self.event(event, lane, func, ids, view);
         }
@@ -264,14 +269,15 @@ impl<S: SpanSink> Stitcher<S> {
 
     #[cold]
     fn lane(&mut self, ids: &mut WorkerIds, row: usize) -> Lane {
-        let (key, known) = &mut ids.lanes[row];
-        *known.get_or_insert_with(|| self.lanes.resolve(key, &mut self.core.names))
+        let key = &ids.lanes[row];
+        *ids.lane_ids[row].get_or_insert_with(|| self.lanes.resolve(key, &mut self.core.names))
     }
 
     #[cold]
     fn new_func(&mut self, ids: &mut WorkerIds, event: &Event) -> FuncId {
-        let (func, known) = &mut ids.names[event.name.0 as usize];
-        *known.get_or_insert_with(|| self.core.func(func))
+        let row = event.name.0 as usize;
+        let func = &ids.names[row];
+        *ids.func_ids[row].get_or_insert_with(|| self.core.func(func))
     }
 
     #[inline]
@@ -311,7 +317,7 @@ impl<S: SpanSink> Stitcher<S> {
             EventKind::Gap => self.gap(event, lane),
             EventKind::RunsNow => {
                 let row = usize::try_from(event.extra).ok();
-                let before = row.and_then(|row| ids.lanes.get(row)).map(|(key, _)| key);
+                let before = row.and_then(|row| ids.lanes.get(row));
                 self.lanes.runs_now(lane, before, &mut self.core.names);
             }
             EventKind::Switch => {

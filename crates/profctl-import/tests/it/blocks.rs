@@ -14,14 +14,14 @@ fn inputs(seed: u64, layout: usize) -> Vec<(String, Vec<u8>, ReadOptions)> {
     let busy = Recording::new(
         seed,
         Shape {
-            closes: seed % 2 == 0,
+            closes: seed.is_multiple_of(2),
             ..Shape::BUSY
         },
     );
     let probed = Recording::new(
         seed,
         Shape {
-            closes: seed % 2 == 0,
+            closes: seed.is_multiple_of(2),
             ..Shape::PROBE
         },
     );

@@ -1,5 +1,7 @@
 //! Input that is broken, cut or no trace at all: an answer or a clear refusal, never a panic.
 
+use std::fmt::Write as _;
+
 use profctl_import::ReadOptions;
 use profctl_testkit::fixtures;
 use profctl_testkit::generate::{self, Layout, Random, Recording, Shape};
@@ -219,10 +221,10 @@ fn a_deep_stack_is_a_deep_stack() {
     let depth = 5_000;
     let mut text = String::from("# profctl plain 1\n");
     for level in 0..depth {
-        text += &format!("{level} > f{}\n", level % 100);
+        let _ = writeln!(text, "{level} > f{}", level % 100);
     }
     for level in 0..depth {
-        text += &format!("{} <\n", depth + level);
+        let _ = writeln!(text, "{} <", depth + level);
     }
     let outcome = read(text.as_bytes(), &ReadOptions::default()).unwrap();
     assert_eq!(outcome.recorded.spans.len(), depth);

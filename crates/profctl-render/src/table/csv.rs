@@ -29,9 +29,9 @@ fn record<'a>(
             out.write_all(b",")?;
         }
         if text.contains(['"', ',', '\r', '\n']) {
-            write!(out, "\"{}\"", text.replace('"', "\"\""))?
+            write!(out, "\"{}\"", text.replace('"', "\"\""))?;
         } else {
-            out.write_all(text.as_bytes())?
+            out.write_all(text.as_bytes())?;
         }
     }
     out.write_all(b"\r\n")

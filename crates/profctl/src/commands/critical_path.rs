@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use profctl_analyze::critpath::{self, Options, Which};
 
 use crate::args::{Global, Reading, Selection};
-use crate::duration::{self, Nanos};
+use crate::duration::{self, Length};
 use crate::exit::{Exit, Failure};
 use crate::{output, read};
 
@@ -32,10 +32,10 @@ pub(crate) struct Args {
     by_function: bool,
     /// Only from this time on, counted from the first timestamp
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
-    from: Option<Nanos>,
+    from: Option<Length>,
     /// Only before this time, likewise
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
-    until: Option<Nanos>,
+    until: Option<Length>,
     #[command(flatten)]
     reading: Reading,
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use profctl_analyze::replay::{self, Options};
 
 use crate::args::{Global, Reading, Selection};
-use crate::duration::{self, Nanos};
+use crate::duration::{self, Length};
 use crate::exit::{Exit, Failure};
 use crate::{output, read};
 
@@ -26,7 +26,7 @@ pub(crate) struct Args {
     depth: Option<u32>,
     /// Mark calls whose net time exceeds DURATION with `***`
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
-    highlight: Option<Nanos>,
+    highlight: Option<Length>,
     #[command(flatten)]
     selection: Selection,
     #[command(flatten)]
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     let trace = read::load(&args.trace, &args.reading, &args.selection, global)?;
     let highlight = args
         .highlight
-        .map(|nanos| nanos.ticks(&trace.meta.timebase, "--highlight"));
+        .map(|length| length.ticks(&trace.meta.timebase, "--highlight"));
     let options = Options {
         around: args.around.clone(),
         slowest: args.slowest.clone(),

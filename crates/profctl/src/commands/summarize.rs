@@ -3,15 +3,14 @@
 use std::path::PathBuf;
 
 use profctl_analyze::summarize::{By, Options, Profile, Source, Summary, TableOptions};
-use profctl_import::{Input, Only, ReadOptions};
+use profctl_import::Only;
 use profctl_render::table::Format;
 use regex::Regex;
 
 use crate::args::{Global, Reading, Selection};
-use crate::duration::{self, Nanos};
+use crate::duration::{self, Length};
 use crate::exit::{Exit, Failure};
 use crate::input::{Content, Inputs};
-use crate::progress::Progress;
 use crate::{output, read};
 
 /// Show where the time went: calls, elapsed and net time of each function
@@ -43,7 +42,7 @@ pub(crate) struct Args {
     percentiles: Option<Percentiles>,
     /// What recording one event cost: shows times corrected by it beside the raw ones
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
-    overhead: Option<Nanos>,
+    overhead: Option<Length>,
     /// Only calls that ended on this CPU; may be repeated
     #[arg(long, value_name = "NUMBER", help_heading = "Selection")]
     cpu: Vec<u32>,
@@ -102,7 +101,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
         .map(|regex| |name: &str| regex.is_match(name));
     let overhead = args
         .overhead
-        .map(|nanos| nanos.ticks(&profile.timebase, "--overhead"));
+        .map(|length| length.ticks(&profile.timebase, "--overhead"));
     let options = TableOptions {
         sort: args.sort.clone(),
         top: args.top,
@@ -136,18 +135,27 @@ fn profile(args: &Args, global: &Global) -> Result<Profile, Failure> {
                 Profile::from_json(&bytes).map_err(|message| Failure::input(name, message))?
             }
             Content::Trace(input) => {
-                summed(name, input, &read_options, sink(args), progress, global)?
+                let read = profctl_import::stream(input, &read_options, sink(args), &|bytes| {
+                    progress.at(bytes);
+                });
+                let read = read.map_err(|error| Failure::import(name, &error))?;
+                args.selection.fits(&read.meta.timebase)?;
+                read::say_origin(&read.origin, read.meta.events, global);
+                let source = Source {
+                    path: read.origin.name,
+                    format: read.origin.format.name.into(),
+                    bytes: read.origin.bytes,
+                };
+                read.sink.inner.finish(&read.names, &read.meta, source)
             }
         };
-        match &mut merged {
-            Some(merged) => merged
-                .merge(one)
-                .map_err(|message| Failure::input(name, message)),
-            None => {
-                merged = Some(one);
-                Ok(())
-            }
-        }
+        let Some(merged) = &mut merged else {
+            merged = Some(one);
+            return Ok(());
+        };
+        merged
+            .merge(one)
+            .map_err(|message| Failure::input(name, message))
     })?;
     Ok(merged.expect("clap asks for a trace, and each input gave a profile or an error"))
 }
@@ -166,23 +174,4 @@ fn sink(args: &Args) -> Only<Summary> {
         threads: args.selection.threads(),
         cpus: args.cpu.clone(),
     }
-}
-
-fn summed(
-    name: &str,
-    input: Input<'static>,
-    options: &ReadOptions,
-    sink: Only<Summary>,
-    progress: &Progress,
-    global: &Global,
-) -> Result<Profile, Failure> {
-    let read = profctl_import::stream(input, options, sink, &|bytes| progress.at(bytes))
-        .map_err(|error| Failure::import(name, &error))?;
-    read::say_origin(&read.origin, read.meta.events, global);
-    let source = Source {
-        path: read.origin.name,
-        format: read.origin.format.name.into(),
-        bytes: read.origin.bytes,
-    };
-    Ok(read.sink.inner.finish(&read.names, &read.meta, source))
 }

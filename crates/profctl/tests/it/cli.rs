@@ -157,19 +157,19 @@ fn the_flat_profile() {
     let scratch = Scratch::new("flat");
     let trace = scratch.file("trace.txt", WHOLE);
     expect![[r"
-         Elapsed    Net  # calls   (max/avg/min)  % real  % net   name
-        ------------------------------------------------------------------
-             200     60        1      (60/60/60)  30.00% 30.00%   syscall
-              50     50        1      (50/50/50)  25.00% 25.00%   hardclock
-              90     40        1      (40/40/40)  20.00% 20.00%   clkintr
-             120     30        1      (30/30/30)  15.00% 15.00%   read
-              20     20        1      (20/20/20)  10.00% 10.00%   splx
+         Elapsed  Net  # calls   (max/avg/min)  % real  % net   name
+        -----------------------------------------------------------------
+             200   60        1      (60/60/60)  30.00% 30.00%   syscall
+              50   50        1      (50/50/50)  25.00% 25.00%   hardclock
+              90   40        1      (40/40/40)  20.00% 20.00%   clkintr
+             120   30        1      (30/30/30)  15.00% 15.00%   read
+              20   20        1      (20/20/20)  10.00% 10.00%   splx
     "]]
     .assert_eq(&run(&["summarize", &trace]).quiet_success());
     expect![[r"
-         Elapsed    Net  # calls         (max/avg/min)  % real  % net   name
-        ------------------------------------------------------------------------
-           0.120  0.030        1   (0.030/0.030/0.030)  15.00% 15.00%   read
+         Elapsed   Net  # calls        (max/avg/min)  % real  % net   name
+        ------------------------------------------------------------------
+           0.120 0.030        1  (0.030/0.030/0.030)  15.00% 15.00%   read
     "]]
     .assert_eq(
         &run(&[
@@ -184,6 +184,145 @@ fn the_flat_profile() {
         ])
         .quiet_success(),
     );
+}
+
+#[test]
+fn a_replay_is_the_code_trace_it_was_read_from() {
+    let scratch = Scratch::new("replay");
+    let trace = scratch.file("trace.txt", WHOLE);
+    let replayed = run(&["replay", &trace]).quiet_success();
+    assert_eq!(replayed, WHOLE);
+    let again = run_with_input(&["replay", "--format", "mcrae", "-"], replayed.as_bytes());
+    assert_eq!(again.quiet_success(), WHOLE);
+    expect![[r"
+           1:200 010 -> read (30 us, 120 total)
+           1:200 020     -> clkintr (40 us, 90 total)  ***
+           1:200 110     <-_
+           1:200 130 <-_
+    "]]
+    .assert_eq(
+        &run(&[
+            "replay",
+            "--around",
+            "read",
+            "--depth",
+            "2",
+            "--highlight",
+            "35us",
+            &trace,
+        ])
+        .quiet_success()
+        .replace("<- \n", "<-_\n"),
+    );
+    let csv = run(&["replay", "--output", "csv", "--slowest", "splx", &trace]).quiet_success();
+    assert!(
+        csv.lines()
+            .nth(1)
+            .is_some_and(|row| row.starts_with("1200140000,")),
+        "{csv}"
+    );
+}
+
+#[test]
+fn the_tree_and_the_critical_path() {
+    let scratch = Scratch::new("tree");
+    let trace = scratch.file("trace.txt", WHOLE);
+    expect![[r"
+         Elapsed  Net  # calls  % elapsed  depth   name
+        ----------------------------------------------------------
+             200   60        1    100.00%      0   syscall
+             120   30        1     60.00%      1     read
+              90   40        1     45.00%      2       clkintr
+              50   50        1     25.00%      3         hardclock
+              20   20        1     10.00%      1     splx
+    "]]
+    .assert_eq(&run(&["tree", &trace]).quiet_success());
+    expect![[r"
+         length  % of path  # segments  state     function
+        ---------------------------------------------------
+             50     41.67%           1  running   hardclock
+             40     33.33%           2  running   clkintr
+             30     25.00%           2  running   read
+        note: path: read on all, chosen from 1 call
+    "]]
+    .assert_eq(&run(&["critical-path", "--of", "read", "--by-function", &trace]).quiet_success());
+    for command in [
+        &["tree", "--callers"][..],
+        &["replay", "--around"],
+        &["critical-path", "--of"],
+    ] {
+        let said = run(&[command, &["frobnicate", &trace]].concat()).failure(2);
+        assert!(said.contains("frobnicate"), "{said}");
+    }
+}
+
+#[test]
+fn a_window_is_given_in_what_the_clock_counts() {
+    let scratch = Scratch::new("window");
+    let time = scratch.file("trace.txt", WHOLE);
+    let cycles = "# profctl plain 1 unit=cycles\n0 > main\n10 > f\n15 < f\n30 < main\n";
+    let cycles = scratch.file("cycles.txt", cycles);
+    let calls = |from: &str, trace: &str| {
+        run(&[
+            "summarize",
+            "--columns",
+            "calls,name",
+            "--from",
+            from,
+            trace,
+        ])
+    };
+    assert!(calls("140us", &time).quiet_success().contains("1   splx\n"));
+    assert!(
+        calls("8cycles", &cycles)
+            .quiet_success()
+            .contains("1   f\n")
+    );
+    let said = calls("8us", &cycles).failure(2);
+    assert!(said.contains("--from: this trace counts cycles"), "{said}");
+    let said = calls("140cycles", &time).failure(2);
+    assert!(said.contains("--from: this trace tells time"), "{said}");
+}
+
+#[test]
+fn a_probe_capture_is_read_as_it_is_laid_out() {
+    let scratch = Scratch::new("probe");
+    let names = scratch.file("tags.names", "main/500\nread/502\n");
+    let record = |tag: u16, time: u8| {
+        let [high, low] = tag.to_be_bytes();
+        [time, high, low, 0xff]
+    };
+    let events = [
+        record(500, 10),
+        record(502, 20),
+        record(503, 25),
+        record(501, 40),
+    ];
+    let capture = scratch.file("capture.raw", events.concat());
+    let layout = [
+        "--endian",
+        "be",
+        "--record-order",
+        "time,tag",
+        "--time-bits",
+        "8",
+    ];
+    let arguments = [
+        "summarize",
+        "--tick",
+        "250ns",
+        "--record-bytes",
+        "4",
+        "--names",
+        &names,
+    ];
+    expect![[r"
+         Elapsed  Net  # calls     (max/avg/min)  % real  % net   name
+        --------------------------------------------------------------
+            7.50 6.25        1  (6.25/6.25/6.25)  83.33% 83.33%   main
+            1.25 1.25        1  (1.25/1.25/1.25)  16.67% 16.67%   read
+    "]]
+    .assert_eq(&run(&[&arguments[..], &layout, &[&capture]].concat()).quiet_success());
 }
 
 #[test]
@@ -208,7 +347,7 @@ fn every_output_tells_the_same() {
     };
     expect![[r"
          Net  # calls   name
-        ------------------------
+        -----------------------
           60        1   syscall
     "]]
     .assert_eq(&output("table"));
@@ -260,9 +399,12 @@ fn a_trace_is_the_same_however_it_comes() {
 #[test]
 fn the_number_of_threads_changes_no_byte() {
     let scratch = Scratch::new("threads");
-    let long: String = (0..400)
-        .map(|n| format!("   {n}:000 010 -> f{} (7 us, 9 total)\n   {n}:000 012     -> g (2 us)\n   {n}:000 019 <- \n", n % 7))
-        .collect();
+    let mut long = String::new();
+    for n in 0..400 {
+        let call = format!("   {n}:000 010 -> f{} (7 us, 9 total)", n % 7);
+        let callee = format!("   {n}:000 012     -> g (2 us)");
+        long.extend([call, "\n".into(), callee, format!("\n   {n}:000 019 <- \n")]);
+    }
     let trace = scratch.file("long.txt", long + CUT);
     let one = ["summarize", "--output", "json", "--threads", "1", &trace];
     let expected = run(&one).quiet_success();
@@ -304,9 +446,9 @@ fn a_saved_profile_reads_back_and_adds_up() {
         &trace,
     ];
     expect![[r"
-         # calls Net   name
-        ---------------------
-               2  40   splx
+         # calls  Net   name
+        --------------------
+               2   40   splx
     "]]
     .assert_eq(&run(&twice).quiet_success());
     let said = run(&["tree", &saved]).failure(3);
@@ -370,7 +512,7 @@ fn info_says_what_a_trace_is() {
     for line in [
         "format       mcrae (",
         "clock        ns, resolution 1000 ns, timeline recorded\n",
-        "quality      incomplete\n",
+        "quality      incomplete, see below\n",
         "stitch/unclosed-entry: 3 (warning)\n",
     ] {
         assert!(text.contains(line), "{text}\nlacks {line}");

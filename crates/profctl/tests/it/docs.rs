@@ -6,7 +6,7 @@ use std::fs;
 use profctl_testkit::fixtures;
 use serde_json::Value;
 
-use crate::program::{CUT, Scratch, run};
+use crate::program::{Scratch, WHOLE, run};
 
 #[test]
 fn generated_pages_are_fresh() {
@@ -55,15 +55,17 @@ fn every_code_in_the_sources_is_documented() {
 #[test]
 fn the_schema_of_info_names_every_field() {
     let scratch = Scratch::new("schema_info");
-    let trace = scratch.file("cut.txt", format!("{CUT}dear diary\n"));
-    let json = run(&["info", "--output", "json", &trace]).quiet_success();
-    let page = fs::read_to_string(fixtures::root().join("docs/schemas/info-1.md")).unwrap();
+    let plain = "# profctl plain 1\n10 cpu0 sh-7 > main\n?\n30 cpu0 sh-7 < main\n";
     let mut fields = BTreeSet::new();
-    collect(&serde_json::from_str(&json).unwrap(), &mut fields);
-    assert!(
-        fields.contains("diagnostics[].samples[].line"),
-        "{fields:?}"
-    );
+    // One has threads, CPUs and a diagnostic with its place, the other has facts.
+    for trace in [
+        scratch.file("plain.txt", plain),
+        scratch.file("mcrae.txt", WHOLE),
+    ] {
+        let json = run(&["info", "--output", "json", &trace]).quiet_success();
+        collect(&serde_json::from_str(&json).unwrap(), &mut fields);
+    }
+    let page = fs::read_to_string(fixtures::root().join("docs/schemas/info-1.md")).unwrap();
     let documented: BTreeSet<String> = page
         .lines()
         .filter_map(|line| line.strip_prefix("| `")?.split('`').next())
@@ -82,10 +84,10 @@ fn collect(value: &Value, fields: &mut BTreeSet<String>) {
                     walk(value, &format!("{path}{dot}{name}"), fields);
                 }
             }
-            Value::Array(items) if items.iter().any(Value::is_object) => {
-                items
-                    .iter()
-                    .for_each(|item| walk(item, &format!("{path}[]"), fields));
+            Value::Array(items) if !items.iter().any(Value::is_number) => {
+                for item in items {
+                    walk(item, &format!("{path}[]"), fields);
+                }
             }
             _ => {
                 fields.insert(path.to_owned());

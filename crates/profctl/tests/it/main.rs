@@ -1,5 +1,7 @@
 //! The program from outside, and the shape of the source tree.
 
+#![expect(clippy::disallowed_methods, reason = "tests read and write files")]
+
 mod cli;
 mod docs;
 mod program;

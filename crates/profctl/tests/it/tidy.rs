@@ -198,7 +198,9 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = folder.read_dir() else {
         return Vec::new();
     };
-    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    let mut paths: Vec<PathBuf> = entries
+        .map(|entry| entry.expect("a folder can be listed").path())
+        .collect();
     paths.sort();
     paths
 }

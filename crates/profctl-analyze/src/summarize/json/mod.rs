@@ -12,6 +12,8 @@ use serde::{Deserialize, Serialize};
 use super::Profile;
 
 const SCHEMA: &str = "profctl.summary/1";
+/// What stands for a histogram of elapsed times that is that of net times.
+const SAME_HISTOGRAM: &str = "=";
 
 #[derive(Serialize, Deserialize)]
 pub(super) struct ProfileFile {
@@ -20,8 +22,7 @@ pub(super) struct ProfileFile {
     pub(super) sources: Vec<SourceFile>,
     pub(super) timebase: TimebaseFile,
     pub(super) totals: TotalsFile,
-    #[serde(default)]
-    pub(super) quality: QualityFile,
+    pub(super) quality: Option<QualityFile>,
     pub(super) functions: Vec<FunctionFile>,
     pub(super) by: Option<String>,
 }
@@ -55,8 +56,7 @@ pub(super) struct TotalsFile {
     pub(super) capacity: Option<u64>,
 }
 
-#[derive(Serialize, Deserialize, Default)]
-#[serde(default)]
+#[derive(Serialize, Deserialize)]
 pub(super) struct QualityFile {
     pub(super) complete: bool,
     pub(super) lost_events: Option<u64>,
@@ -68,6 +68,7 @@ pub(super) struct QualityFile {
     pub(super) backwards: u64,
     pub(super) clamped: u64,
     pub(super) diagnostics: Vec<DiagnosticFile>,
+    #[serde(default)]
     pub(super) cut_records: u64,
 }
 
@@ -128,14 +129,13 @@ impl Profile {
     /// The profile as JSON, on one line.
     pub fn to_json(&self) -> String {
         let rounded;
-        let (profile, tick) = match self.units_per_tick() {
-            Some(tick) => (self, tick),
-            None => {
-                let mut copy = self.clone();
-                copy.to_reported_unit();
-                rounded = copy;
-                (&rounded, 1)
-            }
+        let (profile, tick) = if let Some(tick) = self.units_per_tick() {
+            (self, tick)
+        } else {
+            let mut copy = self.clone();
+            copy.convert_to_reported_unit();
+            rounded = copy;
+            (&rounded, 1)
         };
         serde_json::to_string(&write::file(profile, tick))
             .expect("only strings, integers and floats")

@@ -2,10 +2,11 @@
 //! out is made from the rest as well as it allows.
 
 use profctl_model::diag::Sample;
-use profctl_model::{FuncKind, Place, Severity, TickUnit, Ticks, Timebase, Timeline};
+use profctl_model::{DiagLog, FuncKind, Place, Severity, TickUnit, Ticks, Timebase, Timeline};
 
 use super::{
-    DiagnosticFile, FunctionFile, ProfileFile, QualityFile, SampleFile, SourceFile, TimebaseFile,
+    DiagnosticFile, FunctionFile, ProfileFile, QualityFile, SAME_HISTOGRAM, SampleFile, SourceFile,
+    TimebaseFile,
 };
 use crate::summarize::profile::collapse;
 use crate::summarize::{
@@ -61,7 +62,10 @@ pub(super) fn profile(file: ProfileFile) -> Result<Profile, String> {
             .collect(),
         timebase,
         by,
-        quality: read_quality(file.quality)?,
+        quality: match file.quality {
+            Some(quality) => read_quality(quality)?,
+            None => Quality::of(&DiagLog::default()),
+        },
     })
 }
 
@@ -205,7 +209,10 @@ fn read_row(file: FunctionFile, tick: u64) -> Result<Row, String> {
         stddev: None,
         sum: file.elapsed_sum,
         squares: file.elapsed_squares.as_deref(),
-        histogram: file.elapsed_histogram.as_deref(),
+        histogram: match file.elapsed_histogram.as_deref() {
+            Some(SAME_HISTOGRAM) => file.histogram.as_deref(),
+            other => other,
+        },
     };
     let is_idle = kind == Some(FuncKind::Idle);
     let stats = FuncStats {

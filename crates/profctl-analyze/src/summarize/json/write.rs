@@ -4,10 +4,10 @@ use profctl_model::Timeline;
 use profctl_model::diag::Sample;
 
 use super::{
-    DiagnosticFile, FunctionFile, ProfileFile, QualityFile, SCHEMA, SampleFile, SourceFile,
-    TimebaseFile, TotalsFile,
+    DiagnosticFile, FunctionFile, ProfileFile, QualityFile, SAME_HISTOGRAM, SCHEMA, SampleFile,
+    SourceFile, TimebaseFile, TotalsFile,
 };
-use crate::summarize::{Diagnostic, Profile, Quality, Row};
+use crate::summarize::{Diagnostic, FuncStats, Profile, Quality, Row};
 
 /// The file of a profile whose tick is `tick` reported units.
 pub(super) fn file(profile: &Profile, tick: u64) -> ProfileFile {
@@ -41,7 +41,7 @@ pub(super) fn file(profile: &Profile, tick: u64) -> ProfileFile {
             threads: profile.n_threads,
             capacity: Some(profile.capacity.saturating_mul(tick)),
         },
-        quality: write_quality(&profile.quality),
+        quality: Some(write_quality(&profile.quality)),
         functions: profile
             .rows
             .iter()
@@ -116,7 +116,7 @@ fn write_row(profile: &Profile, row: &Row, busy: u64, tick: u64) -> FunctionFile
         real_pct: percent(profile.real_pct(row)),
         net_pct: percent(profile.net_pct(row, busy)),
         histogram: kept.then(|| net.histogram.encode()),
-        elapsed_histogram: kept.then(|| elapsed.histogram.encode()),
+        elapsed_histogram: kept.then(|| elapsed_histogram(stats)),
         net_sum: Some(time(net.sum)),
         net_squares: Some(net.squares.to_string()),
         elapsed_sum: Some(time(elapsed.sum)),
@@ -126,6 +126,18 @@ fn write_row(profile: &Profile, row: &Row, busy: u64, tick: u64) -> FunctionFile
         callees: Some(stats.callees),
         descendants: Some(stats.descendants),
     }
+}
+
+/// The histogram of elapsed times; the sign for "as that of net", where a function calls nothing.
+fn elapsed_histogram(stats: &FuncStats) -> String {
+    let (net, elapsed) = (
+        &stats.net_of_calls.histogram,
+        &stats.elapsed_of_calls.histogram,
+    );
+    if net == elapsed && elapsed.count() > 0 {
+        return SAME_HISTOGRAM.into();
+    }
+    elapsed.encode()
 }
 
 fn timeline_name(timeline: Timeline) -> &'static str {

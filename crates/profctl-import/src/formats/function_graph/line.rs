@@ -37,6 +37,8 @@ pub(super) struct Call<'a> {
     /// Callers, by indentation.
     pub(super) depth: u16,
     pub(super) body: Body<'a>,
+    /// Bytes of the line before the duration column (or the function, if there is none).
+    pub(super) prefix: usize,
 }
 
 /// What stands in the function column.
@@ -176,6 +178,7 @@ fn call(line: &[u8], layout: Layout) -> Option<Call<'_>> {
         rest = rest[end..].strip_prefix(b" |")?;
         rest = rest.strip_prefix(b" ").unwrap_or(rest);
     }
+    let prefix = line.len() - rest.len();
     let marked = &rest[spaces(rest)..];
     let interrupt = if marked.starts_with(b"==========>") {
         Some(Body::InterruptEnter)
@@ -185,7 +188,7 @@ fn call(line: &[u8], layout: Layout) -> Option<Call<'_>> {
         None
     };
     if let Some(body) = interrupt {
-        return Some(Call { time, cpu, task, duration: None, depth: 0, body });
+        return Some(Call { time, cpu, task, duration: None, depth: 0, body, prefix });
     }
     let mut duration = None;
     if layout.duration {
@@ -203,7 +206,7 @@ fn call(line: &[u8], layout: Layout) -> Option<Call<'_>> {
     let indent = spaces(rest);
     let depth = u16::try_from(indent / INDENT).unwrap_or(u16::MAX - 1).min(u16::MAX - 1);
     let body = body(&rest[indent..])?;
-    Some(Call { time, cpu, task, duration, depth, body })
+    Some(Call { time, cpu, task, duration, depth, body, prefix })
 }
 
 /// `+ 15.013 us   |`, from the overhead mark on: nanoseconds, and what stands behind the bar.

@@ -39,7 +39,9 @@ pub(super) struct GraphReader {
     returns_only: bool,
     /// The time column is used.
     timed: bool,
-    pub(super) lanes: LaneCache,
+    lanes: LaneCache,
+    /// What the fast path has met.
+    pub(super) memory: fast::Memory,
 }
 
 /// The lanes met by this worker, by the bytes of their columns.
@@ -122,7 +124,12 @@ pub(super) fn task_key(task: &[u8]) -> Option<ThreadKey> {
 
 impl GraphReader {
     pub(super) fn new(returns_only: bool, timed: bool) -> Self {
-        Self { returns_only, timed, lanes: LaneCache::default() }
+        Self {
+            returns_only,
+            timed,
+            lanes: LaneCache::default(),
+            memory: fast::Memory::default(),
+        }
     }
 }
 
@@ -203,7 +210,7 @@ impl GraphReader {
             Line::Overruns(n) => {
                 out.diag(&OVERRUNS, at, || format!("{n} calls were too deep to record"));
             }
-            Line::Call(call) => self.call(&call, at, out),
+            Line::Call(call) => self.call(&call, text, at, out),
             Line::Other => {
                 if is_foreign(text) {
                     out.diag(&FOREIGN_LINE, at, || excerpt(text));
@@ -242,7 +249,7 @@ impl GraphReader {
     }
 
     /// One line of the graph, whatever its layout.
-    pub(super) fn call(&mut self, call: &Call<'_>, at: usize, out: &mut Emitter) {
+    fn call(&mut self, call: &Call<'_>, text: &[u8], at: usize, out: &mut Emitter) {
         out.records += 1;
         let lane = self.lanes.lane(call.cpu, call.task, out);
         let event = Event {
@@ -254,18 +261,25 @@ impl GraphReader {
         };
         match call.body {
             Body::Enter(name) => {
-                let name = out.name(name, classify::func);
-                out.push(Event { kind: EventKind::Enter, name, duration: UNSTATED, ..event });
+                let known = out.name(name, classify::func);
+                let event =
+                    Event { kind: EventKind::Enter, name: known, duration: UNSTATED, ..event };
+                self.memory.learn(text, call.prefix, &event, name);
+                out.push(event);
             }
             Body::Leaf(name) => {
-                let name = out.name(name, classify::func);
-                out.push(Event { kind: EventKind::Leaf, name, ..event });
+                let known = out.name(name, classify::func);
+                let event = Event { kind: EventKind::Leaf, name: known, ..event };
+                self.memory.learn(text, call.prefix, &event, name);
+                out.push(event);
             }
             Body::Exit(name) => {
-                let name = name.map_or(NameRef::ANONYMOUS, |name| out.name(name, classify::func));
-                let whole = self.returns_only && name != NameRef::ANONYMOUS;
+                let known = name.map_or(NameRef::ANONYMOUS, |name| out.name(name, classify::func));
+                let whole = self.returns_only && known != NameRef::ANONYMOUS;
                 let kind = if whole { EventKind::Return } else { EventKind::Exit };
-                out.push(Event { kind, name, ..event });
+                let event = Event { kind, name: known, ..event };
+                self.memory.learn(text, call.prefix, &event, name.unwrap_or_default());
+                out.push(event);
             }
             Body::InterruptEnter => out.push(Event { kind: EventKind::InterruptEnter, ..event }),
             Body::InterruptExit => out.push(Event { kind: EventKind::InterruptExit, ..event }),

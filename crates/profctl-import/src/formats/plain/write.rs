@@ -122,7 +122,7 @@ fn spell_func(func: &Func, verb: EventKind) -> String {
         quoted(&func.name)
     };
     if let Some(module) = &func.module {
-        let word = module.replace(|c: char| c.is_ascii_whitespace() || "[]\"".contains(c), "_");
+        let word = module.replace(|c: char| c.is_ascii_whitespace() || c == '[', "_");
         text.extend(["[", &word, "]"]);
     }
     let by_verb = lex::kind_by_verb(verb) == func.kind;
@@ -147,5 +147,5 @@ fn is_simple(name: &str) -> bool {
 }
 
 fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace(['"', '\n', '\r'], "'"))
+    format!("\"{}\"", name.replace(['"', '\n'], "'"))
 }

@@ -46,9 +46,10 @@ struct Tally {
 
 impl SpanSink for Tally {
     fn span(&mut self, span: &Span, _names: &Names) {
-        match span.fidelity.is_partial() {
-            true => self.partial += 1,
-            false => self.complete += 1,
+        if span.fidelity.is_partial() {
+            self.partial += 1;
+        } else {
+            self.complete += 1;
         }
     }
 }
@@ -68,10 +69,16 @@ fn facts(read: &Streamed<Tally>, global: &Global) -> Vec<(&'static str, String)>
             .to_owned()
     };
     let real = number::length_with_unit(meta.real(), timebase, global.unit);
-    let quality = match Quality::of(&meta.diags).is_complete() {
-        true => "complete",
-        false => "incomplete",
+    let quality = match (
+        Quality::of(&meta.diags).is_complete(),
+        meta.diags.sorted().len(),
+    ) {
+        (true, 0) => "complete, nothing to report",
+        (true, _) => "complete, with remarks below",
+        (false, _) => "incomplete, see below",
     };
+    let threads: Vec<String> = names.threads.iter().map(Thread::label).collect();
+    let cpus: Vec<String> = cpus(names).iter().map(u32::to_string).collect();
     let mut facts = vec![
         ("input", origin.name.clone()),
         (
@@ -89,14 +96,8 @@ fn facts(read: &Streamed<Tally>, global: &Global) -> Vec<(&'static str, String)>
             "span",
             format!("{real}, from {} to {}", at(meta.first), at(meta.last)),
         ),
-        (
-            "threads",
-            list(names.threads.iter().map(Thread::label).collect(), global),
-        ),
-        (
-            "cpus",
-            list(cpus(names).iter().map(u32::to_string).collect(), global),
-        ),
+        ("threads", list(&threads, global)),
+        ("cpus", list(&cpus, global)),
         ("events", meta.events.to_string()),
         (
             "calls",
@@ -136,7 +137,7 @@ fn cpus(names: &Names) -> Vec<u32> {
 /// How many threads or CPUs are named unless `-v` asks for all.
 const NAMED: usize = 12;
 
-fn list(items: Vec<String>, global: &Global) -> String {
+fn list(items: &[String], global: &Global) -> String {
     let all = items.len();
     match all {
         0 => "none named".into(),

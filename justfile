@@ -1,0 +1,44 @@
+# The habits of this house. Without `just`, run what a recipe says; `cargo test --workspace` needs
+# nothing else.
+
+# List the recipes.
+default:
+    @just --list
+
+# What CI runs: format, lints, tests, documentation.
+check:
+    cargo fmt --all --check
+    cargo clippy --workspace --all-targets --locked -- -D warnings
+    cargo test --workspace --locked
+    RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
+
+# Run the tests, or those whose name contains FILTER.
+test FILTER="":
+    cargo test --workspace {{ FILTER }}
+
+# Run the benchmarks, or those whose name contains FILTER.
+bench FILTER="":
+    cargo bench --package profctl-bench -- {{ FILTER }}
+
+# Run each fuzz target for SECONDS (needs the nightly compiler and cargo-fuzz).
+fuzz SECONDS="60":
+    for target in $(cargo +nightly fuzz list); do cargo +nightly fuzz run "$target" -- -max_total_time={{ SECONDS }} || exit 1; done
+
+# Rewrite what tests expect to what they find: read the diff before you commit it.
+golden:
+    UPDATE_EXPECT=1 cargo test --workspace
+
+# Write the pages of docs/ that the program generates.
+docs:
+    cargo xtask docs
+
+# Show what the program does with a trace of 1993.
+demo:
+    cargo run --quiet --package profctl -- info fixtures/mcrae/trace.txt
+    cargo run --quiet --package profctl -- summarize --top 10 fixtures/mcrae/trace.txt
+    cargo run --quiet --package profctl -- tree --depth 3 fixtures/mcrae/trace.txt
+    cargo run --quiet --package profctl -- replay --highlight 1000us fixtures/mcrae/trace.txt
+
+# Write a made-up trace of about SIZE (`200M`, `10G`) to standard output.
+make-trace FORMAT SIZE SEED="1":
+    @cargo run --quiet --release --package profctl-testkit --bin make-trace -- {{ FORMAT }} {{ SIZE }} {{ SEED }}
