@@ -1,10 +1,5 @@
 //! `import/FORMAT`: bytes to spans; `stitch`: events to spans; `summarize`: spans to a profile.
 
-#![expect(
-    missing_docs,
-    reason = "criterion's macros make undocumented functions"
-)]
-
 use std::hint::black_box;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};

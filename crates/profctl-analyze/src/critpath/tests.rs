@@ -106,13 +106,16 @@ fn a_call_of_a_function() {
         # path: read on a, chosen from 2 calls
     "#]],
     );
-    check(of("irq", Which::Slowest, None), &expect![[r#"
+    check(
+        of("irq", Which::Slowest, None),
+        &expect![[r#"
         from|length|share|depth|state|function
         0|2|40.0%|0|running|irq
         2|1|20.0%|1|running|hardclock
         3|2|40.0%|0|running|irq
         # path: irq on a, chosen from 1 call
-    "#]]);
+    "#]],
+    );
     check(
         of("syscall", Which::Median, Some("b")),
         &expect![[r#"

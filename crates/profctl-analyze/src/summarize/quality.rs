@@ -133,6 +133,25 @@ impl Quality {
         });
     }
 
+    /// Warnings and losses that no figure above counts: those of single formats.
+    fn others(&self) -> impl Iterator<Item = &Diagnostic> {
+        let counted = [
+            &codes::LOST_EVENTS,
+            &codes::LOST_UNKNOWN,
+            &codes::GAP,
+            &codes::UNMATCHED_EXIT,
+            &codes::UNCLOSED_ENTRY,
+            &codes::FORCED_EXIT,
+            &codes::BACKWARDS,
+            &codes::CLAMPED,
+            &codes::CUT_RECORD,
+        ];
+        self.diagnostics.iter().filter(move |diagnostic| {
+            matches!(diagnostic.severity, Severity::Warning | Severity::DataLoss)
+                && counted.iter().all(|code| code.name != diagnostic.code)
+        })
+    }
+
     /// What a reader of a report must know, one line each; no line if there is nothing to tell.
     pub(crate) fn notes(&self, timeline: Timeline) -> Vec<String> {
         let mut notes = Vec::new();
@@ -171,6 +190,13 @@ impl Quality {
         .collect();
         if !repairs.is_empty() {
             notes.push(format!("repaired: {}", repairs.join(", ")));
+        }
+        let others: Vec<_> = self
+            .others()
+            .map(|d| format!("{} {}", d.count, d.code))
+            .collect();
+        if !others.is_empty() {
+            notes.push(format!("diagnosed: {}", others.join(", ")));
         }
         if self.skipped_records > 0 {
             notes.push(format!(

@@ -167,6 +167,7 @@ fn notes_tell_what_was_lost_and_repaired() {
         (&codes::GAP, 2),
         (&codes::UNMATCHED_EXIT, 1),
         (&codes::CLAMPED, 3),
+        (&codes::STATED_MISMATCH, 2),
         (&codes::SKIPPED_RECORD, 4),
         (&codes::SKIPPED_LINE_TOO_LONG, 1),
         (&codes::CUT_RECORD, 1),
@@ -176,12 +177,13 @@ fn notes_tell_what_was_lost_and_repaired() {
     check_notes(
         &calls,
         &expect![[r#"
-        timeline: synthetic
-        lost: 12 events in 2 gaps
-        repaired: 1 exit without entry, 3 net times held at 0
-        skipped: 5 records
-        cut: the input ends in the middle of a record
-        partial: 1 call of which entry or exit was not seen: in the sums, not in max/avg/min"#]],
+            timeline: synthetic
+            lost: 12 events in 2 gaps
+            repaired: 1 exit without entry, 3 net times held at 0
+            diagnosed: 2 stitch/stated-mismatch
+            skipped: 5 records
+            cut: the input ends in the middle of a record
+            partial: 1 call of which entry or exit was not seen: in the sums, not in max/avg/min"#]],
     );
     calls.meta.diags.count(&codes::LOST_UNKNOWN, 1);
     let quality = calls.profile().quality;

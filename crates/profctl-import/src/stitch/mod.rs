@@ -108,6 +108,7 @@ struct Core<S> {
     modules: Vec<Option<String>>,
     interrupts: Vec<bool>,
     window: Window,
+    is_windowed: bool,
     knows_off_cpu: bool,
     events: u64,
 }
@@ -216,6 +217,7 @@ impl<S: SpanSink> Stitcher<S> {
             }),
             ..Clock::default()
         };
+        let is_windowed = setup.from.is_some() || setup.until.is_some();
         let mut core = Core {
             sink,
             names: Names::default(),
@@ -225,6 +227,7 @@ impl<S: SpanSink> Stitcher<S> {
             modules: Vec::new(),
             interrupts: Vec::new(),
             window: Window::default(),
+            is_windowed,
             knows_off_cpu: false,
             events: 0,
         };
@@ -256,7 +259,24 @@ impl<S: SpanSink> Stitcher<S> {
                 None if event.name == NameRef::ANONYMOUS => None,
                 None => Some(self.new_func(ids, event)),
             };
-            self.event(event, lane, func, ids, view);
+            let is_call = matches!(
+                event.kind,
+                EventKind::Enter | EventKind::Exit | EventKind::Leaf | EventKind::Return
+            );
+            if !is_call {
+                self.other(event, lane, func, ids, view);
+                continue;
+            }
+            let time = self.clock.time(event, lane.cpu);
+            if self.tags.are_used() {
+                switch_tags::call(self, (event, func, time), lane, view);
+                continue;
+            }
+            let thread = match lane.thread {
+                Some(thread) => thread,
+                None => self.lanes.runs_on(lane.cpu, &mut self.core.names),
+            };
+            self.call(event, func, thread, lane.cpu, time, view);
         }
     }
 
@@ -280,8 +300,9 @@ impl<S: SpanSink> Stitcher<S> {
         *ids.func_ids[row].get_or_insert_with(|| self.core.func(func))
     }
 
-    #[inline]
-    fn event(
+    /// An event that is neither an entry nor an exit.
+    #[inline(never)]
+    fn other(
         &mut self,
         event: &Event,
         lane: Lane,
@@ -290,19 +311,7 @@ impl<S: SpanSink> Stitcher<S> {
         view: BlockView<'_>,
     ) {
         match event.kind {
-            EventKind::Enter | EventKind::Exit | EventKind::Leaf | EventKind::Return => {
-                let time = self.clock.time(event, lane.cpu);
-                if self.tags.are_used() {
-                    let at = (event, func, time);
-                    switch_tags::call(self, at, lane, view);
-                    return;
-                }
-                let thread = match lane.thread {
-                    Some(thread) => thread,
-                    None => self.lanes.runs_on(lane.cpu, &mut self.core.names),
-                };
-                self.call(event, func, thread, lane.cpu, time, view);
-            }
+            EventKind::Enter | EventKind::Exit | EventKind::Leaf | EventKind::Return => {}
             EventKind::Mark => {
                 let time = self.clock.time(event, lane.cpu);
                 let thread = self.thread_of(lane);
@@ -375,16 +384,14 @@ impl<S: SpanSink> Stitcher<S> {
             self.stacks.grow_to(thread);
         }
         let stack = &mut self.stacks[thread];
-        if time < stack.last && !self.clock.synthetic {
-            let step = (stack.last - time).0;
-            core.complain(&codes::BACKWARDS, view, event.offset, || {
-                format!("the clock of this thread steps back by {step} ticks")
-            });
-        }
+        let mut time = time;
         // On a synthetic timeline a thread that moved to a CPU which has come less far starts
         // there: its own past is laid on another CPU's axis.
-        let time = if self.clock.synthetic { time } else { time.max(stack.last) };
-        if core.window.from.is_some() || core.window.until.is_some() || stack.begin.is_none() {
+        if time < stack.last && !self.clock.synthetic {
+            core.backwards(stack.last - time, event.offset, view);
+            time = stack.last;
+        }
+        if stack.begin.is_none() || core.is_windowed {
             if core.window_is_unset() {
                 core.set_window(self.clock.span.map_or(Tick(0), |(first, _)| first));
             }
@@ -546,6 +553,13 @@ impl<S: SpanSink> Core<S> {
     fn set_window(&mut self, first: Tick) {
         self.window.from = self.setup.from.map(|from| first + from);
         self.window.until = self.setup.until.map(|until| first + until);
+    }
+
+    #[cold]
+    fn backwards(&mut self, step: Ticks, offset: u32, view: BlockView<'_>) {
+        self.complain(&codes::BACKWARDS, view, offset, || {
+            format!("the clock of this thread steps back by {} ticks", step.0)
+        });
     }
 
     #[cold]

@@ -289,6 +289,7 @@ impl Stack {
         self.reached = self.reached.max(span.end);
     }
 
+    #[inline]
     pub(super) fn exit<S: SpanSink>(
         &mut self,
         core: &mut Core<S>,
@@ -471,6 +472,7 @@ impl Stack {
     }
 
     /// Ends the top frame.
+    #[inline]
     fn close<S: SpanSink>(
         &mut self,
         core: &mut Core<S>,

@@ -124,12 +124,12 @@ fn a_text_cut_anywhere_is_read_up_to_the_cut() {
     }
 }
 
-/// Real captures, cut at every byte of their beginning, by every reader.
+/// Real captures, cut all over their beginning, by every reader.
 #[test]
 fn fixtures_cut_anywhere_never_panic() {
     for path in fixtures::of_format("function_graph") {
         let bytes = fixtures::read(&path);
-        for cut in (0..bytes.len().min(4_096)).step_by(3) {
+        for cut in (0..bytes.len().min(4_096)).step_by(13) {
             read_anyhow(&bytes[..cut]);
         }
     }

@@ -5,4 +5,5 @@
 mod cli;
 mod docs;
 mod program;
+mod reports;
 mod tidy;

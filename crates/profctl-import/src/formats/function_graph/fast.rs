@@ -206,60 +206,55 @@ pub(super) fn read(
     let uses_time = timed && reader.is_timed();
     let mut lines = 0;
     let mut second = Second::default();
-    while let Some(length) = memchr::memchr(b'\n', &block[offset..]) {
-        let line = &block[offset..offset + length];
-        let Some(event) = usual(line, offset, timed, uses_time, memory, &mut second) else { break };
+    while let Some((event, length)) =
+        usual(&block[offset..], offset, timed, uses_time, memory, &mut second)
+    {
         out.events.push(event);
         lines += 1;
-        offset += length + 1;
+        offset += length;
     }
     out.lines += lines;
     out.records += lines;
     offset
 }
 
+/// The line at the beginning of `rest`, and its length with its end. Every byte up to the margin
+/// is checked, so the line end is sought behind it only.
 #[inline]
 fn usual(
-    line: &[u8],
+    rest: &[u8],
     offset: usize,
     timed: bool,
     uses_time: bool,
     memory: &Memory,
     second: &mut Second,
-) -> Option<Event> {
+) -> Option<(Event, usize)> {
     let prefix = memory.prefix;
     let bar = prefix + DURATION;
-    let margin = line.get(bar..bar + 3)?;
-    if margin != b"|  " {
+    if rest.get(bar..bar + 3)? != b"|  " {
         return None;
     }
     let mut event = blank(offset);
     if timed {
-        let stamp = time(line, second)?;
+        let stamp = time(rest, second)?;
         if uses_time {
             event.time = stamp;
         }
     }
-    event.lane = memory.lane(lane_bytes(line, prefix)?)?;
-    let duration = duration(line.get(prefix..bar)?)?;
+    event.lane = memory.lane(lane_bytes(rest, prefix)?)?;
+    let duration = duration(rest.get(prefix..bar)?)?;
 
-    let body = &line[bar + 3..];
+    let body = rest.get(bar + 3..)?;
     let indent = blanks(body);
     if indent & 1 != 0 {
         return None;
     }
     event.depth = u16::try_from(indent / 2).ok().filter(|&depth| depth < u16::MAX - 1)?;
     let text = &body[indent..];
+    let end = line_end(text)?;
+    let length = bar + 3 + indent + end + 1;
+    let text = &text[..end];
     match text {
-        [b'}'] => {
-            event.kind = EventKind::Exit;
-            event.duration = duration;
-        }
-        [b'}', b' ', b'/', b'*', b' ', name @ .., b' ', b'*', b'/'] => {
-            event.kind = EventKind::Exit;
-            event.name = memory.name(name)?;
-            event.duration = duration;
-        }
         [name @ .., b'(', b')', b';'] => {
             event.kind = EventKind::Leaf;
             event.name = memory.name(name)?;
@@ -269,9 +264,34 @@ fn usual(
             event.kind = EventKind::Enter;
             event.name = memory.name(name)?;
         }
+        [b'}'] => {
+            event.kind = EventKind::Exit;
+            event.duration = duration;
+        }
+        [b'}', b' ', b'/', b'*', b' ', name @ .., b' ', b'*', b'/'] => {
+            event.kind = EventKind::Exit;
+            event.name = memory.name(name)?;
+            event.duration = duration;
+        }
         _ => return None,
     }
-    Some(event)
+    Some((event, length))
+}
+
+/// Where the first line end is; a line of the graph is too short for a call of `memchr` to pay.
+#[inline]
+fn line_end(text: &[u8]) -> Option<usize> {
+    const ENDS: u64 = u64::from_le_bytes([b'\n'; 8]);
+    let mut at = 0;
+    while let Some(eight) = text.get(at..at + 8) {
+        let other = u64::from_le_bytes(eight.try_into().expect("eight bytes")) ^ ENDS;
+        let zeros = other.wrapping_sub(0x0101_0101_0101_0101) & !other & 0x8080_8080_8080_8080;
+        if zeros != 0 {
+            return Some(at + (zeros.trailing_zeros() / 8) as usize);
+        }
+        at += 8;
+    }
+    text[at..].iter().position(|&byte| byte == b'\n').map(|n| at + n)
 }
 
 /// The seconds of the latest time column: they seldom change.
