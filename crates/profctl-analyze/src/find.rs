@@ -30,10 +30,7 @@ pub(crate) fn unknown<'a>(what: &str, wanted: &str, all: impl Iterator<Item = &'
         return format!("no {what} is called {wanted:?}");
     }
     let near: Vec<_> = near.into_iter().map(|(_, name)| name).collect();
-    format!(
-        "no {what} is called {wanted:?}, did you mean {}?",
-        near.join(", ")
-    )
+    format!("no {what} is called {wanted:?}, did you mean {}?", near.join(", "))
 }
 
 /// How well `name` serves someone who typed `wanted`; nothing if it does not.
@@ -75,23 +72,13 @@ mod tests {
 
     #[test]
     fn hints_are_near_and_few() {
-        let all = [
-            "in_cksum",
-            "ip_input",
-            "tcp_input",
-            "tcp_output",
-            "splx",
-            "udp_input",
-        ];
+        let all = ["in_cksum", "ip_input", "tcp_input", "tcp_output", "splx", "udp_input"];
         let hint = |wanted| unknown("function", wanted, all.into_iter());
         assert_eq!(
             hint("tcp_inptu"),
             "no function is called \"tcp_inptu\", did you mean tcp_input?"
         );
-        assert_eq!(
-            hint("cksum"),
-            "no function is called \"cksum\", did you mean in_cksum?"
-        );
+        assert_eq!(hint("cksum"), "no function is called \"cksum\", did you mean in_cksum?");
         assert_eq!(hint("zzz"), "no function is called \"zzz\"");
     }
 

@@ -6,10 +6,7 @@
 
 #![cfg_attr(
     test,
-    allow(
-        clippy::needless_raw_string_hashes,
-        reason = "expect-test writes its texts like that"
-    )
+    allow(clippy::needless_raw_string_hashes, reason = "expect-test writes its texts like that")
 )]
 
 pub mod critpath;

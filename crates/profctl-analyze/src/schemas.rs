@@ -20,30 +20,17 @@ const LINE: &str = "0 f( 2 ~g( 3 ) 9 )";
 fn documented(page: &str, heading: &str) -> BTreeSet<String> {
     let (_, section) = page.split_once(heading).expect("the heading is there");
     let section = section.split("\n#").next().unwrap_or(section);
-    let cells = section
-        .lines()
-        .filter_map(|line| line.strip_prefix("| `")?.split(" |").next());
+    let cells = section.lines().filter_map(|line| line.strip_prefix("| `")?.split(" |").next());
     let names = cells.flat_map(|cell| cell.split(", "));
-    names
-        .map(|name| name.trim_matches('`').to_owned())
-        .collect()
+    names.map(|name| name.trim_matches('`').to_owned()).collect()
 }
 
 fn keys(value: &Value) -> BTreeSet<String> {
-    value
-        .as_object()
-        .expect("an object")
-        .keys()
-        .cloned()
-        .collect()
+    value.as_object().expect("an object").keys().cloned().collect()
 }
 
 fn columns(table: &Table) -> BTreeSet<String> {
-    table
-        .columns
-        .iter()
-        .map(|column| column.name.clone())
-        .collect()
+    table.columns.iter().map(|column| column.name.clone()).collect()
 }
 
 #[test]
@@ -51,15 +38,9 @@ fn the_saved_profile_is_as_described() {
     let json: Value = serde_json::from_str(&Calls::parse(LINE).profile().to_json()).unwrap();
     assert_eq!(keys(&json), documented(SUMMARY, "## Top level"));
     for part in ["timebase", "totals", "quality"] {
-        assert_eq!(
-            keys(&json[part]),
-            documented(SUMMARY, &format!("## `{part}`"))
-        );
+        assert_eq!(keys(&json[part]), documented(SUMMARY, &format!("## `{part}`")));
     }
-    assert_eq!(
-        keys(&json["functions"][0]),
-        documented(SUMMARY, "## `functions[]`")
-    );
+    assert_eq!(keys(&json["functions"][0]), documented(SUMMARY, "## `functions[]`"));
 }
 
 #[test]
@@ -74,10 +55,7 @@ fn every_described_figure_of_a_function_can_be_a_column() {
         overhead: Some(Ticks(1)),
         ..TableOptions::default()
     };
-    assert_eq!(
-        columns(&profile.table(&options).unwrap()).len(),
-        figures.len() + 2
-    );
+    assert_eq!(columns(&profile.table(&options).unwrap()).len(), figures.len() + 2);
 }
 
 #[test]
@@ -86,24 +64,12 @@ fn tables_are_as_described() {
     let built = tree::build(&trace);
     let options = tree::Options::default();
     for (table, page) in [
-        (
-            tree::table(&built, &trace.names, &trace.meta, &options),
-            TREE,
-        ),
+        (tree::table(&built, &trace.names, &trace.meta, &options), TREE),
         (replay::table(&trace, &replay::Options::default()), REPLAY),
-        (
-            critpath::table(&trace, &critpath::Options::default()),
-            CRITICAL_PATH,
-        ),
-        (
-            critpath::by_function(&trace, &critpath::Options::default()),
-            CRITICAL_PATH,
-        ),
+        (critpath::table(&trace, &critpath::Options::default()), CRITICAL_PATH),
+        (critpath::by_function(&trace, &critpath::Options::default()), CRITICAL_PATH),
     ] {
         let table = table.unwrap();
-        assert_eq!(
-            columns(&table),
-            documented(page, &format!("# `{}`", table.schema))
-        );
+        assert_eq!(columns(&table), documented(page, &format!("# `{}`", table.schema)));
     }
 }

@@ -40,13 +40,8 @@ impl Calls {
             knows_off_cpu: false,
             diags: profctl_model::DiagLog::default(),
         };
-        let mut calls = Self {
-            names: Names::default(),
-            meta,
-            spans: vec![],
-            open: IdVec::default(),
-            by,
-        };
+        let mut calls =
+            Self { names: Names::default(), meta, spans: vec![], open: IdVec::default(), by };
         let (mut now, mut thread, mut cpu) = (0, None, None);
         for token in line.split_whitespace() {
             if let Ok(time) = token.parse() {
@@ -74,19 +69,12 @@ impl Calls {
     }
 
     fn thread(&mut self, name: &str) -> ThreadId {
-        let known = self
-            .names
-            .threads
-            .pairs()
-            .find(|(_, thread)| thread.name == name);
+        let known = self.names.threads.pairs().find(|(_, thread)| thread.name == name);
         if let Some((id, _)) = known {
             return id;
         }
         self.open.push(Vec::new());
-        self.names.threads.push(Thread {
-            name: name.into(),
-            ..Thread::default()
-        })
+        self.names.threads.push(Thread { name: name.into(), ..Thread::default() })
     }
 
     fn func(&mut self, name: &str) -> FuncId {
@@ -99,12 +87,7 @@ impl Calls {
             _ if name.starts_with("idle") => FuncKind::Idle,
             _ => FuncKind::Function,
         };
-        self.names.func(Func {
-            name: name.into(),
-            module,
-            kind,
-            address: None,
-        })
+        self.names.func(Func { name: name.into(), module, kind, address: None })
     }
 
     fn enter(&mut self, thread: ThreadId, start: Tick, name: &str, unseen: bool) {
@@ -132,10 +115,7 @@ impl Calls {
             callees: 0,
             descendants: 0,
             outermost,
-            fidelity: Fidelity {
-                start_inferred: unseen,
-                ..Fidelity::EXACT
-            },
+            fidelity: Fidelity { start_inferred: unseen, ..Fidelity::EXACT },
         });
     }
 
@@ -166,25 +146,14 @@ impl Calls {
 
     pub(crate) fn trace(&self) -> Trace {
         let mut builder = TraceBuilder::default();
-        self.spans
-            .iter()
-            .for_each(|span| builder.span(span, &self.names));
+        self.spans.iter().for_each(|span| builder.span(span, &self.names));
         builder.finish(self.meta.clone(), self.names.clone())
     }
 
     pub(crate) fn profile(&self) -> Profile {
-        let mut summary = Summary::new(Options {
-            percentiles: true,
-            by: self.by,
-        });
-        self.spans
-            .iter()
-            .for_each(|span| summary.span(span, &self.names));
-        let source = Source {
-            path: "t".into(),
-            format: "test".into(),
-            bytes: 1,
-        };
+        let mut summary = Summary::new(Options { percentiles: true, by: self.by });
+        self.spans.iter().for_each(|span| summary.span(span, &self.names));
+        let source = Source { path: "t".into(), format: "test".into(), bytes: 1 };
         summary.finish(&self.names, &self.meta, source)
     }
 }
@@ -226,11 +195,7 @@ pub(crate) fn show(table: &profctl_model::Table) -> String {
         Cell::Count(n) => n.to_string(),
         Cell::Percent(share) => format!("{share:.1}%"),
     };
-    let names: Vec<_> = table
-        .columns
-        .iter()
-        .map(|column| column.name.as_str())
-        .collect();
+    let names: Vec<_> = table.columns.iter().map(|column| column.name.as_str()).collect();
     let mut text = names.join("|") + "\n";
     for row in &table.rows {
         let cells: Vec<_> = row.iter().map(cell).collect();

@@ -37,9 +37,7 @@ fn stitch(criterion: &mut Criterion) {
         .iter()
         .find(|format| format.descriptor().name == sample.name)
         .expect("function_graph is a format");
-    let opened = importer
-        .open(&sample.bytes, &ImportOptions::default())
-        .expect("a sound trace");
+    let opened = importer.open(&sample.bytes, &ImportOptions::default()).expect("a sound trace");
     let mut reader = opened.reader;
     let mut emitter = Emitter::default();
     reader.read(&sample.bytes, true, &opened.state, &mut emitter);
@@ -56,11 +54,7 @@ fn stitch(criterion: &mut Criterion) {
         from: None,
         until: None,
     };
-    let view = BlockView {
-        bytes: &sample.bytes,
-        offset: 0,
-        lines: 0,
-    };
+    let view = BlockView { bytes: &sample.bytes, offset: 0, lines: 0 };
     let mut group = criterion.benchmark_group("stitch");
     group.sample_size(10);
     group.throughput(Throughput::Elements(events.events.len() as u64));
@@ -91,10 +85,7 @@ fn summarize(criterion: &mut Criterion) {
     group.sample_size(10);
     group.throughput(Throughput::Elements(read.sink.spans.len() as u64));
     for (name, percentiles) in [("sums", false), ("percentiles", true)] {
-        let options = Options {
-            percentiles,
-            ..Options::default()
-        };
+        let options = Options { percentiles, ..Options::default() };
         group.bench_function(name, |bencher| {
             bencher.iter(|| {
                 let mut summary = Summary::new(options);

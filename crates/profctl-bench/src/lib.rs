@@ -22,10 +22,7 @@ pub struct Sample {
 
 /// One trace of about `bytes` bytes for every format that can be made.
 pub fn samples(bytes: u64) -> Vec<Sample> {
-    generate::LARGE_FORMATS
-        .into_iter()
-        .map(|name| sample(name, bytes))
-        .collect()
+    generate::LARGE_FORMATS.into_iter().map(|name| sample(name, bytes)).collect()
 }
 
 /// The trace of that name.
@@ -39,17 +36,9 @@ pub fn sample(name: &'static str, bytes: u64) -> Sample {
     if name == "probe" {
         options.format = Some(name.to_owned());
         let names = Some(generate::large_names(SEED).into_bytes());
-        options.import = ImportOptions {
-            names,
-            ..ImportOptions::default()
-        };
+        options.import = ImportOptions { names, ..ImportOptions::default() };
     }
-    Sample {
-        name,
-        bytes: held,
-        options,
-        events,
-    }
+    Sample { name, bytes: held, options, events }
 }
 
 const SEED: u64 = 1;
@@ -60,14 +49,8 @@ impl Sample {
     /// # Panics
     /// If it is not read: then there is nothing to measure.
     pub fn read<S: SpanSink + Send>(&self, workers: usize, sink: S) -> Streamed<S> {
-        let input = Input {
-            name: self.name.to_owned(),
-            bytes: Box::new(self.bytes.as_slice()),
-        };
-        let options = ReadOptions {
-            workers,
-            ..self.options.clone()
-        };
+        let input = Input { name: self.name.to_owned(), bytes: Box::new(self.bytes.as_slice()) };
+        let options = ReadOptions { workers, ..self.options.clone() };
         match stream(input, &options, sink, &|_| ()) {
             Ok(read) => read,
             Err(error) => panic!("{}: {error}", self.name),
@@ -113,12 +96,7 @@ mod tests {
     fn every_sample_is_read_without_complaint_but_its_end() {
         for sample in samples(300_000) {
             let read = sample.read(1, Count::default());
-            assert!(
-                read.sink.calls > 1_000,
-                "{}: {} calls",
-                sample.name,
-                read.sink.calls
-            );
+            assert!(read.sink.calls > 1_000, "{}: {} calls", sample.name, read.sink.calls);
             let complaints = read.meta.diags.sorted();
             let others: Vec<_> = complaints
                 .iter()

@@ -9,8 +9,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use profctl_model::diag::codes;
 use profctl_model::diag::Sample;
+use profctl_model::diag::codes;
 use profctl_model::{Place, SpanSink, Ticks};
 
 use crate::emit::{BlockEvents, Emitter, Event};
@@ -41,7 +41,7 @@ pub(crate) fn run<S: SpanSink + Send>(
         return Err(ImportError::whole("is empty"));
     }
     let Opened { timebase, counter_bits, has_lines, .. } = opened;
-    let Opened { leaf_ends_are_stamps, exits_may_be_late, .. } = opened;
+    let Opened { leaf_ends_are_stamps, exits_may_be_late, whole, .. } = opened;
     let Opened { initial, facts, reader, state, .. } = opened;
     let ticks = |nanos: Option<u64>| match nanos {
         Some(nanos) if timebase.is_time() => timebase.ticks_of_nanos(u128::from(nanos)),
@@ -69,7 +69,14 @@ pub(crate) fn run<S: SpanSink + Send>(
     };
 
     let workers = options.workers.max(1);
-    let size = if options.block_size == 0 { BLOCK } else { options.block_size };
+    if whole {
+        source.read_all();
+    }
+    let size = match options.block_size {
+        _ if whole => usize::MAX,
+        0 => BLOCK,
+        size => size,
+    };
     let mut readers: Vec<_> = (1..workers).map(|_| reader.fork()).collect();
     let floor = Floor {
         intake: Mutex::new(Intake { source, next: 0, cutter: reader.fork(), size }),

@@ -135,6 +135,13 @@ impl<'a> Source<'a> {
         }
     }
 
+    /// Reads the whole input into memory: the next block is all of it.
+    pub fn read_all(&mut self) {
+        while !self.at_end {
+            self.fill(self.filled.max(HEAD) * 2);
+        }
+    }
+
     /// The next block of about `size` bytes, cut where `boundary` says that a record ends. `spare`
     /// is a buffer to reuse. Nothing after the last block.
     pub fn next(
@@ -146,7 +153,9 @@ impl<'a> Source<'a> {
     ) -> Option<Block> {
         let mut wanted = size.max(1);
         loop {
-            self.fill(wanted);
+            if self.filled < wanted && !self.at_end {
+                self.fill(wanted);
+            }
             if self.at_end && self.filled <= wanted {
                 return (self.filled > 0).then(|| self.hand_out(number, spare, self.filled, 0));
             }

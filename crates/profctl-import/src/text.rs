@@ -39,11 +39,7 @@ impl<'a> Iterator for Lines<'a> {
         let text = &rest[..end.unwrap_or(rest.len())];
         self.offset += text.len() + usize::from(end.is_some());
         let text = text.strip_suffix(b"\r").unwrap_or(text);
-        Some(Line {
-            offset,
-            text,
-            ended: end.is_some(),
-        })
+        Some(Line { offset, text, ended: end.is_some() })
     }
 }
 
@@ -75,10 +71,7 @@ pub fn decimal(text: &[u8], digits: u32) -> Option<u64> {
 
 /// The number that `text` spells in decimal or, after `0x`, in hexadecimal.
 pub fn integer(text: &[u8]) -> Option<u64> {
-    let Some(hex) = text
-        .strip_prefix(b"0x")
-        .or_else(|| text.strip_prefix(b"0X"))
-    else {
+    let Some(hex) = text.strip_prefix(b"0x").or_else(|| text.strip_prefix(b"0X")) else {
         return decimal(text, 0);
     };
     // `from_str_radix` would take a sign.
@@ -98,26 +91,13 @@ pub fn tick_unit(text: &str) -> Option<TickUnit> {
     }
     let letters = text.find(|c: char| !c.is_ascii_digit())?;
     let (count, unit) = text.split_at(letters);
-    let count = if count.is_empty() {
-        1
-    } else {
-        count.parse().ok()?
-    };
+    let count = if count.is_empty() { 1 } else { count.parse().ok()? };
     if count == 0 {
         return None;
     }
-    let period = |parts| {
-        Some(TickUnit::Seconds {
-            numerator: count,
-            denominator: parts,
-        })
-    };
-    let rate = |times| {
-        Some(TickUnit::Seconds {
-            numerator: 1,
-            denominator: count.checked_mul(times)?,
-        })
-    };
+    let period = |parts| Some(TickUnit::Seconds { numerator: count, denominator: parts });
+    let rate =
+        |times| Some(TickUnit::Seconds { numerator: 1, denominator: count.checked_mul(times)? });
     match unit {
         "s" => period(1),
         "ms" => period(1_000),
@@ -163,13 +143,8 @@ mod tests {
 
     #[test]
     fn lines_know_their_place_and_their_end() {
-        let found: Vec<_> = lines(b"a\r\n\nbc")
-            .map(|l| (l.offset, l.text, l.ended))
-            .collect();
-        assert_eq!(
-            found,
-            [(0, &b"a"[..], true), (3, b"", true), (4, b"bc", false)]
-        );
+        let found: Vec<_> = lines(b"a\r\n\nbc").map(|l| (l.offset, l.text, l.ended)).collect();
+        assert_eq!(found, [(0, &b"a"[..], true), (3, b"", true), (4, b"bc", false)]);
         assert_eq!(lines(b"").count(), 0);
         assert_eq!(lines(b"\n").count(), 1);
         assert_eq!(last_line_boundary(b"a\nbc"), 2);
@@ -198,11 +173,7 @@ mod tests {
             ("1", 20, None),
         ];
         for &(text, digits, expected) in cases {
-            assert_eq!(
-                decimal(text.as_bytes(), digits),
-                expected,
-                "{text} {digits}"
-            );
+            assert_eq!(decimal(text.as_bytes(), digits), expected, "{text} {digits}");
         }
     }
 
@@ -218,25 +189,12 @@ mod tests {
 
     #[test]
     fn ticks() {
-        let seconds = |numerator, denominator| {
-            Some(TickUnit::Seconds {
-                numerator,
-                denominator,
-            })
-        };
+        let seconds = |numerator, denominator| Some(TickUnit::Seconds { numerator, denominator });
         assert_eq!(tick_unit("us"), seconds(1, 1_000_000));
         assert_eq!(tick_unit("250ns"), seconds(250, 1_000_000_000));
         assert_eq!(tick_unit("16MHz"), seconds(1, 16_000_000));
         assert_eq!(tick_unit("cycles"), Some(TickUnit::Cycles));
-        for wrong in [
-            "",
-            "0us",
-            "3",
-            "5 us",
-            "-1us",
-            "fortnight",
-            "99999999999999999999s",
-        ] {
+        for wrong in ["", "0us", "3", "5 us", "-1us", "fortnight", "99999999999999999999s"] {
             assert_eq!(tick_unit(wrong), None, "{wrong}");
         }
     }
@@ -252,9 +210,6 @@ mod tests {
     #[test]
     fn excerpts_are_short_and_printable() {
         assert_eq!(excerpt(b"  a\tb\x07 "), "a\u{fffd}b\u{fffd}");
-        assert_eq!(
-            excerpt("é".repeat(100).as_bytes()),
-            format!("{}…", "é".repeat(60))
-        );
+        assert_eq!(excerpt("é".repeat(100).as_bytes()), format!("{}…", "é".repeat(60)));
     }
 }

@@ -107,16 +107,9 @@ impl DiagLog {
     }
 
     fn entry(&mut self, code: &Code) -> &mut Entry {
-        let found = self
-            .entries
-            .iter()
-            .position(|entry| entry.code.name == code.name);
+        let found = self.entries.iter().position(|entry| entry.code.name == code.name);
         let index = found.unwrap_or_else(|| {
-            self.entries.push(Entry {
-                code: *code,
-                count: 0,
-                samples: Vec::new(),
-            });
+            self.entries.push(Entry { code: *code, count: 0, samples: Vec::new() });
             self.entries.len() - 1
         });
         &mut self.entries[index]
@@ -124,10 +117,7 @@ impl DiagLog {
 
     /// How often `code` occurred.
     pub fn count_of(&self, code: &Code) -> u64 {
-        self.entries
-            .iter()
-            .find(|entry| entry.code.name == code.name)
-            .map_or(0, |e| e.count)
+        self.entries.iter().find(|entry| entry.code.name == code.name).map_or(0, |e| e.count)
     }
 
     /// Adds what another log holds.
@@ -136,8 +126,7 @@ impl DiagLog {
             let ours = self.entry(&theirs.code);
             ours.count = ours.count.saturating_add(theirs.count);
             let room = SAMPLES_KEPT.saturating_sub(ours.samples.len());
-            ours.samples
-                .extend(theirs.samples.iter().take(room).cloned());
+            ours.samples.extend(theirs.samples.iter().take(room).cloned());
         }
     }
 
@@ -145,10 +134,7 @@ impl DiagLog {
     pub fn sorted(&self) -> Vec<&Entry> {
         let mut entries: Vec<_> = self.entries.iter().collect();
         entries.sort_by(|a, b| {
-            b.code
-                .severity
-                .cmp(&a.code.severity)
-                .then(a.code.name.cmp(b.code.name))
+            b.code.severity.cmp(&a.code.severity).then(a.code.name.cmp(b.code.name))
         });
         entries
     }
@@ -270,20 +256,13 @@ mod tests {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), codes::ALL.len());
-        assert!(
-            codes::ALL
-                .iter()
-                .all(|code| code.name.contains('/') && !code.help.is_empty())
-        );
+        assert!(codes::ALL.iter().all(|code| code.name.contains('/') && !code.help.is_empty()));
     }
 
     #[test]
     fn a_merged_log_counts_all_and_keeps_the_first_few() {
         let sample = |n: u64| Sample {
-            place: Place {
-                offset: n,
-                ..Place::default()
-            },
+            place: Place { offset: n, ..Place::default() },
             message: String::new(),
         };
         let (mut first, mut second) = (DiagLog::default(), DiagLog::default());
@@ -296,11 +275,7 @@ mod tests {
         let sorted = first.sorted();
         assert_eq!(sorted[0].code, codes::SKIPPED_RECORD);
         assert_eq!((sorted[1].count, first.count_of(&codes::GAP)), (18, 18));
-        let offsets: Vec<_> = sorted[1]
-            .samples
-            .iter()
-            .map(|sample| sample.place.offset)
-            .collect();
+        let offsets: Vec<_> = sorted[1].samples.iter().map(|sample| sample.place.offset).collect();
         assert_eq!(offsets, [0, 1, 2, 3, 4, 5, 100, 101]);
     }
 }

@@ -64,10 +64,7 @@ pub struct IdVec<I, T> {
 
 impl<I, T> Default for IdVec<I, T> {
     fn default() -> Self {
-        Self {
-            items: Vec::new(),
-            id: PhantomData,
-        }
+        Self { items: Vec::new(), id: PhantomData }
     }
 }
 
@@ -96,10 +93,7 @@ impl<I: Id, T> IdVec<I, T> {
     }
     /// Ids with their items, in order.
     pub fn pairs(&self) -> impl Iterator<Item = (I, &T)> {
-        self.items
-            .iter()
-            .enumerate()
-            .map(|(index, item)| (I::from_index(index), item))
+        self.items.iter().enumerate().map(|(index, item)| (I::from_index(index), item))
     }
     /// The item of `id`, made by `T::default` (and all before it) if it is not there yet.
     pub fn grow_to(&mut self, id: I) -> &mut T
@@ -144,9 +138,6 @@ impl<I: Id, T> IndexMut<I> for IdVec<I, T> {
 
 impl<I: Id, T> FromIterator<T> for IdVec<I, T> {
     fn from_iter<It: IntoIterator<Item = T>>(items: It) -> Self {
-        Self {
-            items: items.into_iter().collect(),
-            id: PhantomData,
-        }
+        Self { items: items.into_iter().collect(), id: PhantomData }
     }
 }

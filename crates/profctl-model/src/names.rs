@@ -36,16 +36,9 @@ impl FuncKind {
 
     /// The kind of that name.
     pub fn from_name(name: &str) -> Option<Self> {
-        [
-            Self::Function,
-            Self::Syscall,
-            Self::Interrupt,
-            Self::Idle,
-            Self::Switch,
-            Self::Mark,
-        ]
-        .into_iter()
-        .find(|kind| kind.name() == name)
+        [Self::Function, Self::Syscall, Self::Interrupt, Self::Idle, Self::Switch, Self::Mark]
+            .into_iter()
+            .find(|kind| kind.name() == name)
     }
 }
 
@@ -105,17 +98,11 @@ impl Names {
     /// kind and address.
     pub fn func(&mut self, func: Func) -> FuncId {
         let key = (func.name.clone(), func.module.clone());
-        *self
-            .func_ids
-            .entry(key)
-            .or_insert_with(|| self.funcs.push(func))
+        *self.func_ids.entry(key).or_insert_with(|| self.funcs.push(func))
     }
 
     /// The id of the CPU with that number.
     pub fn cpu(&mut self, number: u32) -> CpuId {
-        *self
-            .cpu_ids
-            .entry(number)
-            .or_insert_with(|| self.cpus.push(number))
+        *self.cpu_ids.entry(number).or_insert_with(|| self.cpus.push(number))
     }
 }

@@ -18,11 +18,7 @@ pub struct Fidelity {
 
 impl Fidelity {
     /// Both ends were recorded.
-    pub const EXACT: Self = Self {
-        start_inferred: false,
-        end_inferred: false,
-        at_gap: false,
-    };
+    pub const EXACT: Self = Self { start_inferred: false, end_inferred: false, at_gap: false };
 
     /// Whether it counts as `partial` (SPEC §1).
     pub fn is_partial(self) -> bool {

@@ -35,12 +35,7 @@ pub struct Column {
 impl Column {
     /// A column without a group.
     pub fn new(name: impl Into<String>, heading: impl Into<String>, role: Role) -> Self {
-        Self {
-            name: name.into(),
-            heading: heading.into(),
-            role,
-            group: None,
-        }
+        Self { name: name.into(), heading: heading.into(), role, group: None }
     }
 
     /// The same column as part of a group.
@@ -90,13 +85,7 @@ pub struct Table {
 impl Table {
     /// An empty table.
     pub fn new(schema: &'static str, timebase: Timebase, columns: Vec<Column>) -> Self {
-        Self {
-            schema,
-            timebase,
-            columns,
-            rows: Vec::new(),
-            notes: Vec::new(),
-        }
+        Self { schema, timebase, columns, rows: Vec::new(), notes: Vec::new() }
     }
 
     /// Appends a row.

@@ -101,19 +101,13 @@ pub struct Timebase {
 impl Timebase {
     /// A recorded clock of one tick a nanosecond.
     pub const NANOSECONDS: Self = Self {
-        unit: TickUnit::Seconds {
-            numerator: 1,
-            denominator: 1_000_000_000,
-        },
+        unit: TickUnit::Seconds { numerator: 1, denominator: 1_000_000_000 },
         resolution: Ticks(1),
         timeline: Timeline::Recorded,
     };
     /// A recorded clock of one tick a microsecond.
     pub const MICROSECONDS: Self = Self {
-        unit: TickUnit::Seconds {
-            numerator: 1,
-            denominator: 1_000_000,
-        },
+        unit: TickUnit::Seconds { numerator: 1, denominator: 1_000_000 },
         resolution: Ticks(1),
         timeline: Timeline::Recorded,
     };
@@ -153,14 +147,8 @@ impl Timebase {
     /// Nanoseconds (or counts) per tick, as a reduced fraction.
     pub fn ratio(&self) -> (u128, u128) {
         match self.unit {
-            TickUnit::Seconds {
-                numerator,
-                denominator,
-            } => {
-                let (a, b) = (
-                    u128::from(numerator) * 1_000_000_000,
-                    u128::from(denominator),
-                );
+            TickUnit::Seconds { numerator, denominator } => {
+                let (a, b) = (u128::from(numerator) * 1_000_000_000, u128::from(denominator));
                 let divisor = gcd(a, b).max(1);
                 (a / divisor, (b / divisor).max(1))
             }
@@ -199,10 +187,7 @@ mod tests {
     #[test]
     fn femtoseconds_and_microseconds_are_exact() {
         let fs = Timebase {
-            unit: TickUnit::Seconds {
-                numerator: 1,
-                denominator: 1_000_000_000_000_000,
-            },
+            unit: TickUnit::Seconds { numerator: 1, denominator: 1_000_000_000_000_000 },
             ..Timebase::NANOSECONDS
         };
         assert_eq!(fs.reported(Ticks(2_500_000)), 3);

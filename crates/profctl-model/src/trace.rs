@@ -159,8 +159,7 @@ impl Forest {
         for pair in children.windows(2) {
             self.next_sibling[pair[0] as usize] = pair[1];
         }
-        self.first_child
-            .push(children.first().copied().unwrap_or(NONE));
+        self.first_child.push(children.first().copied().unwrap_or(NONE));
         self.next_sibling.push(NONE);
         self.roots.truncate(adopted);
         self.roots.push(index);
@@ -220,24 +219,10 @@ impl TraceBuilder {
     /// The trace, once everything was handed over.
     pub fn finish(self, meta: TraceMeta, names: Names) -> Trace {
         let mut spans = Spans::default();
-        let Self {
-            threads,
-            slices,
-            wakes,
-            gaps,
-            marks,
-        } = self;
+        let Self { threads, slices, wakes, gaps, marks } = self;
         for forest in threads.into_items() {
             forest.drain_into(&mut spans);
         }
-        Trace {
-            meta,
-            names,
-            spans,
-            slices,
-            wakes,
-            gaps,
-            marks,
-        }
+        Trace { meta, names, spans, slices, wakes, gaps, marks }
     }
 }

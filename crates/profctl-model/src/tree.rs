@@ -77,10 +77,7 @@ impl CallTree {
 
     /// All nodes, parents first.
     pub fn nodes(&self) -> impl Iterator<Item = (NodeId, &Node)> {
-        self.nodes
-            .iter()
-            .enumerate()
-            .map(|(row, node)| (NodeId(row as u32), node))
+        self.nodes.iter().enumerate().map(|(row, node)| (NodeId(row as u32), node))
     }
 
     /// Number of nodes.

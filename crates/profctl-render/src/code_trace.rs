@@ -15,11 +15,7 @@ use crate::table::visible;
 /// what reads the one reads the other.
 pub fn write(table: &Table, style: &Style, out: &mut dyn io::Write) -> io::Result<()> {
     let columns = Columns::of(table);
-    let mut threads: Vec<&str> = table
-        .rows
-        .iter()
-        .map(|row| columns.text(row, "thread"))
-        .collect();
+    let mut threads: Vec<&str> = table.rows.iter().map(|row| columns.text(row, "thread")).collect();
     threads.sort_unstable();
     threads.dedup();
     let several = threads.len() > 1;
@@ -50,13 +46,7 @@ struct Columns<'a> {
 
 impl<'a> Columns<'a> {
     fn of(table: &'a Table) -> Self {
-        Self {
-            names: table
-                .columns
-                .iter()
-                .map(|column| column.name.as_str())
-                .collect(),
-        }
+        Self { names: table.columns.iter().map(|column| column.name.as_str()).collect() }
     }
 
     fn cell<'r>(&self, row: &'r [Cell], name: &str) -> &'r Cell {
@@ -98,12 +88,7 @@ fn line(
     write!(out, "{clock} {:indent$}", "", indent = 4 * depth)?;
     match columns.text(row, "event") {
         "enter" => {
-            write!(
-                out,
-                "-> {name} ({} {label}, {} total)",
-                length("net"),
-                length("elapsed")
-            )?;
+            write!(out, "-> {name} ({} {label}, {} total)", length("net"), length("elapsed"))?;
         }
         "leaf" => write!(out, "-> {name} ({} {label})", length("net"))?,
         "exit" => write!(out, "<- ")?,
@@ -118,9 +103,7 @@ fn line(
 /// The flags without the kind of the function: the layout has no place for that, and whatever reads
 /// a code trace takes nothing but stars behind a whole call.
 fn flags(all: &str) -> String {
-    let flags = all
-        .split(", ")
-        .filter(|flag| FuncKind::from_name(flag).is_none());
+    let flags = all.split(", ").filter(|flag| FuncKind::from_name(flag).is_none());
     flags.collect::<Vec<_>>().join(", ")
 }
 
@@ -143,10 +126,8 @@ mod tests {
             ("flag", Role::Text),
             ("cpu", Role::Count),
         ];
-        let columns: Vec<Column> = columns
-            .into_iter()
-            .map(|(name, role)| Column::new(name, name, role))
-            .collect();
+        let columns: Vec<Column> =
+            columns.into_iter().map(|(name, role)| Column::new(name, name, role)).collect();
         let mut table = Table::new("profctl.replay/1", timebase, columns);
         for line in lines.lines() {
             let words = line.split_whitespace().zip(&table.columns);
@@ -158,11 +139,7 @@ mod tests {
                     (word, Role::Text | Role::Name | Role::Percent) => word.into(),
                 })
                 .collect();
-            row.push(if row[1] == Cell::from("init-1") {
-                Cell::Count(3)
-            } else {
-                Cell::Null
-            });
+            row.push(if row[1] == Cell::from("init-1") { Cell::Count(3) } else { Cell::Null });
             table.rows.push(row);
         }
         table

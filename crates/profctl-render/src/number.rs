@@ -28,14 +28,7 @@ pub enum TimeUnit {
 
 impl TimeUnit {
     /// Every unit, in the order in which help lists them.
-    pub const ALL: [Self; 6] = [
-        Self::Auto,
-        Self::Ns,
-        Self::Us,
-        Self::Ms,
-        Self::S,
-        Self::Ticks,
-    ];
+    pub const ALL: [Self; 6] = [Self::Auto, Self::Ns, Self::Us, Self::Ms, Self::S, Self::Ticks];
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
@@ -122,12 +115,7 @@ pub fn clock(time: Tick, timebase: &Timebase, unit: TimeUnit) -> String {
     if matches!(unit.scale(timebase), Scale::Count) {
         return format!("{:>12}", time.0);
     }
-    let micros = fixed(
-        u128::from(time.0),
-        timebase,
-        MICROSECOND,
-        decimals(timebase, MICROSECOND),
-    );
+    let micros = fixed(u128::from(time.0), timebase, MICROSECOND, decimals(timebase, MICROSECOND));
     let (whole, fraction) = match micros.split_once('.') {
         Some((whole, fraction)) => (whole, format!(".{fraction}")),
         None => (micros.as_str(), String::new()),
@@ -215,10 +203,7 @@ mod tests {
 
     fn seconds(numerator: u64, denominator: u64, resolution: u64) -> Timebase {
         Timebase {
-            unit: TickUnit::Seconds {
-                numerator,
-                denominator,
-            },
+            unit: TickUnit::Seconds { numerator, denominator },
             resolution: Ticks(resolution),
             ..Timebase::NANOSECONDS
         }
@@ -235,10 +220,7 @@ mod tests {
         let mhz16 = seconds(1, 16_000_000, 1);
         let quarter = seconds(1, 4_000_000, 1);
         let minute = seconds(60, 1, 1);
-        let cycles = Timebase {
-            unit: TickUnit::Cycles,
-            ..ns
-        };
+        let cycles = Timebase { unit: TickUnit::Cycles, ..ns };
         for (ticks, timebase, unit, expected) in [
             (1_234_567, ns, TimeUnit::Auto, "1234.567"),
             (1_234_567, ns, TimeUnit::Us, "1234.567"),
@@ -261,20 +243,13 @@ mod tests {
             (7, cycles, TimeUnit::Auto, "7"),
             (7, cycles, TimeUnit::Ms, "7"),
         ] {
-            assert_eq!(
-                length(Ticks(ticks), &timebase, unit),
-                expected,
-                "{ticks} in {unit}"
-            );
+            assert_eq!(length(Ticks(ticks), &timebase, unit), expected, "{ticks} in {unit}");
         }
     }
 
     #[test]
     fn the_unit_is_named_as_it_was_printed() {
-        let cycles = Timebase {
-            unit: TickUnit::Cycles,
-            ..Timebase::NANOSECONDS
-        };
+        let cycles = Timebase { unit: TickUnit::Cycles, ..Timebase::NANOSECONDS };
         for (timebase, unit, expected) in [
             (Timebase::NANOSECONDS, TimeUnit::Auto, "us"),
             (Timebase::NANOSECONDS, TimeUnit::S, "s"),
@@ -289,10 +264,7 @@ mod tests {
     #[test]
     fn the_clock_has_seconds_in_four_columns() {
         let us = Timebase::MICROSECONDS;
-        let cycles = Timebase {
-            unit: TickUnit::Cycles,
-            ..us
-        };
+        let cycles = Timebase { unit: TickUnit::Cycles, ..us };
         for (time, timebase, expected) in [
             (2_394_270, us, "   2:394 270"),
             (7, us, "   0:000 007"),

@@ -5,19 +5,13 @@ use std::path::{Path, PathBuf};
 /// The root of the workspace.
 pub fn root() -> PathBuf {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
-    crates
-        .and_then(Path::parent)
-        .expect("this crate lies two levels below the root")
-        .to_owned()
+    crates.and_then(Path::parent).expect("this crate lies two levels below the root").to_owned()
 }
 
 /// A directory of captures beside the checkout, too large or not ours to commit. Tests use it
 /// where it is and do without it where it is not.
 pub fn shared() -> Option<PathBuf> {
-    root()
-        .parent()
-        .map(|parent| parent.join("shared"))
-        .filter(|shared| shared.is_dir())
+    root().parent().map(|parent| parent.join("shared")).filter(|shared| shared.is_dir())
 }
 
 /// The traces in `fixtures/FORMAT/`, by name; READMEs and goldens (`*.golden`) are none.

@@ -26,12 +26,7 @@ pub fn broken(trace: &Trace) -> Vec<String> {
 pub fn check(trace: &Trace, what: &str) {
     let found = broken(trace);
     let shown: Vec<_> = found.iter().take(5).map(String::as_str).collect();
-    assert!(
-        found.is_empty(),
-        "{what}: {} broken:\n{}",
-        found.len(),
-        shown.join("\n")
-    );
+    assert!(found.is_empty(), "{what}: {} broken:\n{}", found.len(), shown.join("\n"));
 }
 
 fn label(trace: &Trace, id: SpanId) -> String {
@@ -55,24 +50,13 @@ fn check_call(trace: &Trace, id: SpanId, found: &mut Vec<String>) {
         ));
     }
     if spans.off_cpu[row] > spans.wall[row] {
-        complain(format!(
-            "off_cpu {} above wall {}",
-            spans.off_cpu[row].0, spans.wall[row].0
-        ));
+        complain(format!("off_cpu {} above wall {}", spans.off_cpu[row].0, spans.wall[row].0));
     }
     if spans.net[row] > spans.elapsed(id) {
-        complain(format!(
-            "net {} above elapsed {}",
-            spans.net[row].0,
-            spans.elapsed(id).0
-        ));
+        complain(format!("net {} above elapsed {}", spans.net[row].0, spans.elapsed(id).0));
     }
     if spans.stolen[row] > spans.elapsed(id) && !is_clamped(trace, id) {
-        complain(format!(
-            "stolen {} above elapsed {}",
-            spans.stolen[row].0,
-            spans.elapsed(id).0
-        ));
+        complain(format!("stolen {} above elapsed {}", spans.stolen[row].0, spans.elapsed(id).0));
     }
     match spans.parent[row] {
         None if spans.depth[row] != 0 => {
@@ -94,10 +78,7 @@ fn check_call(trace: &Trace, id: SpanId, found: &mut Vec<String>) {
                 complain("its caller is on another thread".to_owned());
             }
             if spans.start[row] < spans.start[above] || spans.end[row] > spans.end[above] {
-                complain(format!(
-                    "does not lie within its caller {}",
-                    label(trace, caller)
-                ));
+                complain(format!("does not lie within its caller {}", label(trace, caller)));
             }
         }
     }
@@ -108,10 +89,7 @@ fn check_order(trace: &Trace, found: &mut Vec<String>) {
     let spans = &trace.spans;
     let mut last: BTreeMap<(usize, Option<usize>), SpanId> = BTreeMap::new();
     for id in spans.ids() {
-        let key = (
-            spans.thread[id.index()].index(),
-            spans.parent[id.index()].map(SpanId::index),
-        );
+        let key = (spans.thread[id.index()].index(), spans.parent[id.index()].map(SpanId::index));
         if let Some(before) = last.insert(key, id)
             && spans.start[id.index()] < spans.end[before.index()]
         {
@@ -125,11 +103,7 @@ fn check_order(trace: &Trace, found: &mut Vec<String>) {
 }
 
 fn below(trace: &Trace, id: SpanId) -> u64 {
-    trace
-        .spans
-        .children(id)
-        .map(|callee| trace.spans.elapsed(callee).0)
-        .sum()
+    trace.spans.children(id).map(|callee| trace.spans.elapsed(callee).0).sum()
 }
 
 fn is_clamped(trace: &Trace, id: SpanId) -> bool {
@@ -154,9 +128,7 @@ fn check_sums(trace: &Trace, found: &mut Vec<String>) {
     for (thread, (net, roots, unequal)) in sums {
         if net != roots && !unequal {
             let name = trace.names.threads.as_slice()[thread].label();
-            found.push(format!(
-                "{name}: net {net} in all, elapsed {roots} of outermost calls"
-            ));
+            found.push(format!("{name}: net {net} in all, elapsed {roots} of outermost calls"));
         }
     }
     for id in spans.ids() {
@@ -222,10 +194,7 @@ mod tests {
         let thread = names.threads.push(Thread::default());
         let mut builder = TraceBuilder::default();
         for &(name, start, end, net, callees) in calls {
-            let func = names.func(Func {
-                name: name.into(),
-                ..Func::default()
-            });
+            let func = names.func(Func { name: name.into(), ..Func::default() });
             let span = Span {
                 func,
                 thread,

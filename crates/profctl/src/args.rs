@@ -108,6 +108,12 @@ pub(crate) struct Reading {
     /// A file that says what the tags of a probe capture mean, `name/tag` a line
     #[arg(long, value_name = "FILE")]
     pub(crate) names: Option<PathBuf>,
+    /// A file that says which function an address belongs to: an `nm` listing or an ELF file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) symbols: Option<PathBuf>,
+    /// The variant of the format, where it has several and telling them apart fails
+    #[arg(long, value_name = "NAME")]
+    pub(crate) dialect: Option<String>,
     /// Threads that read [default: one a processor]
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
@@ -151,9 +157,7 @@ impl Selection {
     /// Whether the window was given in what the clock of the trace counts.
     pub(crate) fn fits(&self, timebase: &Timebase) -> Result<(), Failure> {
         for (length, flag) in [(self.from, "--from"), (self.until, "--until")] {
-            length
-                .map(|length| length.ticks(timebase, flag))
-                .transpose()?;
+            length.map(|length| length.ticks(timebase, flag)).transpose()?;
         }
         Ok(())
     }

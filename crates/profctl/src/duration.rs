@@ -50,12 +50,8 @@ const UNITS: [(&str, u64); 7] = [
 ];
 
 /// The units of a rate, in events a second.
-const RATES: [(&str, u64); 4] = [
-    ("Hz", 1),
-    ("kHz", 1_000),
-    ("MHz", 1_000_000),
-    ("GHz", 1_000_000_000),
-];
+const RATES: [(&str, u64); 4] =
+    [("Hz", 1), ("kHz", 1_000), ("MHz", 1_000_000), ("GHz", 1_000_000_000)];
 
 /// What a clock may count instead of time.
 const COUNTS: [&str; 2] = ["cycles", "instructions"];
@@ -64,25 +60,16 @@ const COUNTS: [&str; 2] = ["cycles", "instructions"];
 pub(crate) fn parse(text: &str) -> Result<Length, String> {
     let (number, unit) = split(text)?;
     if COUNTS.contains(&unit) {
-        let whole = u64::try_from(number.digits)
-            .ok()
-            .filter(|_| number.decimals == 0);
-        return whole
-            .map(Length::Counts)
-            .ok_or_else(|| format!("no whole number of {unit}"));
+        let whole = u64::try_from(number.digits).ok().filter(|_| number.decimals == 0);
+        return whole.map(Length::Counts).ok_or_else(|| format!("no whole number of {unit}"));
     }
     let nanos = lookup(&UNITS, unit).ok_or_else(|| unknown_unit(unit))?;
-    let above = number
-        .digits
-        .checked_mul(u128::from(nanos))
-        .ok_or_else(too_long)?;
+    let above = number.digits.checked_mul(u128::from(nanos)).ok_or_else(too_long)?;
     let below = 10u128.pow(number.decimals);
     if above % below != 0 {
         return Err("finer than a nanosecond".into());
     }
-    u64::try_from(above / below)
-        .map(Length::Nanos)
-        .map_err(|_| too_long())
+    u64::try_from(above / below).map(Length::Nanos).map_err(|_| too_long())
 }
 
 /// Parses the length of a tick, `1us` or `62.5ns`, or how many there are a second, `24MHz`.
@@ -90,10 +77,9 @@ pub(crate) fn parse_tick(text: &str) -> Result<TickUnit, String> {
     let (number, unit) = split(text)?;
     let scale = 10u128.pow(number.decimals);
     let (numerator, denominator) = match (lookup(&UNITS, unit), lookup(&RATES, unit)) {
-        (Some(nanos), _) => (
-            number.digits.checked_mul(u128::from(nanos)),
-            scale.checked_mul(1_000_000_000),
-        ),
+        (Some(nanos), _) => {
+            (number.digits.checked_mul(u128::from(nanos)), scale.checked_mul(1_000_000_000))
+        }
         (None, Some(hertz)) => (Some(scale), number.digits.checked_mul(u128::from(hertz))),
         (None, None) => return Err(unknown_unit(unit)),
     };
@@ -103,10 +89,7 @@ pub(crate) fn parse_tick(text: &str) -> Result<TickUnit, String> {
     }
     let divisor = gcd(numerator, denominator);
     let fit = |n: u128| u64::try_from(n / divisor).map_err(|_| too_long());
-    Ok(TickUnit::Seconds {
-        numerator: fit(numerator)?,
-        denominator: fit(denominator)?,
-    })
+    Ok(TickUnit::Seconds { numerator: fit(numerator)?, denominator: fit(denominator)? })
 }
 
 /// `digits / 10^decimals`.
@@ -120,37 +103,22 @@ const DIGITS_MOST: usize = 20;
 
 fn split(text: &str) -> Result<(Decimal, &str), String> {
     let text = text.trim();
-    let end = text
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.len());
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let digits = format!("{whole}{fraction}");
     if digits.len() > DIGITS_MOST {
         return Err(too_long());
     }
-    let digits = digits
-        .parse()
-        .map_err(|_| "no number, expected one such as 1.5ms".to_owned())?;
+    let digits = digits.parse().map_err(|_| "no number, expected one such as 1.5ms".to_owned())?;
     match unit.trim() {
-        "" => Err(format!(
-            "no unit, expected one behind the number: {text}us, {text}ms, …"
-        )),
-        unit => Ok((
-            Decimal {
-                digits,
-                decimals: fraction.len() as u32,
-            },
-            unit,
-        )),
+        "" => Err(format!("no unit, expected one behind the number: {text}us, {text}ms, …")),
+        unit => Ok((Decimal { digits, decimals: fraction.len() as u32 }, unit)),
     }
 }
 
 fn lookup(units: &[(&str, u64)], unit: &str) -> Option<u64> {
-    units
-        .iter()
-        .find(|(name, _)| *name == unit)
-        .map(|(_, factor)| *factor)
+    units.iter().find(|(name, _)| *name == unit).map(|(_, factor)| *factor)
 }
 
 fn unknown_unit(unit: &str) -> String {
@@ -202,23 +170,12 @@ mod tests {
 
     #[test]
     fn a_count_is_for_clocks_that_count() {
-        let cycles = Timebase {
-            unit: TickUnit::Cycles,
-            ..Timebase::NANOSECONDS
-        };
+        let cycles = Timebase { unit: TickUnit::Cycles, ..Timebase::NANOSECONDS };
         for (text, timebase, expected) in [
             ("7us", Timebase::MICROSECONDS, Ok(Ticks(7))),
             ("7cycles", cycles, Ok(Ticks(7))),
-            (
-                "7us",
-                cycles,
-                Err("--from: this trace counts cycles, expected a number of them"),
-            ),
-            (
-                "7cycles",
-                Timebase::MICROSECONDS,
-                Err("--from: this trace tells time, expected"),
-            ),
+            ("7us", cycles, Err("--from: this trace counts cycles, expected a number of them")),
+            ("7cycles", Timebase::MICROSECONDS, Err("--from: this trace tells time, expected")),
         ] {
             let found = parse(text).unwrap().ticks(&timebase, "--from");
             match (found, expected) {
@@ -241,10 +198,8 @@ mod tests {
             ("0Hz", None),
             ("1", None),
         ] {
-            let expected = expected.map(|(numerator, denominator)| TickUnit::Seconds {
-                numerator,
-                denominator,
-            });
+            let expected = expected
+                .map(|(numerator, denominator)| TickUnit::Seconds { numerator, denominator });
             assert_eq!(parse_tick(text).ok(), expected, "{text}");
         }
     }

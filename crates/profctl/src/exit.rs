@@ -54,11 +54,7 @@ impl Failure {
 
     /// An input that cannot be read.
     pub(crate) fn input(name: impl Into<String>, message: impl Into<String>) -> Self {
-        Self {
-            exit: Exit::Input,
-            place: Some(name.into()),
-            ..Self::usage(message)
-        }
+        Self { exit: Exit::Input, place: Some(name.into()), ..Self::usage(message) }
     }
 
     /// An input that was opened and makes no sense.
@@ -72,18 +68,12 @@ impl Failure {
             _ => error.message.clone(),
         };
         let is_no_trace = error.line.is_none() && error.offset.is_none();
-        Self {
-            is_no_trace,
-            ..Self::input(place, message)
-        }
+        Self { is_no_trace, ..Self::input(place, message) }
     }
 
     /// The output cannot be written there.
     pub(crate) fn output(name: impl Into<String>, error: &std::io::Error) -> Self {
-        Self {
-            place: Some(name.into()),
-            ..Self::usage(format!("not written: {error}"))
-        }
+        Self { place: Some(name.into()), ..Self::usage(format!("not written: {error}")) }
     }
 
     /// Adds something to try.
@@ -107,8 +97,6 @@ impl fmt::Display for Failure {
             write!(f, "{place}: ")?;
         }
         writeln!(f, "{}", self.message)?;
-        self.hints
-            .iter()
-            .try_for_each(|hint| writeln!(f, "  hint: {hint}"))
+        self.hints.iter().try_for_each(|hint| writeln!(f, "  hint: {hint}"))
     }
 }

@@ -48,14 +48,8 @@ pub(crate) enum Content {
 impl Inputs {
     /// Finds out what each argument stands for.
     pub(crate) fn of(traces: &[PathBuf]) -> Result<Self, Failure> {
-        let arguments = traces
-            .iter()
-            .map(|path| argument(path))
-            .collect::<Result<Vec<_>, _>>()?;
-        let from_stdin = arguments
-            .iter()
-            .filter(|argument| argument.name == "-")
-            .count();
+        let arguments = traces.iter().map(|path| argument(path)).collect::<Result<Vec<_>, _>>()?;
+        let from_stdin = arguments.iter().filter(|argument| argument.name == "-").count();
         if from_stdin > 1 {
             return Err(Failure::usage("standard input can be read only once"));
         }
@@ -66,38 +60,24 @@ impl Inputs {
     pub(crate) fn single(trace: &Path) -> Result<TraceFile, Failure> {
         let mut argument = argument(trace)?;
         if argument.is_directory {
-            return Err(
-                Failure::input(argument.name, "is a directory, expected one trace")
-                    .hint("`profctl summarize` reads a directory of runs as one"),
-            );
+            return Err(Failure::input(argument.name, "is a directory, expected one trace")
+                .hint("`profctl summarize` reads a directory of runs as one"));
         }
         Ok(argument.files.remove(0))
     }
 
     /// The size of everything, if all of it is known.
     pub(crate) fn bytes(&self) -> Option<u64> {
-        self.arguments
-            .iter()
-            .flat_map(|argument| &argument.files)
-            .map(|file| file.bytes)
-            .sum()
+        self.arguments.iter().flat_map(|argument| &argument.files).map(|file| file.bytes).sum()
     }
 }
 
 fn argument(path: &Path) -> Result<Argument, Failure> {
     let name = path.display().to_string();
     let unreadable = |error: io::Error| Failure::input(name.clone(), what(&error));
-    let single = |file| Argument {
-        name: name.clone(),
-        is_directory: false,
-        files: vec![file],
-    };
+    let single = |file| Argument { name: name.clone(), is_directory: false, files: vec![file] };
     if name == "-" {
-        return Ok(single(TraceFile {
-            name: name.clone(),
-            path: None,
-            bytes: None,
-        }));
+        return Ok(single(TraceFile { name: name.clone(), path: None, bytes: None }));
     }
     let metadata = fs::metadata(path).map_err(unreadable)?;
     if !metadata.is_dir() {
@@ -108,11 +88,7 @@ fn argument(path: &Path) -> Result<Argument, Failure> {
     if files.is_empty() {
         return Err(Failure::input(name, "is a directory without files"));
     }
-    Ok(Argument {
-        name,
-        is_directory: true,
-        files,
-    })
+    Ok(Argument { name, is_directory: true, files })
 }
 
 /// All regular files below `directory`, by name. Links to directories are not followed: they may
@@ -157,20 +133,13 @@ impl TraceFile {
             None => Box::new(io::stdin()),
         };
         let mut head = Vec::new();
-        bytes
-            .by_ref()
-            .take(HEAD)
-            .read_to_end(&mut head)
-            .map_err(unreadable)?;
+        bytes.by_ref().take(HEAD).read_to_end(&mut head).map_err(unreadable)?;
         if is_profile(&head) {
             bytes.read_to_end(&mut head).map_err(unreadable)?;
             return Ok(Content::Profile(head));
         }
         let bytes = Box::new(Cursor::new(head).chain(bytes));
-        Ok(Content::Trace(Input {
-            name: self.name.clone(),
-            bytes,
-        }))
+        Ok(Content::Trace(Input { name: self.name.clone(), bytes }))
     }
 }
 
@@ -208,10 +177,7 @@ mod tests {
             ("{\"schema\":\"profctl.summary/1\",", true),
             ("\n { \"schema\" : \"profctl.summary/2\"", true),
             ("{\"schema\":\"profctl.tree/1\"", false),
-            (
-                "{\"traceEvents\":[{\"name\":\"profctl.summary/1\"}]}",
-                false,
-            ),
+            ("{\"traceEvents\":[{\"name\":\"profctl.summary/1\"}]}", false),
             ("", false),
         ] {
             assert_eq!(is_profile(head.as_bytes()), expected, "{head}");

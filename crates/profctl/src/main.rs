@@ -30,11 +30,7 @@ fn main() -> ExitCode {
         // Help and the version come this way too. If nobody listens, there is nobody to tell.
         Err(error) => {
             let _ = error.print();
-            return if error.use_stderr() {
-                Exit::Usage.into()
-            } else {
-                Exit::Done.into()
-            };
+            return if error.use_stderr() { Exit::Usage.into() } else { Exit::Done.into() };
         }
     };
     style::settle(&cli.global);

@@ -53,10 +53,7 @@ fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     // A link stays a link, and the file it points to is replaced.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     if target.metadata().is_ok_and(|found| !found.is_file()) {
-        return OpenOptions::new()
-            .write(true)
-            .open(&target)?
-            .write_all(bytes);
+        return OpenOptions::new().write(true).open(&target)?.write_all(bytes);
     }
     let temporary = neighbour(&target)?;
     let written = File::create_new(&temporary)

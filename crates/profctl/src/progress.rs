@@ -40,11 +40,7 @@ impl Progress {
             });
             (stop, painter)
         });
-        Self {
-            read,
-            before: 0,
-            painter,
-        }
+        Self { read, before: 0, painter }
     }
 
     /// Takes the number of bytes read from the current input so far.

@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 use std::num::NonZero;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use profctl_analyze::summarize::{By, Quality};
 use profctl_import::{Grouping, Only, Origin, ReadOptions, Streamed};
@@ -21,11 +21,8 @@ pub(crate) fn options(
     selection: &Selection,
     by: By,
 ) -> Result<ReadOptions, Failure> {
-    let names = reading
-        .names
-        .as_deref()
-        .map(input::read_side_file)
-        .transpose()?;
+    let side = |path: &Option<PathBuf>| path.as_deref().map(input::read_side_file).transpose();
+    let (names, symbols) = (side(&reading.names)?, side(&reading.symbols)?);
     let workers = reading
         .threads
         .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, NonZero::get));
@@ -33,6 +30,8 @@ pub(crate) fn options(
         format: reading.format.clone(),
         import: profctl_import::ImportOptions {
             names,
+            symbols,
+            dialect: reading.dialect.clone(),
             probe: reading.probe.options(),
         },
         from: selection.from.map(Length::number),
@@ -59,32 +58,16 @@ pub(crate) fn one<S: SpanSink + Send>(
     let file = Inputs::single(trace)?;
     let progress = progress(file.bytes, global);
     let Content::Trace(input) = file.open()? else {
-        return Err(
-            Failure::input(file.name, "is a saved profile, expected a trace")
-                .hint("a profile holds sums, not calls: `profctl summarize` shows them"),
-        );
+        return Err(Failure::input(file.name, "is a saved profile, expected a trace")
+            .hint("a profile holds sums, not calls: `profctl summarize` shows them"));
     };
-    let only = Only {
-        inner: sink,
-        threads: selection.threads(),
-        cpus: Vec::new(),
-    };
+    let only = Only { inner: sink, threads: selection.threads(), cpus: Vec::new() };
     let read = profctl_import::stream(input, options, only, &|bytes| progress.at(bytes))
         .map_err(|error| Failure::import(&file.name, &error))?;
-    let Streamed {
-        sink,
-        names,
-        meta,
-        origin,
-    } = read;
+    let Streamed { sink, names, meta, origin } = read;
     selection.fits(&meta.timebase)?;
     say_origin(&origin, meta.events, global);
-    Ok(Streamed {
-        sink: sink.inner,
-        names,
-        meta,
-        origin,
-    })
+    Ok(Streamed { sink: sink.inner, names, meta, origin })
 }
 
 /// Reads one trace into memory.
@@ -111,10 +94,7 @@ pub(crate) fn each(
     for argument in &inputs.arguments {
         let mut passed_over = Vec::new();
         for file in &argument.files {
-            match file
-                .open()
-                .and_then(|content| take(&file.name, content, &progress))
-            {
+            match file.open().and_then(|content| take(&file.name, content, &progress)) {
                 Err(failure) if argument.is_directory && failure.is_no_trace => {
                     passed_over.push(failure);
                 }
@@ -131,17 +111,10 @@ pub(crate) fn each(
             .hint("`profctl formats` lists what is read"));
         }
         if n > 0 {
-            notes.push(format!(
-                "{}: passed over {n} of {all} files: no traces",
-                argument.name
-            ));
+            notes.push(format!("{}: passed over {n} of {all} files: no traces", argument.name));
         }
         if global.verbose {
-            notes.extend(
-                passed_over
-                    .iter()
-                    .map(|failure| failure.to_string().trim_end().into()),
-            );
+            notes.extend(passed_over.iter().map(|failure| failure.to_string().trim_end().into()));
         }
     }
     drop(progress);
@@ -158,20 +131,8 @@ fn progress(total: Option<u64>, global: &Global) -> Progress {
 /// What `-v` says of an input.
 pub(crate) fn say_origin(origin: &Origin, events: u64, global: &Global) {
     if global.verbose {
-        let Origin {
-            name,
-            format,
-            reason,
-            bytes,
-            ..
-        } = origin;
-        say(
-            &format!(
-                "{name}: {}: {reason}; {bytes} bytes, {events} events",
-                format.name
-            ),
-            global,
-        );
+        let Origin { name, format, reason, bytes, .. } = origin;
+        say(&format!("{name}: {}: {reason}; {bytes} bytes, {events} events", format.name), global);
     }
 }
 

@@ -32,15 +32,7 @@ fn docs() -> Result<(), Box<dyn Error>> {
         let path = root().join("docs").join(page).with_extension("md");
         let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
         let output = Command::new(cargo)
-            .args([
-                "run",
-                "--quiet",
-                "--package",
-                "profctl",
-                "--",
-                "generate",
-                page,
-            ])
+            .args(["run", "--quiet", "--package", "profctl", "--", "generate", page])
             .current_dir(root())
             .stderr(std::process::Stdio::inherit())
             .output()?;
@@ -57,10 +49,7 @@ fn docs() -> Result<(), Box<dyn Error>> {
 
 fn root() -> PathBuf {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
-    crates
-        .and_then(Path::parent)
-        .expect("this crate lies two levels below the root")
-        .to_owned()
+    crates.and_then(Path::parent).expect("this crate lies two levels below the root").to_owned()
 }
 
 #[expect(clippy::print_stderr, reason = "a chore talks to whoever started it")]

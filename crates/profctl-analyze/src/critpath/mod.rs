@@ -145,9 +145,7 @@ fn choose(trace: &Trace, options: &Options) -> Result<Chosen, String> {
     };
     let is_candidate = |id: &SpanId| {
         let row = id.index();
-        threads
-            .as_ref()
-            .is_none_or(|wanted| wanted.contains(&spans.thread[row]))
+        threads.as_ref().is_none_or(|wanted| wanted.contains(&spans.thread[row]))
             && match &funcs {
                 Some(wanted) => wanted[spans.func[*id]] && !spans.fidelity[row].is_partial(),
                 None => spans.parent[row].is_none(),
@@ -155,23 +153,15 @@ fn choose(trace: &Trace, options: &Options) -> Result<Chosen, String> {
     };
     let mut candidates: Vec<SpanId> = spans.ids().filter(is_candidate).collect();
     // Equals: the earlier one is the slower.
-    candidates.sort_by_key(|&id| {
-        (
-            spans.elapsed(id),
-            Reverse(spans.start[id.index()]),
-            Reverse(id),
-        )
-    });
+    candidates
+        .sort_by_key(|&id| (spans.elapsed(id), Reverse(spans.start[id.index()]), Reverse(id)));
     let n = candidates.len();
     let place = match options.which {
         Which::Slowest => n.checked_sub(1),
         Which::Median => n.checked_sub(1).map(|last| last / 2),
     };
     match place {
-        Some(place) => Ok(Chosen {
-            span: candidates[place],
-            n,
-        }),
+        Some(place) => Ok(Chosen { span: candidates[place], n }),
         None => Err(match &options.of {
             Some(name) => format!("no complete call of {name} there"),
             None => "no calls there".into(),
@@ -192,11 +182,7 @@ fn threads_called(trace: &Trace, wanted: &str) -> Result<Vec<ThreadId>, String> 
         .collect();
     if found.is_empty() {
         let labels: Vec<_> = threads.iter().map(profctl_model::Thread::label).collect();
-        return Err(find::unknown(
-            "thread",
-            wanted,
-            labels.iter().map(String::as_str),
-        ));
+        return Err(find::unknown("thread", wanted, labels.iter().map(String::as_str)));
     }
     Ok(found)
 }

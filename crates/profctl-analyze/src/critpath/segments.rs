@@ -60,12 +60,10 @@ fn along_path(trace: &Trace, root: SpanId, out: &mut Vec<Segment>) {
     let mut next = Some((root, 0_u32));
     while let Some((call, depth)) = next.take() {
         let (start, end) = (spans.start[call.index()], spans.end[call.index()]);
-        let dearest = spans
-            .children(call)
-            .fold(None, |best: Option<SpanId>, child| match best {
-                Some(best) if spans.elapsed(best) >= spans.elapsed(child) => Some(best),
-                Some(_) | None => Some(child),
-            });
+        let dearest = spans.children(call).fold(None, |best: Option<SpanId>, child| match best {
+            Some(best) if spans.elapsed(best) >= spans.elapsed(child) => Some(best),
+            Some(_) | None => Some(child),
+        });
         let own = |start, end| Segment {
             start,
             end,
@@ -87,14 +85,7 @@ fn along_path(trace: &Trace, root: SpanId, out: &mut Vec<Segment>) {
                 next = Some((child, depth + 1));
             } else {
                 let beside = own(child_start, child_end);
-                push(
-                    side,
-                    Segment {
-                        depth: depth + 1,
-                        func: spans.func[child],
-                        ..beside
-                    },
-                );
+                push(side, Segment { depth: depth + 1, func: spans.func[child], ..beside });
             }
             now = child_end;
         }
@@ -137,12 +128,7 @@ fn interrupts_below(trace: &Trace, root: SpanId) -> Vec<Stretch> {
         if trace.names.funcs[func].kind == FuncKind::Interrupt {
             inside = spans.depth[row];
             let (start, end) = (spans.start[row], spans.end[row]);
-            stretches.push(Stretch {
-                start,
-                end,
-                state: State::Interrupt,
-                func: Some(func),
-            });
+            stretches.push(Stretch { start, end, state: State::Interrupt, func: Some(func) });
         }
     }
     stretches
@@ -164,10 +150,7 @@ fn absences_of(trace: &Trace, thread: ThreadId) -> Vec<Stretch> {
         state: State::OffCpu,
         func: None,
     };
-    ran.windows(2)
-        .map(absence)
-        .filter(|stretch| stretch.start < stretch.end)
-        .collect()
+    ran.windows(2).map(absence).filter(|stretch| stretch.start < stretch.end).collect()
 }
 
 /// `segment` cut where `stretches`, which are in order, begin and end.
@@ -175,38 +158,13 @@ fn cut(segment: Segment, stretches: &[Stretch]) -> Vec<Segment> {
     let mut parts = Vec::new();
     let mut now = segment.start;
     let first = stretches.partition_point(|stretch| stretch.end <= segment.start);
-    for stretch in stretches[first..]
-        .iter()
-        .take_while(|stretch| stretch.start < segment.end)
-    {
+    for stretch in stretches[first..].iter().take_while(|stretch| stretch.start < segment.end) {
         let (start, end) = (stretch.start.max(now), stretch.end.min(segment.end));
-        push(
-            &mut parts,
-            Segment {
-                start: now,
-                end: start,
-                ..segment
-            },
-        );
+        push(&mut parts, Segment { start: now, end: start, ..segment });
         let func = stretch.func.unwrap_or(segment.func);
-        push(
-            &mut parts,
-            Segment {
-                start,
-                end,
-                state: stretch.state,
-                func,
-                ..segment
-            },
-        );
+        push(&mut parts, Segment { start, end, state: stretch.state, func, ..segment });
         now = now.max(end);
     }
-    push(
-        &mut parts,
-        Segment {
-            start: now,
-            ..segment
-        },
-    );
+    push(&mut parts, Segment { start: now, ..segment });
     parts
 }

@@ -15,13 +15,7 @@ fn trace() -> Trace {
     let thread = trace.spans.thread[0];
     for (start, end) in [(0, 10), (28, 45)] {
         let (start, end, cpu) = (Tick(start), Tick(end), CpuId::from_index(0));
-        trace.slices.push(Slice {
-            thread,
-            cpu,
-            start,
-            end,
-            preempted: false,
-        });
+        trace.slices.push(Slice { thread, cpu, start, end, preempted: false });
     }
     trace
 }
@@ -73,11 +67,7 @@ fn the_longest_outermost_call() {
 #[test]
 fn a_call_of_a_function() {
     let of = |name: &str, which, thread: Option<&str>| {
-        let options = Options {
-            of: Some(name.into()),
-            which,
-            thread: thread.map(Into::into),
-        };
+        let options = Options { of: Some(name.into()), which, thread: thread.map(Into::into) };
         table(&trace(), &options)
     };
     check(
@@ -124,10 +114,7 @@ fn a_call_of_a_function() {
         # path: syscall on b, chosen from 1 call
     "#]],
     );
-    check(
-        of("read", Which::Slowest, Some("b")),
-        &expect!["no complete call of read there"],
-    );
+    check(of("read", Which::Slowest, Some("b")), &expect!["no complete call of read there"]);
     check(
         of("reed", Which::Slowest, None),
         &expect![[r#"no function is called "reed", did you mean read?"#]],

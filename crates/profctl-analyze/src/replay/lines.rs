@@ -28,11 +28,7 @@ pub(super) enum Event {
 
 /// All calls without a caller.
 pub(super) fn outermost(trace: &Trace) -> Vec<SpanId> {
-    trace
-        .spans
-        .ids()
-        .filter(|id| trace.spans.parent[id.index()].is_none())
-        .collect()
+    trace.spans.ids().filter(|id| trace.spans.parent[id.index()].is_none()).collect()
 }
 
 /// The calls of the function called `name` that are not within another of them.
@@ -58,26 +54,16 @@ pub(super) fn slowest(trace: &Trace, name: &str) -> Result<Vec<SpanId>, String> 
     let rank = |id: &SpanId| {
         let row = id.index();
         let whole = !spans.fidelity[row].is_partial();
-        (
-            whole,
-            spans.elapsed(*id),
-            Reverse(spans.start[row]),
-            Reverse(row),
-        )
+        (whole, spans.elapsed(*id), Reverse(spans.start[row]), Reverse(row))
     };
-    let slowest = spans
-        .ids()
-        .filter(|&id| wanted[spans.func[id]])
-        .max_by_key(rank);
+    let slowest = spans.ids().filter(|&id| wanted[spans.func[id]]).max_by_key(rank);
     Ok(slowest.into_iter().collect())
 }
 
 /// The row after the last call below `id`.
 fn subtree_end(spans: &Spans, id: SpanId) -> usize {
     let depth = spans.depth[id.index()];
-    let below = spans.depth[id.index() + 1..]
-        .iter()
-        .take_while(|&&other| other > depth);
+    let below = spans.depth[id.index() + 1..].iter().take_while(|&&other| other > depth);
     id.index() + 1 + below.count()
 }
 
@@ -98,10 +84,7 @@ pub(super) fn of(
     while let Some(&first) = rest.first() {
         // Roots come thread by thread, as all calls do.
         let thread = spans.thread[first.index()];
-        let n = rest
-            .iter()
-            .take_while(|root| spans.thread[root.index()] == thread)
-            .count();
+        let n = rest.iter().take_while(|root| spans.thread[root.index()] == thread).count();
         let mut of_thread = Vec::new();
         for &root in &rest[..n] {
             push_subtree(spans, root, max_depth, &mut of_thread);
@@ -109,21 +92,11 @@ pub(super) fn of(
         rest = &rest[n..];
         threads.push(thread);
         let marks = marks.of(thread);
-        merge_marks(
-            trace,
-            of_thread,
-            marks,
-            max_depth,
-            with_loose_marks,
-            &mut lines,
-        );
+        merge_marks(trace, of_thread, marks, max_depth, with_loose_marks, &mut lines);
     }
     if with_loose_marks {
         // Threads that have marks and no call.
-        let loose = marks
-            .marks
-            .iter()
-            .filter(|mark| threads.binary_search(&mark.0).is_err());
+        let loose = marks.marks.iter().filter(|mark| threads.binary_search(&mark.0).is_err());
         lines.extend(loose.map(|&(_, _, row)| mark_line(trace, row, 0)));
     }
     // Stable: what one thread did at one time stays in its order.
@@ -150,20 +123,9 @@ fn push_subtree(spans: &Spans, root: SpanId, max_depth: u32, lines: &mut Vec<Lin
             lines.push(exit(id, open.len()));
         }
         let id = SpanId::from_index(row);
-        let is_leaf = spans
-            .parent
-            .get(row + 1)
-            .is_none_or(|&parent| parent != Some(id));
-        let event = if is_leaf {
-            Event::Leaf(id)
-        } else {
-            Event::Enter(id)
-        };
-        lines.push(Line {
-            time: spans.start[row],
-            depth,
-            event,
-        });
+        let is_leaf = spans.parent.get(row + 1).is_none_or(|&parent| parent != Some(id));
+        let event = if is_leaf { Event::Leaf(id) } else { Event::Enter(id) };
+        lines.push(Line { time: spans.start[row], depth, event });
         if !is_leaf {
             open.push(id);
         }
@@ -181,28 +143,19 @@ struct MarksByThread {
 impl MarksByThread {
     fn new(trace: &Trace) -> Self {
         let marks = trace.marks.iter().enumerate();
-        let mut marks: Vec<_> = marks
-            .map(|(row, mark)| (mark.thread, mark.time, row))
-            .collect();
+        let mut marks: Vec<_> = marks.map(|(row, mark)| (mark.thread, mark.time, row)).collect();
         marks.sort_unstable();
         Self { marks }
     }
 
     fn of(&self, thread: ThreadId) -> impl Iterator<Item = usize> + '_ {
         let first = self.marks.partition_point(|mark| mark.0 < thread);
-        self.marks[first..]
-            .iter()
-            .take_while(move |mark| mark.0 == thread)
-            .map(|&(_, _, row)| row)
+        self.marks[first..].iter().take_while(move |mark| mark.0 == thread).map(|&(_, _, row)| row)
     }
 }
 
 fn mark_line(trace: &Trace, mark: usize, depth: u32) -> Line {
-    Line {
-        time: trace.marks[mark].time,
-        depth,
-        event: Event::Mark(mark),
-    }
+    Line { time: trace.marks[mark].time, depth, event: Event::Mark(mark) }
 }
 
 /// Puts the marks of a thread between its lines: within the calls that were open, as far as the

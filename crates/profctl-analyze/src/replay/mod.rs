@@ -64,33 +64,14 @@ fn row(trace: &Trace, line: &Line, highlight: Option<Ticks>) -> Vec<Cell> {
         Event::Mark(mark) => {
             let mark = &trace.marks[mark];
             let name = func_name(mark.func);
-            (
-                mark.thread,
-                None,
-                "mark",
-                name,
-                Cell::Null,
-                Cell::Null,
-                Vec::new(),
-            )
+            (mark.thread, None, "mark", name, Cell::Null, Cell::Null, Vec::new())
         }
         Event::Exit(span) => {
             let row = span.index();
             let (thread, cpu) = (spans.thread[row], spans.cpu[row]);
-            let flag = if spans.fidelity[row].end_inferred {
-                vec!["exit not seen"]
-            } else {
-                vec![]
-            };
-            (
-                thread,
-                cpu,
-                "exit",
-                Cell::Null,
-                Cell::Null,
-                Cell::Null,
-                flag,
-            )
+            let flag =
+                if spans.fidelity[row].end_inferred { vec!["exit not seen"] } else { vec![] };
+            (thread, cpu, "exit", Cell::Null, Cell::Null, Cell::Null, flag)
         }
         Event::Enter(span) | Event::Leaf(span) => {
             let row = span.index();
@@ -101,11 +82,7 @@ fn row(trace: &Trace, line: &Line, highlight: Option<Ticks>) -> Vec<Cell> {
                 if is_leaf { "leaf" } else { "enter" },
                 func_name(spans.func[span]),
                 Cell::Time(spans.net[row]),
-                if is_leaf {
-                    Cell::Null
-                } else {
-                    Cell::Time(spans.elapsed(span))
-                },
+                if is_leaf { Cell::Null } else { Cell::Time(spans.elapsed(span)) },
                 flags(trace, span, highlight),
             )
         }
@@ -113,19 +90,13 @@ fn row(trace: &Trace, line: &Line, highlight: Option<Ticks>) -> Vec<Cell> {
     vec![
         Cell::Time(Ticks(line.time.0)),
         Cell::Text(trace.names.threads[thread].label()),
-        cpu.map_or(Cell::Null, |cpu| {
-            Cell::Text(trace.names.cpus[cpu].to_string())
-        }),
+        cpu.map_or(Cell::Null, |cpu| Cell::Text(trace.names.cpus[cpu].to_string())),
         Cell::Count(u64::from(line.depth)),
         event.into(),
         name,
         net,
         elapsed,
-        if flag.is_empty() {
-            Cell::Null
-        } else {
-            Cell::Text(flag.join(", "))
-        },
+        if flag.is_empty() { Cell::Null } else { Cell::Text(flag.join(", ")) },
     ]
 }
 
@@ -170,19 +141,10 @@ mod tests {
     fn marked() -> Trace {
         let mut trace = Calls::parse(LINE).trace();
         let kind = FuncKind::Mark;
-        let func = trace.names.func(Func {
-            name: "here".into(),
-            kind,
-            ..Func::default()
-        });
+        let func = trace.names.func(Func { name: "here".into(), kind, ..Func::default() });
         let thread = trace.spans.thread[0];
         for (time, depth) in [(5, 2), (20, 0)] {
-            trace.marks.push(Mark {
-                time: Tick(time),
-                func,
-                thread,
-                depth,
-            });
+            trace.marks.push(Mark { time: Tick(time), func, thread, depth });
         }
         trace
     }
@@ -194,10 +156,7 @@ mod tests {
 
     #[test]
     fn everything_in_order() {
-        let options = Options {
-            highlight: Some(Ticks(3)),
-            ..Options::default()
-        };
+        let options = Options { highlight: Some(Ticks(3)), ..Options::default() };
         check(
             &options,
             &expect![[r#"
@@ -220,11 +179,7 @@ mod tests {
 
     #[test]
     fn around_the_slowest_and_not_too_deep() {
-        let around = Options {
-            around: Some("f".into()),
-            depth: Some(1),
-            ..Options::default()
-        };
+        let around = Options { around: Some("f".into()), depth: Some(1), ..Options::default() };
         check(
             &around,
             &expect![[r#"
@@ -234,10 +189,7 @@ mod tests {
             9|a|0|0|exit|-|-|-|-
         "#]],
         );
-        let slowest = Options {
-            slowest: Some("f".into()),
-            ..Options::default()
-        };
+        let slowest = Options { slowest: Some("f".into()), ..Options::default() };
         check(
             &slowest,
             &expect![[r#"
@@ -250,14 +202,8 @@ mod tests {
             9|a|0|0|exit|-|-|-|-
         "#]],
         );
-        let unknown = Options {
-            slowest: Some("mainn".into()),
-            ..Options::default()
-        };
-        check(
-            &unknown,
-            &expect![[r#"no function is called "mainn", did you mean main?"#]],
-        );
+        let unknown = Options { slowest: Some("mainn".into()), ..Options::default() };
+        check(&unknown, &expect![[r#"no function is called "mainn", did you mean main?"#]]);
     }
 
     proptest! {

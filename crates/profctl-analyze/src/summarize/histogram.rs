@@ -29,10 +29,7 @@ pub(super) struct Buffer {
 
 impl Default for Buffer {
     fn default() -> Self {
-        Self {
-            buckets: [0; Self::LEN],
-            len: 0,
-        }
+        Self { buckets: [0; Self::LEN], len: 0 }
     }
 }
 
@@ -83,15 +80,12 @@ impl Histogram {
 
     /// How many values were counted.
     pub fn count(&self) -> u64 {
-        self.counts
-            .iter()
-            .fold(0, |sum, &count| sum.saturating_add(count))
+        self.counts.iter().fold(0, |sum, &count| sum.saturating_add(count))
     }
 
     /// Buckets in use: the middle of each and its count, in ascending order.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        self.used()
-            .map(|(bucket, count)| (middle_of(bucket), count))
+        self.used().map(|(bucket, count)| (middle_of(bucket), count))
     }
 
     /// The value at rank `ceil(percent / 100 · count)`, as the middle of its bucket held within
@@ -144,9 +138,7 @@ impl Histogram {
         for item in text.split(',').filter(|_| !text.is_empty()) {
             let (step, count) = item.split_once(':').unwrap_or((item, "1"));
             let (Ok(step), Ok(count)) = (step.parse::<u32>(), count.parse::<u64>()) else {
-                return Err(format!(
-                    "histogram item {item:?}, expected STEP or STEP:COUNT"
-                ));
+                return Err(format!("histogram item {item:?}, expected STEP or STEP:COUNT"));
             };
             bucket = bucket.saturating_add(step);
             if bucket >= BUCKETS || count == 0 {
@@ -162,9 +154,7 @@ impl Histogram {
 
     fn used(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
         let buckets = self.first..;
-        buckets
-            .zip(self.counts.iter().copied())
-            .filter(|&(_, count)| count > 0)
+        buckets.zip(self.counts.iter().copied()).filter(|&(_, count)| count > 0)
     }
 
     fn add(&mut self, bucket: u32, count: u64) {
@@ -234,10 +224,7 @@ mod tests {
     #[test]
     fn small_values_and_the_largest_have_their_place() {
         for value in 0..64 {
-            assert_eq!(
-                (bucket_of(value), middle_of(bucket_of(value))),
-                (value as u32, value)
-            );
+            assert_eq!((bucket_of(value), middle_of(bucket_of(value))), (value as u32, value));
         }
         assert_eq!(bucket_of(64), 64);
         assert_eq!(bucket_of(65), 64);
@@ -249,16 +236,7 @@ mod tests {
         let histogram = of(&[5, 5, 5, 6, 1000]);
         assert_eq!(histogram.encode(), "5:3,1,184");
         assert_eq!(Histogram::decode(""), Ok(Histogram::default()));
-        for bad in [
-            ",",
-            "x",
-            "1:",
-            "1:0",
-            "1920",
-            "4294967295,4294967295",
-            "-1",
-            "1,",
-        ] {
+        for bad in [",", "x", "1:", "1:0", "1920", "4294967295,4294967295", "-1", "1,"] {
             assert!(Histogram::decode(bad).is_err(), "{bad}");
         }
     }

@@ -41,13 +41,7 @@ pub enum By {
 }
 
 impl By {
-    const ALL: [Self; 5] = [
-        Self::Function,
-        Self::Module,
-        Self::Thread,
-        Self::Cpu,
-        Self::Kind,
-    ];
+    const ALL: [Self; 5] = [Self::Function, Self::Module, Self::Thread, Self::Cpu, Self::Kind];
 
     /// The name on the command line and in JSON.
     pub fn name(self) -> &'static str {
@@ -171,26 +165,17 @@ impl Summary {
     fn new_info(&mut self, func: FuncId, names: &Names) -> FuncInfo {
         let described = &names.funcs[func];
         let row = match self.options.by {
-            By::Kind => KINDS
-                .iter()
-                .position(|&kind| kind == described.kind)
-                .unwrap_or(0),
+            By::Kind => KINDS.iter().position(|&kind| kind == described.kind).unwrap_or(0),
             By::Module => self.row_of_module(described.module.as_deref()),
             By::Function | By::Thread | By::Cpu => 0,
         };
-        let info = FuncInfo {
-            row,
-            idle: described.kind == FuncKind::Idle,
-        };
+        let info = FuncInfo { row, idle: described.kind == FuncKind::Idle };
         *self.funcs.grow_to(func) = Some(info);
         info
     }
 
     fn row_of_module(&mut self, module: Option<&str>) -> usize {
-        let known = self
-            .modules
-            .iter()
-            .position(|known| known.as_deref() == module);
+        let known = self.modules.iter().position(|known| known.as_deref() == module);
         known.unwrap_or_else(|| {
             self.modules.push(module.map(Into::into));
             self.modules.len() - 1
@@ -248,12 +233,7 @@ fn name_row(
     names: &Names,
     modules: &[Option<String>],
 ) -> Row {
-    let group = |name: String, kind| Row {
-        name,
-        module: None,
-        kind,
-        stats: FuncStats::default(),
-    };
+    let group = |name: String, kind| Row { name, module: None, kind, stats: FuncStats::default() };
     let mut row = match by {
         By::Function => {
             let func = &names.funcs[FuncId::from_index(index)];
@@ -261,22 +241,13 @@ fn name_row(
                 stats.idle = stats.net;
             }
             let row = group(func.name.clone(), Some(func.kind));
-            Row {
-                module: func.module.clone(),
-                ..row
-            }
+            Row { module: func.module.clone(), ..row }
         }
-        By::Module => group(
-            modules[index].clone().unwrap_or_else(|| NO_MODULE.into()),
-            None,
-        ),
+        By::Module => group(modules[index].clone().unwrap_or_else(|| NO_MODULE.into()), None),
         By::Thread => group(names.threads[ThreadId::from_index(index)].label(), None),
         By::Cpu => {
             let number = index.checked_sub(1).map(|cpu| names.cpus.as_slice()[cpu]);
-            group(
-                number.map_or_else(|| NO_CPU.into(), |number| format!("cpu {number}")),
-                None,
-            )
+            group(number.map_or_else(|| NO_CPU.into(), |number| format!("cpu {number}")), None)
         }
         By::Kind => {
             let kind = KINDS[index];

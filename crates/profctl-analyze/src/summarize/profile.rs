@@ -68,9 +68,7 @@ pub(super) fn collapse(rows: Vec<Row>) -> Vec<Row> {
     let mut places: FastMap<(String, Option<String>), usize> = FastMap::default();
     let mut merged: Vec<Row> = Vec::with_capacity(rows.len());
     for row in rows {
-        let place = *places
-            .entry((row.name.clone(), row.module.clone()))
-            .or_insert(merged.len());
+        let place = *places.entry((row.name.clone(), row.module.clone())).or_insert(merged.len());
         match merged.get_mut(place) {
             Some(known) => {
                 known.stats.merge(&row.stats);
@@ -82,9 +80,7 @@ pub(super) fn collapse(rows: Vec<Row>) -> Vec<Row> {
     }
     merged.sort_by(|a, b| {
         let key = |row: &Row| Reverse(row.stats.net);
-        key(a)
-            .cmp(&key(b))
-            .then_with(|| (&a.name, &a.module).cmp(&(&b.name, &b.module)))
+        key(a).cmp(&key(b)).then_with(|| (&a.name, &a.module).cmp(&(&b.name, &b.module)))
     });
     merged
 }
@@ -111,9 +107,7 @@ impl Profile {
     }
 
     fn sum(&self, of: impl Fn(&FuncStats) -> u64) -> u64 {
-        self.rows
-            .iter()
-            .fold(0, |sum, row| sum.saturating_add(of(&row.stats)))
+        self.rows.iter().fold(0, |sum, row| sum.saturating_add(of(&row.stats)))
     }
 
     /// Net time of `row` in percent of the capacity; nothing if there is none.
@@ -135,16 +129,11 @@ impl Profile {
     pub fn merge(&mut self, mut other: Self) -> Result<(), String> {
         let units = (self.timebase.unit_name(), other.timebase.unit_name());
         if units.0 != units.1 {
-            return Err(format!(
-                "the profile counts {}, expected {} as before",
-                units.1, units.0
-            ));
+            return Err(format!("the profile counts {}, expected {} as before", units.1, units.0));
         }
         if self.by != other.by {
             let (ours, theirs) = (self.by.name(), other.by.name());
-            return Err(format!(
-                "the profile is by {theirs}, expected by {ours} as before"
-            ));
+            return Err(format!("the profile is by {theirs}, expected by {ours} as before"));
         }
         if self.timebase.ratio() != other.timebase.ratio() {
             self.convert_to_reported_unit();
@@ -190,16 +179,9 @@ impl Profile {
             let stats = &row.stats;
             let lengths = [&stats.net_of_calls, &stats.elapsed_of_calls];
             let of_calls = lengths.map(|lengths| lengths.sum.max(lengths.max));
-            stats
-                .wall
-                .max(stats.net)
-                .max(stats.stolen)
-                .max(of_calls[0])
-                .max(of_calls[1])
+            stats.wall.max(stats.net).max(stats.stolen).max(of_calls[0]).max(of_calls[1])
         });
-        let largest = rows
-            .chain([self.real, self.capacity, self.timebase.resolution.0])
-            .max();
+        let largest = rows.chain([self.real, self.capacity, self.timebase.resolution.0]).max();
         largest.unwrap_or(0).checked_mul(tick).map(|_| tick)
     }
 
@@ -212,11 +194,7 @@ impl Profile {
             count @ (TickUnit::Cycles | TickUnit::Instructions) => count,
         };
         let resolution = Ticks(reported(timebase.resolution.0).max(1));
-        self.timebase = Timebase {
-            unit,
-            resolution,
-            timeline: timebase.timeline,
-        };
+        self.timebase = Timebase { unit, resolution, timeline: timebase.timeline };
         self.real = reported(self.real);
         self.capacity = reported(self.capacity);
         for row in &mut self.rows {

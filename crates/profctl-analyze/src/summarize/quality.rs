@@ -45,9 +45,7 @@ impl Quality {
     /// The quality of a trace with these diagnostics.
     pub fn of(diags: &DiagLog) -> Self {
         let entries = diags.sorted();
-        let errors = entries
-            .iter()
-            .filter(|entry| entry.code.severity == Severity::Error);
+        let errors = entries.iter().filter(|entry| entry.code.severity == Severity::Error);
         let sized = diags.count_of(&codes::LOST_UNKNOWN) == 0;
         Self {
             lost_events: sized.then(|| diags.count_of(&codes::LOST_EVENTS)),
@@ -110,11 +108,7 @@ impl Quality {
     }
 
     fn add(&mut self, theirs: Diagnostic) {
-        match self
-            .diagnostics
-            .iter_mut()
-            .find(|ours| ours.code == theirs.code)
-        {
+        match self.diagnostics.iter_mut().find(|ours| ours.code == theirs.code) {
             Some(ours) => {
                 ours.count = ours.count.saturating_add(theirs.count);
                 let room = SAMPLES_KEPT.saturating_sub(ours.samples.len());
@@ -126,11 +120,8 @@ impl Quality {
 
     /// Puts the diagnostics in order.
     pub(super) fn sort(&mut self) {
-        self.diagnostics.sort_by(|a, b| {
-            b.severity
-                .cmp(&a.severity)
-                .then_with(|| a.code.cmp(&b.code))
-        });
+        self.diagnostics
+            .sort_by(|a, b| b.severity.cmp(&a.severity).then_with(|| a.code.cmp(&b.code)));
     }
 
     /// Warnings and losses that no figure above counts: those of single formats.
@@ -170,16 +161,8 @@ impl Quality {
             (None, None) => {}
         }
         let repairs: Vec<_> = [
-            (
-                self.unmatched_exits,
-                "exit without entry",
-                "exits without entry",
-            ),
-            (
-                self.unclosed_entries,
-                "entry without exit",
-                "entries without exit",
-            ),
+            (self.unmatched_exits, "exit without entry", "exits without entry"),
+            (self.unclosed_entries, "entry without exit", "entries without exit"),
             (self.forced_exits, "forced exit", "forced exits"),
             (self.backwards, "step back in time", "steps back in time"),
             (self.clamped, "net time held at 0", "net times held at 0"),
@@ -191,18 +174,12 @@ impl Quality {
         if !repairs.is_empty() {
             notes.push(format!("repaired: {}", repairs.join(", ")));
         }
-        let others: Vec<_> = self
-            .others()
-            .map(|d| format!("{} {}", d.count, d.code))
-            .collect();
+        let others: Vec<_> = self.others().map(|d| format!("{} {}", d.count, d.code)).collect();
         if !others.is_empty() {
             notes.push(format!("diagnosed: {}", others.join(", ")));
         }
         if self.skipped_records > 0 {
-            notes.push(format!(
-                "skipped: {}",
-                count(self.skipped_records, "record", "records")
-            ));
+            notes.push(format!("skipped: {}", count(self.skipped_records, "record", "records")));
         }
         match self.cut_records {
             0 => {}

@@ -55,13 +55,7 @@ pub struct Lengths {
 
 impl Default for Lengths {
     fn default() -> Self {
-        Self {
-            sum: 0,
-            squares: 0,
-            min: u64::MAX,
-            max: 0,
-            histogram: Histogram::default(),
-        }
+        Self { sum: 0, squares: 0, min: u64::MAX, max: 0, histogram: Histogram::default() }
     }
 }
 
@@ -69,9 +63,7 @@ impl Lengths {
     #[inline]
     fn add(&mut self, length: u64) {
         self.sum = self.sum.saturating_add(length);
-        self.squares = self
-            .squares
-            .saturating_add(u128::from(length) * u128::from(length));
+        self.squares = self.squares.saturating_add(u128::from(length) * u128::from(length));
         self.min = self.min.min(length);
         self.max = self.max.max(length);
     }
@@ -168,20 +160,14 @@ impl FuncStats {
     /// half of its entry's and half of its exit's cost lie within the call, which makes one
     /// event, and likewise the outer halves of each direct callee's two events.
     pub fn net_corrected(&self, per_event: u64) -> u64 {
-        let events = self
-            .calls
-            .saturating_add(self.partial)
-            .saturating_add(self.callees);
+        let events = self.calls.saturating_add(self.partial).saturating_add(self.callees);
         self.net.saturating_sub(per_event.saturating_mul(events))
     }
 
     /// `elapsed` likewise: one event for each outermost call itself, two for every call below.
     pub fn elapsed_corrected(&self, per_event: u64) -> u64 {
-        let events = self
-            .outermost
-            .saturating_add(self.descendants.saturating_mul(2));
-        self.elapsed
-            .saturating_sub(per_event.saturating_mul(events))
+        let events = self.outermost.saturating_add(self.descendants.saturating_mul(2));
+        self.elapsed.saturating_sub(per_event.saturating_mul(events))
     }
 }
 
@@ -209,10 +195,8 @@ impl Live {
             self.same_buffer.record(net, &mut self.same);
             return;
         }
-        self.net_buffer
-            .record(net, &mut self.stats.net_of_calls.histogram);
-        self.elapsed_buffer
-            .record(elapsed, &mut self.stats.elapsed_of_calls.histogram);
+        self.net_buffer.record(net, &mut self.stats.net_of_calls.histogram);
+        self.elapsed_buffer.record(elapsed, &mut self.stats.elapsed_of_calls.histogram);
     }
 
     /// What came in.
@@ -221,10 +205,7 @@ impl Live {
         let stats = &mut self.stats;
         let both = [
             (&mut self.net_buffer, &mut stats.net_of_calls.histogram),
-            (
-                &mut self.elapsed_buffer,
-                &mut stats.elapsed_of_calls.histogram,
-            ),
+            (&mut self.elapsed_buffer, &mut stats.elapsed_of_calls.histogram),
         ];
         for (buffer, histogram) in both {
             buffer.flush(histogram);

@@ -41,9 +41,8 @@ const GROUP_OF_NET: &str = "(max/avg/min)";
 const GROUP_OF_ELAPSED: &str = "elapsed (max/avg/min)";
 
 /// McRae's columns, in his order.
-const DEFAULT_COLUMNS: [&str; 9] = [
-    "elapsed", "net", "calls", "net_max", "net_avg", "net_min", "real_pct", "net_pct", "name",
-];
+const DEFAULT_COLUMNS: [&str; 9] =
+    ["elapsed", "net", "calls", "net_max", "net_avg", "net_min", "real_pct", "net_pct", "name"];
 
 /// What a column is made from.
 struct Context<'a> {
@@ -62,114 +61,55 @@ struct Field {
 }
 
 /// Every column with a fixed name: its name, heading, role, group, and how its cell is made.
-type Known = (
-    &'static str,
-    &'static str,
-    Role,
-    Option<&'static str>,
-    fn(&Row, &Context<'_>) -> Cell,
-);
+type Known =
+    (&'static str, &'static str, Role, Option<&'static str>, fn(&Row, &Context<'_>) -> Cell);
 
 static KNOWN: &[Known] = &[
-    ("elapsed", "Elapsed", Role::Time, None, |row, _| {
-        time(row.stats.elapsed)
+    ("elapsed", "Elapsed", Role::Time, None, |row, _| time(row.stats.elapsed)),
+    ("elapsed_corrected", "Elapsed corrected", Role::Time, None, |row, context| {
+        corrected(context, |cost| row.stats.elapsed_corrected(cost))
     }),
-    (
-        "elapsed_corrected",
-        "Elapsed corrected",
-        Role::Time,
-        None,
-        |row, context| corrected(context, |cost| row.stats.elapsed_corrected(cost)),
-    ),
     ("net", "Net", Role::Time, None, |row, _| time(row.stats.net)),
-    (
-        "net_corrected",
-        "Net corrected",
-        Role::Time,
-        None,
-        |row, context| corrected(context, |cost| row.stats.net_corrected(cost)),
-    ),
-    ("calls", "# calls", Role::Count, None, |row, _| {
-        Cell::Count(row.stats.calls)
+    ("net_corrected", "Net corrected", Role::Time, None, |row, context| {
+        corrected(context, |cost| row.stats.net_corrected(cost))
     }),
-    ("partial", "# partial", Role::Count, None, |row, _| {
-        Cell::Count(row.stats.partial)
+    ("calls", "# calls", Role::Count, None, |row, _| Cell::Count(row.stats.calls)),
+    ("partial", "# partial", Role::Count, None, |row, _| Cell::Count(row.stats.partial)),
+    ("net_max", "max", Role::Time, Some(GROUP_OF_NET), |row, _| {
+        of_calls(row, row.stats.net_of_calls.max)
     }),
-    (
-        "net_max",
-        "max",
-        Role::Time,
-        Some(GROUP_OF_NET),
-        |row, _| of_calls(row, row.stats.net_of_calls.max),
-    ),
-    (
-        "net_avg",
-        "avg",
-        Role::Time,
-        Some(GROUP_OF_NET),
-        |row, _| time_or_null(row.stats.net_of_calls.avg(row.stats.calls)),
-    ),
-    (
-        "net_min",
-        "min",
-        Role::Time,
-        Some(GROUP_OF_NET),
-        |row, _| of_calls(row, row.stats.net_of_calls.min),
-    ),
+    ("net_avg", "avg", Role::Time, Some(GROUP_OF_NET), |row, _| {
+        time_or_null(row.stats.net_of_calls.avg(row.stats.calls))
+    }),
+    ("net_min", "min", Role::Time, Some(GROUP_OF_NET), |row, _| {
+        of_calls(row, row.stats.net_of_calls.min)
+    }),
     ("net_stddev", "stddev", Role::Time, None, |row, _| {
         time_or_null(row.stats.net_of_calls.stddev(row.stats.calls))
     }),
-    (
-        "elapsed_max",
-        "max",
-        Role::Time,
-        Some(GROUP_OF_ELAPSED),
-        |row, _| of_calls(row, row.stats.elapsed_of_calls.max),
-    ),
-    (
-        "elapsed_avg",
-        "avg",
-        Role::Time,
-        Some(GROUP_OF_ELAPSED),
-        |row, _| time_or_null(row.stats.elapsed_of_calls.avg(row.stats.calls)),
-    ),
-    (
-        "elapsed_min",
-        "min",
-        Role::Time,
-        Some(GROUP_OF_ELAPSED),
-        |row, _| of_calls(row, row.stats.elapsed_of_calls.min),
-    ),
-    ("wall", "Wall", Role::Time, None, |row, _| {
-        time(row.stats.wall)
+    ("elapsed_max", "max", Role::Time, Some(GROUP_OF_ELAPSED), |row, _| {
+        of_calls(row, row.stats.elapsed_of_calls.max)
     }),
+    ("elapsed_avg", "avg", Role::Time, Some(GROUP_OF_ELAPSED), |row, _| {
+        time_or_null(row.stats.elapsed_of_calls.avg(row.stats.calls))
+    }),
+    ("elapsed_min", "min", Role::Time, Some(GROUP_OF_ELAPSED), |row, _| {
+        of_calls(row, row.stats.elapsed_of_calls.min)
+    }),
+    ("wall", "Wall", Role::Time, None, |row, _| time(row.stats.wall)),
     ("off_cpu", "Off CPU", Role::Time, None, |row, context| {
         time_or_null(context.profile.knows_off_cpu.then_some(row.stats.off_cpu))
     }),
-    ("stolen", "Stolen", Role::Time, None, |row, _| {
-        time(row.stats.stolen)
-    }),
+    ("stolen", "Stolen", Role::Time, None, |row, _| time(row.stats.stolen)),
     ("real_pct", "% real", Role::Percent, None, |row, context| {
-        context
-            .profile
-            .real_pct(row)
-            .map_or(Cell::Null, Cell::Percent)
+        context.profile.real_pct(row).map_or(Cell::Null, Cell::Percent)
     }),
     ("net_pct", "% net", Role::Percent, None, |row, context| {
-        context
-            .profile
-            .net_pct(row, context.busy)
-            .map_or(Cell::Null, Cell::Percent)
+        context.profile.net_pct(row, context.busy).map_or(Cell::Null, Cell::Percent)
     }),
-    ("module", "module", Role::Text, None, |row, _| {
-        text_or_null(row.module.as_deref())
-    }),
-    ("kind", "kind", Role::Text, None, |row, _| {
-        text_or_null(row.kind.map(FuncKind::name))
-    }),
-    ("name", "name", Role::Name, None, |row, _| {
-        row.name.as_str().into()
-    }),
+    ("module", "module", Role::Text, None, |row, _| text_or_null(row.module.as_deref())),
+    ("kind", "kind", Role::Text, None, |row, _| text_or_null(row.kind.map(FuncKind::name))),
+    ("name", "name", Role::Name, None, |row, _| row.name.as_str().into()),
 ];
 
 fn time(ticks: u64) -> Cell {
@@ -196,25 +136,15 @@ impl Profile {
     /// The rows that `options` ask for. Fails, naming what there is, if a column is unknown or
     /// needs something that was not collected.
     pub fn table(&self, options: &TableOptions<'_>) -> Result<Table, String> {
-        let context = Context {
-            profile: self,
-            busy: self.busy(),
-            overhead: options.overhead,
-        };
+        let context = Context { profile: self, busy: self.busy(), overhead: options.overhead };
         let names = chosen_columns(options)?;
-        let fields: Vec<Field> = names
-            .iter()
-            .map(|name| self.field(name, options))
-            .collect::<Result<_, _>>()?;
+        let fields: Vec<Field> =
+            names.iter().map(|name| self.field(name, options)).collect::<Result<_, _>>()?;
         let key = self.field(&options.sort, options)?;
 
         let matches = |row: &&Row| options.matching.is_none_or(|matching| matching(&row.name));
-        let mut rows: Vec<(Cell, &Row)> = self
-            .rows
-            .iter()
-            .filter(matches)
-            .map(|row| ((key.cell)(row, &context), row))
-            .collect();
+        let mut rows: Vec<(Cell, &Row)> =
+            self.rows.iter().filter(matches).map(|row| ((key.cell)(row, &context), row)).collect();
         rows.sort_by(|(a_key, a), (b_key, b)| {
             let by_name = || (&a.name, &a.module).cmp(&(&b.name, &b.module));
             compare(a_key, b_key).then_with(by_name)
@@ -224,12 +154,7 @@ impl Profile {
         let columns = fields.iter().map(|field| field.column.clone()).collect();
         let mut table = Table::new(SCHEMA, self.timebase, columns);
         for (_, row) in rows {
-            table.push(
-                fields
-                    .iter()
-                    .map(|field| (field.cell)(row, &context))
-                    .collect(),
-            );
+            table.push(fields.iter().map(|field| (field.cell)(row, &context)).collect());
         }
         table.notes = self.notes();
         Ok(table)
@@ -254,18 +179,10 @@ impl Profile {
             KNOWN.iter().find(|known| known.0 == name)
         {
             if name.ends_with("_corrected") && options.overhead.is_none() {
-                return Err(format!(
-                    "column {name} needs the cost of an event (--overhead)"
-                ));
+                return Err(format!("column {name} needs the cost of an event (--overhead)"));
             }
-            let column = Column {
-                group,
-                ..Column::new(name, heading, role)
-            };
-            return Ok(Field {
-                column,
-                cell: Box::new(cell),
-            });
+            let column = Column { group, ..Column::new(name, heading, role) };
+            return Ok(Field { column, cell: Box::new(cell) });
         }
         let Some(percent) = percent_of(name) else {
             let known: Vec<_> = KNOWN.iter().map(|known| known.0).collect();
@@ -279,18 +196,11 @@ impl Profile {
                 "column {name} needs histograms, and the profile was made without"
             ));
         }
-        let column = Column::new(
-            percentile_column(percent),
-            format!("p{percent}"),
-            Role::Time,
-        );
+        let column = Column::new(percentile_column(percent), format!("p{percent}"), Role::Time);
         let cell = move |row: &Row, _: &Context<'_>| {
             time_or_null(row.stats.net_of_calls.percentile(percent))
         };
-        Ok(Field {
-            column,
-            cell: Box::new(cell),
-        })
+        Ok(Field { column, cell: Box::new(cell) })
     }
 }
 
@@ -319,9 +229,7 @@ fn chosen_columns(options: &TableOptions<'_>) -> Result<Vec<String>, String> {
     for &percent in &options.percentiles {
         let name = percentile_column(percent);
         if percent_of(&name).is_none() {
-            return Err(format!(
-                "percentile {percent}, expected one above 0 and at most 100"
-            ));
+            return Err(format!("percentile {percent}, expected one above 0 and at most 100"));
         }
         insert_after(&mut names, &before, &name, true);
         before = name;

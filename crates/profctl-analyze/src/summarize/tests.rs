@@ -87,12 +87,7 @@ fn groups_add_up_to_the_same_totals() {
         let (busy, calls) = (profile.busy(), profile.calls());
         let columns = ["name", "kind", "elapsed", "net", "calls", "net_pct"];
         let columns = Some(columns.map(Into::into).into());
-        let table = profile
-            .table(&TableOptions {
-                columns,
-                ..TableOptions::default()
-            })
-            .unwrap();
+        let table = profile.table(&TableOptions { columns, ..TableOptions::default() }).unwrap();
         writeln!(
             text,
             "{}: busy {busy} calls {calls} functions {}",
@@ -136,20 +131,12 @@ fn what_cannot_be_shown_is_refused() {
     let refused =
         |options: &TableOptions<'_>| Calls::parse(MIXED).profile().table(options).unwrap_err();
     let columns = |name: &str| Some(vec![name.to_owned()]);
-    let of = |columns| {
-        refused(&TableOptions {
-            columns,
-            ..TableOptions::default()
-        })
-    };
+    let of = |columns| refused(&TableOptions { columns, ..TableOptions::default() });
     let text = [
         of(columns("nett")),
         of(columns("net_corrected")),
         of(columns("net_p0")),
-        refused(&TableOptions {
-            percentiles: vec![101.0],
-            ..TableOptions::default()
-        }),
+        refused(&TableOptions { percentiles: vec![101.0], ..TableOptions::default() }),
     ];
     expect![[r#"
         column "nett", expected one of: elapsed, elapsed_corrected, net, net_corrected, calls, partial, net_max, net_avg, net_min, net_stddev, elapsed_max, elapsed_avg, elapsed_min, wall, off_cpu, stolen, real_pct, net_pct, module, kind, name, net_p50 (any percentile)
@@ -199,9 +186,7 @@ fn check_notes(calls: &Calls, expected: &Expect) {
 
 #[test]
 fn the_file_has_every_field_in_order() {
-    let json = Calls::parse("0 f( 2 k:g( 3 ) 9 ) 10 f( 12 )")
-        .profile()
-        .to_json();
+    let json = Calls::parse("0 f( 2 k:g( 3 ) 9 ) 10 f( 12 )").profile().to_json();
     expect![[r#"
         {"schema":"profctl.summary/1",
         "sources":[{"path":"t",
@@ -309,11 +294,7 @@ fn a_file_by_another_hand_is_read() {
             "net_stddev":2,"elapsed_min":8,"elapsed_avg":10,"elapsed_max":12}]}"#;
     let profile = Profile::from_json(json.as_bytes()).unwrap();
     let options = TableOptions {
-        columns: Some(
-            ["net_stddev", "net_avg", "real_pct", "name"]
-                .map(Into::into)
-                .into(),
-        ),
+        columns: Some(["net_stddev", "net_avg", "real_pct", "name"].map(Into::into).into()),
         ..TableOptions::default()
     };
     expect![[r#"
@@ -365,13 +346,7 @@ fn clocks_that_differ_meet_in_nanoseconds() {
     both.merge(nano.clone()).unwrap();
     let mut reverse = nano;
     reverse.merge(micro.clone()).unwrap();
-    assert_eq!(
-        both,
-        Profile {
-            sources: both.sources.clone(),
-            ..reverse
-        }
-    );
+    assert_eq!(both, Profile { sources: both.sources.clone(), ..reverse });
     assert_eq!((both.real, both.rows[0].stats.net), (4001, 4000));
 
     let mut calls = Calls::parse("0 f( 2 )");
@@ -387,10 +362,7 @@ fn lengths_at_the_end_of_the_range_do_no_harm() {
     let json = profile.to_json();
     assert_eq!(Profile::from_json(json.as_bytes()).unwrap().to_json(), json);
     let mut fine = profile;
-    fine.timebase.unit = TickUnit::Seconds {
-        numerator: 1,
-        denominator: 1_000_000_000_000_000,
-    };
+    fine.timebase.unit = TickUnit::Seconds { numerator: 1, denominator: 1_000_000_000_000_000 };
     let json = fine.to_json();
     assert_eq!(Profile::from_json(json.as_bytes()).unwrap().to_json(), json);
 }
@@ -399,16 +371,10 @@ fn lengths_at_the_end_of_the_range_do_no_harm() {
 fn invariants(calls: &Calls) {
     let profile = calls.profile();
     let roots = calls.trace().spans;
-    let outermost: u64 = roots
-        .ids()
-        .filter(|id| roots.depth[id.index()] == 0)
-        .map(|id| roots.elapsed(id).0)
-        .sum();
+    let outermost: u64 =
+        roots.ids().filter(|id| roots.depth[id.index()] == 0).map(|id| roots.elapsed(id).0).sum();
     let net: u64 = profile.rows.iter().map(|row| row.stats.net).sum();
-    assert_eq!(
-        net, outermost,
-        "net sums to the elapsed time of outermost calls"
-    );
+    assert_eq!(net, outermost, "net sums to the elapsed time of outermost calls");
     for row in &profile.rows {
         let stats = &row.stats;
         assert!(stats.net <= net && stats.off_cpu <= stats.wall);
@@ -421,11 +387,7 @@ fn invariants(calls: &Calls) {
         }
     }
     let busy = profile.busy();
-    let shares: f64 = profile
-        .rows
-        .iter()
-        .filter_map(|row| profile.net_pct(row, busy))
-        .sum();
+    let shares: f64 = profile.rows.iter().filter_map(|row| profile.net_pct(row, busy)).sum();
     assert!(busy == 0 || (shares - 100.0).abs() < 1e-6, "{shares}");
 }
 

@@ -110,15 +110,11 @@ pub fn table(
         .nodes()
         .any(|(_, node)| node.depth as usize == MAX_CALLERS && options.callers.is_some())
     {
-        table.notes.push(format!(
-            "not shown: callers more than {MAX_CALLERS} levels up"
-        ));
+        table.notes.push(format!("not shown: callers more than {MAX_CALLERS} levels up"));
     }
     if hidden > 0 {
         let paths = count(hidden as u64, "path", "paths");
-        table.notes.push(format!(
-            "not shown: {paths} too deep or below the least share"
-        ));
+        table.notes.push(format!("not shown: {paths} too deep or below the least share"));
     }
     Ok(table)
 }
@@ -132,19 +128,13 @@ fn push_rows(table: &mut Table, tree: &CallTree, names: &Names, options: &Option
             Some(parent) => children[parent.index()].push(id),
         }
     }
-    let total = roots
-        .iter()
-        .fold(Ticks(0), |sum, &root| sum + tree.node(root).elapsed);
+    let total = roots.iter().fold(Ticks(0), |sum, &root| sum + tree.node(root).elapsed);
     let share = |elapsed: Ticks| (total.0 > 0).then(|| elapsed.0 as f64 / total.0 as f64 * 100.0);
     let in_order = |nodes: &mut Vec<NodeId>| {
         nodes.sort_by_key(|&id| {
             let node = tree.node(id);
             let func = &names.funcs[node.func];
-            (
-                Reverse(node.elapsed),
-                func.name.as_str(),
-                func.module.as_deref(),
-            )
+            (Reverse(node.elapsed), func.name.as_str(), func.module.as_deref())
         });
         // The next row is on top of the stack.
         nodes.reverse();
@@ -266,11 +256,7 @@ mod tests {
 
     #[test]
     fn cut_by_depth_and_share() {
-        let options = Options {
-            depth: Some(2),
-            min_share: 5.0,
-            ..Options::default()
-        };
+        let options = Options { depth: Some(2), min_share: 5.0, ..Options::default() };
         check(
             &options,
             &expect![[r#"
@@ -287,10 +273,7 @@ mod tests {
 
     #[test]
     fn below_a_function_and_above_it() {
-        let callees = Options {
-            callees: Some("f".into()),
-            ..Options::default()
-        };
+        let callees = Options { callees: Some("f".into()), ..Options::default() };
         check(
             &callees,
             &expect![[r#"
@@ -302,10 +285,7 @@ mod tests {
             # partial: 1 call of which entry or exit was not seen: in the times, not in the number of calls
         "#]],
         );
-        let callers = Options {
-            callers: Some("f".into()),
-            ..Options::default()
-        };
+        let callers = Options { callers: Some("f".into()), ..Options::default() };
         check(
             &callers,
             &expect![[r#"
@@ -317,10 +297,7 @@ mod tests {
             # partial: 1 call of which entry or exit was not seen: in the times, not in the number of calls
         "#]],
         );
-        let callers = Options {
-            callers: Some("g".into()),
-            ..Options::default()
-        };
+        let callers = Options { callers: Some("g".into()), ..Options::default() };
         check(
             &callers,
             &expect![[r#"
@@ -334,14 +311,8 @@ mod tests {
             1|1|1|16.7%|2|    main
         "#]],
         );
-        let unknown = Options {
-            callers: Some("mian".into()),
-            ..Options::default()
-        };
-        check(
-            &unknown,
-            &expect![[r#"no function is called "mian", did you mean main?"#]],
-        );
+        let unknown = Options { callers: Some("mian".into()), ..Options::default() };
+        check(&unknown, &expect![[r#"no function is called "mian", did you mean main?"#]]);
     }
 
     #[test]
@@ -351,10 +322,7 @@ mod tests {
         let trace = Calls::parse(&line).trace();
         let tree = build(&trace);
         for callers in [None, Some("f".to_owned())] {
-            let options = Options {
-                callers,
-                ..Options::default()
-            };
+            let options = Options { callers, ..Options::default() };
             let table = table(&tree, &trace.names, &trace.meta, &options).unwrap();
             assert_eq!(table.rows[0][0], Cell::Time(Ticks(1)));
             assert!(show(&table).len() < 200 * levels);

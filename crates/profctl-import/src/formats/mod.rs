@@ -14,12 +14,8 @@ pub mod plain;
 pub mod probe;
 
 /// Every format that is read, in the order in which they are asked.
-pub static FORMATS: &[&dyn Importer] = &[
-    &function_graph::FunctionGraph,
-    &mcrae::CodeTrace,
-    &plain::Plain,
-    &probe::ProbeCapture,
-];
+pub static FORMATS: &[&dyn Importer] =
+    &[&function_graph::FunctionGraph, &mcrae::CodeTrace, &plain::Plain, &probe::ProbeCapture];
 
 /// What a format is, for `profctl formats` and for errors.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +47,10 @@ pub enum Verdict {
 pub struct ImportOptions {
     /// The text of a `--names` file.
     pub names: Option<Vec<u8>>,
+    /// The content of a `--symbols` file: an `nm` listing or an ELF file.
+    pub symbols: Option<Vec<u8>>,
+    /// The variant of a format that `--dialect` forces.
+    pub dialect: Option<String>,
     /// The layout of probe records.
     pub probe: probe::ProbeOptions,
 }
@@ -103,6 +103,8 @@ pub struct Opened {
     /// Whether a call may be shown at the depth of one whose exit is still to come, because it hit
     /// that one on its way out.
     pub exits_may_be_late: bool,
+    /// Whether the reader must have the whole input in one block, because it jumps about in it.
+    pub whole: bool,
     /// Who runs where at the start, if the head of the input told it.
     pub initial: Vec<LaneKey>,
     /// What `info` shows besides: kernel release, columns, tracer.
@@ -133,6 +135,11 @@ pub trait Reader: Send {
     fn boundary(&self, bytes: &[u8]) -> usize;
     /// Says what `block` says. `at_end` marks the last block of the input, which may stop in the
     /// middle of a record. Returns the state after the block if it is another than before.
-    fn read(&mut self, block: &[u8], at_end: bool, state: &State, out: &mut Emitter)
-    -> Option<State>;
+    fn read(
+        &mut self,
+        block: &[u8],
+        at_end: bool,
+        state: &State,
+        out: &mut Emitter,
+    ) -> Option<State>;
 }

@@ -40,7 +40,8 @@ impl Lanes {
     pub(super) fn resolve(&mut self, key: &LaneKey, names: &mut Names) -> Lane {
         let cpu = key.cpu.map(|number| names.cpu(number));
         let Some((identity, thread)) = describe(key) else { return Lane { cpu, thread: None } };
-        let id = *self.threads.entry(identity).or_insert_with(|| names.threads.push(thread.clone()));
+        let id =
+            *self.threads.entry(identity).or_insert_with(|| names.threads.push(thread.clone()));
         better_name(&mut names.threads[id].name, &thread.name);
         Lane { cpu, thread: Some(id) }
     }
@@ -107,7 +108,8 @@ fn describe(key: &LaneKey) -> Option<(Identity, Thread)> {
 /// Takes the longer of two spellings of one name: recorders cut them, or forget them.
 fn better_name(name: &mut String, other: &str) {
     let forgotten = name.is_empty() || name == FORGOTTEN;
-    if (forgotten && !other.is_empty()) || (other.len() > name.len() && other.starts_with(&**name)) {
+    if (forgotten && !other.is_empty()) || (other.len() > name.len() && other.starts_with(&**name))
+    {
         other.clone_into(name);
     }
 }

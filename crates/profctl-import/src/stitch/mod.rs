@@ -17,8 +17,8 @@ mod switch_tags;
 
 use profctl_model::diag::codes;
 use profctl_model::{
-    Code, CpuId, DiagLog, Func, FuncId, FuncKind, Gap, IdVec, Mark, Names, Place, Slice, Span, SpanSink,
-    ThreadId, Tick, Ticks, Timebase, Timeline, TraceMeta, Wake, diag,
+    Code, CpuId, DiagLog, Func, FuncId, FuncKind, Gap, IdVec, Mark, Names, Place, Slice, Span,
+    SpanSink, ThreadId, Tick, Ticks, Timebase, Timeline, TraceMeta, Wake, diag,
 };
 
 use crate::emit::{BlockEvents, Event, EventKind, LaneKey, NO_DEPTH, NameRef, UNSTATED};

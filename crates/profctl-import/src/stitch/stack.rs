@@ -374,7 +374,12 @@ impl Stack {
         let level = self.frames.len();
         let depth = depth_at(depth, level);
         let own = |orphans: &&Orphans| orphans.level == level && orphans.depth > depth;
-        self.orphans.iter().rev().take_while(own).map(|o| o.below.elapsed).fold(Ticks(0), |a, b| a + b)
+        self.orphans
+            .iter()
+            .rev()
+            .take_while(own)
+            .map(|o| o.below.elapsed)
+            .fold(Ticks(0), |a, b| a + b)
     }
 
     /// The end that a synthetic timeline gives to the call which an exit at `depth` ends.

@@ -11,28 +11,13 @@ const WORKERS: [usize; 4] = [1, 2, 3, 7];
 
 /// One made-up input of each format, with the options that reading it takes.
 fn inputs(seed: u64, layout: usize) -> Vec<(String, Vec<u8>, ReadOptions)> {
-    let busy = Recording::new(
-        seed,
-        Shape {
-            closes: seed.is_multiple_of(2),
-            ..Shape::BUSY
-        },
-    );
-    let probed = Recording::new(
-        seed,
-        Shape {
-            closes: seed.is_multiple_of(2),
-            ..Shape::PROBE
-        },
-    );
+    let busy = Recording::new(seed, Shape { closes: seed.is_multiple_of(2), ..Shape::BUSY });
+    let probed = Recording::new(seed, Shape { closes: seed.is_multiple_of(2), ..Shape::PROBE });
     let (layout_name, layout) = Layout::ALL[layout];
     let names = Some(generate::probe_names(&probed).into_bytes());
     let probe = ReadOptions {
         format: Some("probe".to_owned()),
-        import: ImportOptions {
-            names,
-            ..ImportOptions::default()
-        },
+        import: ImportOptions { names, ..ImportOptions::default() },
         ..ReadOptions::default()
     };
     vec![
@@ -41,47 +26,24 @@ fn inputs(seed: u64, layout: usize) -> Vec<(String, Vec<u8>, ReadOptions)> {
             generate::function_graph(&busy, layout).into_bytes(),
             ReadOptions::default(),
         ),
-        (
-            "plain".to_owned(),
-            generate::plain(&busy).into_bytes(),
-            ReadOptions::default(),
-        ),
-        (
-            "mcrae".to_owned(),
-            generate::code_trace(&probed).into_bytes(),
-            ReadOptions::default(),
-        ),
+        ("plain".to_owned(), generate::plain(&busy).into_bytes(), ReadOptions::default()),
+        ("mcrae".to_owned(), generate::code_trace(&probed).into_bytes(), ReadOptions::default()),
         ("probe".to_owned(), generate::probe_records(&probed), probe),
     ]
 }
 
 fn assert_same(name: &str, bytes: &[u8], options: &ReadOptions, block_size: usize, workers: usize) {
-    let whole = ReadOptions {
-        workers: 1,
-        block_size: 64 << 20,
-        ..options.clone()
-    };
+    let whole = ReadOptions { workers: 1, block_size: 64 << 20, ..options.clone() };
     let expected = read(bytes, &whole).unwrap();
-    let cut = ReadOptions {
-        workers,
-        block_size,
-        ..options.clone()
-    };
+    let cut = ReadOptions { workers, block_size, ..options.clone() };
     let got = read(bytes, &cut).unwrap();
     // The whole is too long to be printed: say where it begins to differ.
     let (left, right) = (&got.recorded.spans, &expected.recorded.spans);
     let first = left.iter().zip(right).position(|(a, b)| a != b);
     let what = format!("{name}, blocks of {block_size}, {workers} workers");
-    assert_eq!(
-        (first, left.len()),
-        (None, right.len()),
-        "{what}: the first call that differs"
-    );
+    assert_eq!((first, left.len()), (None, right.len()), "{what}: the first call that differs");
     assert_eq!(got.diags, expected.diags, "{what}");
-    assert!(
-        got == expected,
-        "{what}: names, switches, gaps or times differ"
-    );
+    assert!(got == expected, "{what}: names, switches, gaps or times differ");
 }
 
 proptest! {
@@ -117,19 +79,10 @@ fn fixtures_are_the_same_in_any_blocks() {
 fn columns_that_change_are_seen_by_every_worker() {
     let recording = Recording::new(11, Shape::BUSY);
     let mut text = String::new();
-    for (_, layout) in Layout::ALL
-        .into_iter()
-        .filter(|(_, layout)| !layout.headless)
-    {
+    for (_, layout) in Layout::ALL.into_iter().filter(|(_, layout)| !layout.headless) {
         text += &generate::function_graph(&recording, layout);
     }
     for (block_size, workers) in [(1 << 10, 2), (4_096, 7), (100_000, 3)] {
-        assert_same(
-            "many headers",
-            text.as_bytes(),
-            &ReadOptions::default(),
-            block_size,
-            workers,
-        );
+        assert_same("many headers", text.as_bytes(), &ReadOptions::default(), block_size, workers);
     }
 }

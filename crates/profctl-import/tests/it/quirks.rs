@@ -25,18 +25,12 @@ const WIDE: &str = "# tracer: function_graph
 ";
 
 fn read(text: &str) -> Trace {
-    let input = Input {
-        name: "trace".to_owned(),
-        bytes: Box::new(text.as_bytes()),
-    };
+    let input = Input { name: "trace".to_owned(), bytes: Box::new(text.as_bytes()) };
     load(input, &ReadOptions::default(), &|_| ()).unwrap().0
 }
 
 fn refusal(text: &[u8]) -> String {
-    let input = Input {
-        name: "trace".to_owned(),
-        bytes: Box::new(text),
-    };
+    let input = Input { name: "trace".to_owned(), bytes: Box::new(text) };
     match load(input, &ReadOptions::default(), &|_| ()) {
         Ok((_, origin)) => panic!("taken for {}: {}", origin.format.name, origin.reason),
         Err(error) => error.to_string(),
@@ -81,11 +75,7 @@ fn check(header: &str, lines: &str, expected: Expect) {
 }
 
 fn marks(trace: &Trace) -> Vec<&str> {
-    trace
-        .marks
-        .iter()
-        .map(|mark| trace.names.funcs[mark.func].name.as_str())
-        .collect()
+    trace.marks.iter().map(|mark| trace.names.funcs[mark.func].name.as_str()).collect()
 }
 
 #[test]
@@ -276,15 +266,9 @@ fn quirk_07_the_kernel_release_is_a_fact() {
         "# tracer: function_graph\n#\n# function_graph latency trace v1.1.5 on 7.3.4+deb13-amd64\n{} 1)  ...1. |   9.371 us    |  read_hpet();\n",
         "# CPU||||     DURATION                  FUNCTION CALLS\n"
     );
-    let input = Input {
-        name: "trace".to_owned(),
-        bytes: Box::new(text.as_bytes()),
-    };
+    let input = Input { name: "trace".to_owned(), bytes: Box::new(text.as_bytes()) };
     let (_, origin) = load(input, &ReadOptions::default(), &|_| ()).unwrap();
-    let release = origin
-        .facts
-        .iter()
-        .find(|(_, fact)| fact == "7.3.4+deb13-amd64");
+    let release = origin.facts.iter().find(|(_, fact)| fact == "7.3.4+deb13-amd64");
     assert!(release.is_some(), "{:?}", origin.facts);
 }
 
@@ -366,12 +350,7 @@ fn quirk_11_arrows_mark_interrupts() {
     "#]]
     .assert_eq(&show(&trace));
     assert_eq!(trace.spans.stolen[0].0, 6_000);
-    let handler = trace
-        .names
-        .funcs
-        .iter()
-        .find(|func| func.name == "gic_handle_irq")
-        .unwrap();
+    let handler = trace.names.funcs.iter().find(|func| func.name == "gic_handle_irq").unwrap();
     assert_eq!(handler.kind, FuncKind::Interrupt);
 }
 
@@ -417,17 +396,7 @@ fn quirk_12_events_are_comments() {
           ksys_write 40000/20000 off 20000
     "#]]
     .assert_eq(&show(&trace));
-    assert_eq!(
-        marks(&trace),
-        [
-            "workload",
-            "sys_exit",
-            "myk",
-            "mykr",
-            "sys_write",
-            "sys_write"
-        ]
-    );
+    assert_eq!(marks(&trace), ["workload", "sys_exit", "myk", "mykr", "sys_write", "sys_write"]);
     assert!(trace.meta.knows_off_cpu);
 }
 
@@ -553,6 +522,24 @@ CPU:0 [LOST 58861 EVENTS]
 }
 
 #[test]
+fn quirk_18_some_losses_are_not_counted() {
+    check(
+        DEFAULT,
+        " 0)               |  release_sock() {
+CPU:0 [LOST EVENTS]
+ 0)   1.943 us    |    tcp_established_options();
+",
+        expect![[r#"
+            cpu0
+              release_sock 0/0 partial
+              tcp_established_options 1943/1943
+            stitch/gap 1
+            stitch/lost-unknown 1
+        "#]],
+    );
+}
+
+#[test]
 fn quirk_19_names_of_tasks_are_hostile() {
     check(
         DEFAULT,
@@ -604,10 +591,7 @@ fn quirk_19_names_of_tasks_are_hostile() {
 
 #[test]
 fn quirk_20_clocks_that_are_no_time_do_not_place_calls() {
-    for (entry, exit) in [
-        ("    0.000000", "    0.000000"),
-        ("    0.000046", "    0.000046"),
-    ] {
+    for (entry, exit) in [("    0.000000", "    0.000000"), ("    0.000046", "    0.000046")] {
         let trace = read(&format!(
             "# tracer: function_graph\n#     TIME        CPU  DURATION                  FUNCTION CALLS\n\
 {entry} |   1)               |  __f_unlock_pos() {{

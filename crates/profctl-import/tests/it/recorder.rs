@@ -54,16 +54,9 @@ pub(crate) struct Outcome {
 
 /// Reads `bytes`.
 pub(crate) fn read(bytes: &[u8], options: &ReadOptions) -> Result<Outcome, ImportError> {
-    let input = Input {
-        name: "test".to_owned(),
-        bytes: Box::new(bytes),
-    };
-    let Streamed {
-        sink,
-        names,
-        meta,
-        origin,
-    } = stream(input, options, Recorder::default(), &|_| ())?;
+    let input = Input { name: "test".to_owned(), bytes: Box::new(bytes) };
+    let Streamed { sink, names, meta, origin } =
+        stream(input, options, Recorder::default(), &|_| ())?;
     Ok(Outcome {
         recorded: sink,
         funcs: names.funcs.as_slice().to_vec(),
@@ -90,10 +83,7 @@ impl Outcome {
 
     /// How often a complaint was made.
     pub(crate) fn count(&self, code: &str) -> u64 {
-        self.diags
-            .iter()
-            .find(|entry| entry.code.name == code)
-            .map_or(0, |entry| entry.count)
+        self.diags.iter().find(|entry| entry.code.name == code).map_or(0, |entry| entry.count)
     }
 
     /// The sums that the oracle makes: all times of complete calls only.
@@ -101,9 +91,7 @@ impl Outcome {
         let mut sums: BTreeMap<Function, Totals> = BTreeMap::new();
         for span in &self.recorded.spans {
             let func = self.func(span.func);
-            let totals = sums
-                .entry((func.name.clone(), func.module.clone()))
-                .or_default();
+            let totals = sums.entry((func.name.clone(), func.module.clone())).or_default();
             if span.fidelity.is_partial() {
                 totals.partial += 1;
                 continue;

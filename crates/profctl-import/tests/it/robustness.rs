@@ -10,20 +10,12 @@ use crate::recorder::{Outcome, read};
 
 /// Reads without caring for the answer, once as recognised and once as every format.
 fn read_anyhow(bytes: &[u8]) -> Vec<Result<Outcome, String>> {
-    let formats = [
-        None,
-        Some("function_graph"),
-        Some("mcrae"),
-        Some("plain"),
-        Some("probe"),
-    ];
+    let formats = [None, Some("function_graph"), Some("mcrae"), Some("plain"), Some("probe")];
     formats
         .into_iter()
         .map(|format| {
-            let mut options = ReadOptions {
-                format: format.map(str::to_owned),
-                ..ReadOptions::default()
-            };
+            let mut options =
+                ReadOptions { format: format.map(str::to_owned), ..ReadOptions::default() };
             options.import.names = (format == Some("probe")).then(|| b"a/2\nb/4!\nc/6=\n".to_vec());
             let outcome = read(bytes, &options).map_err(|error| error.to_string());
             if let Err(message) = &outcome {
@@ -37,11 +29,8 @@ fn read_anyhow(bytes: &[u8]) -> Vec<Result<Outcome, String>> {
 
 #[test]
 fn what_is_no_trace_is_refused() {
-    let jpeg = [
-        &b"\xFF\xD8\xFF\xE0\0\x10JFIF\0\x01\x01\0\0\x01\0\x01\0\0"[..],
-        &[0x5A; 5_000],
-    ]
-    .concat();
+    let jpeg =
+        [&b"\xFF\xD8\xFF\xE0\0\x10JFIF\0\x01\x01\0\0\x01\0\x01\0\0"[..], &[0x5A; 5_000]].concat();
     let mut random = Random::new(1);
     let noise: Vec<u8> = (0..20_000).map(|_| random.next_u64() as u8).collect();
     let cases: [(&str, &[u8]); 9] = [
@@ -51,10 +40,7 @@ fn what_is_no_trace_is_refused() {
         ("a JPEG", &jpeg),
         ("NULs", &[0; 10_000]),
         ("noise", &noise),
-        (
-            "a page",
-            b"<!DOCTYPE html>\n<html><body>404</body></html>\n",
-        ),
+        ("a page", b"<!DOCTYPE html>\n<html><body>404</body></html>\n"),
         ("JSON", b"{\"traceEvents\": []}\n"),
         ("a C file", b"int main(void)\n{\n\treturn f();\n}\n"),
     ];
@@ -71,34 +57,16 @@ fn a_refusal_says_what_was_tried() {
         error.message.contains("function_graph") && error.message.contains("--format"),
         "{error}"
     );
-    let options = ReadOptions {
-        format: Some("vhs".to_owned()),
-        ..ReadOptions::default()
-    };
+    let options = ReadOptions { format: Some("vhs".to_owned()), ..ReadOptions::default() };
     let error = read(b"Dear Sir,\n", &options).unwrap_err();
-    assert!(
-        error.message.contains("vhs") && error.message.contains("mcrae"),
-        "{error}"
-    );
+    assert!(error.message.contains("vhs") && error.message.contains("mcrae"), "{error}");
 }
 
 /// Every beginning of every layout: whatever was read before the cut is still there.
 #[test]
 fn a_text_cut_anywhere_is_read_up_to_the_cut() {
-    let recording = Recording::new(
-        5,
-        Shape {
-            n_events: 120,
-            ..Shape::BUSY
-        },
-    );
-    let probed = Recording::new(
-        5,
-        Shape {
-            n_events: 120,
-            ..Shape::PROBE
-        },
-    );
+    let recording = Recording::new(5, Shape { n_events: 120, ..Shape::BUSY });
+    let probed = Recording::new(5, Shape { n_events: 120, ..Shape::PROBE });
     let mut texts: Vec<(&str, String)> = Layout::ALL
         .into_iter()
         .map(|(name, layout)| (name, generate::function_graph(&recording, layout)))
@@ -146,11 +114,7 @@ fn bytes_that_were_flipped_never_panic() {
             bytes[at] = random.next_u64() as u8;
         }
         let answers = read_anyhow(&bytes);
-        assert!(
-            answers[1].is_ok(),
-            "{} is refused for some wrong bytes",
-            path.display()
-        );
+        assert!(answers[1].is_ok(), "{} is refused for some wrong bytes", path.display());
     }
 }
 
@@ -171,10 +135,8 @@ fn a_megabyte_of_name_is_a_name() {
     let text = format!(
         "# CPU  DURATION                  FUNCTION CALLS\n 0)   1.000 us    |  {name}();\n"
     );
-    let options = ReadOptions {
-        format: Some("function_graph".to_owned()),
-        ..ReadOptions::default()
-    };
+    let options =
+        ReadOptions { format: Some("function_graph".to_owned()), ..ReadOptions::default() };
     let outcome = read(text.as_bytes(), &options).unwrap();
     assert!(outcome.recorded.spans.len() <= 1);
     assert_eq!(
@@ -228,31 +190,17 @@ fn a_deep_stack_is_a_deep_stack() {
     }
     let outcome = read(text.as_bytes(), &ReadOptions::default()).unwrap();
     assert_eq!(outcome.recorded.spans.len(), depth);
-    let outermost = outcome
-        .recorded
-        .spans
-        .iter()
-        .filter(|span| span.outermost)
-        .count();
+    let outermost = outcome.recorded.spans.iter().filter(|span| span.outermost).count();
     assert_eq!(outermost, 100);
 }
 
 #[test]
 fn compressed_input_that_stops_short_keeps_what_came() {
-    let recording = Recording::new(
-        2,
-        Shape {
-            n_events: 20_000,
-            ..Shape::BUSY
-        },
-    );
+    let recording = Recording::new(2, Shape { n_events: 20_000, ..Shape::BUSY });
     let text = generate::plain(&recording);
     let packed = zstd::encode_all(text.as_bytes(), 1).unwrap();
     let whole = read(&packed, &ReadOptions::default()).unwrap();
-    assert_eq!(
-        whole,
-        read(text.as_bytes(), &ReadOptions::default()).unwrap()
-    );
+    assert_eq!(whole, read(text.as_bytes(), &ReadOptions::default()).unwrap());
     let half = read(&packed[..packed.len() / 2], &ReadOptions::default());
     let half = half.unwrap();
     assert!(half.recorded.spans.len() < whole.recorded.spans.len());

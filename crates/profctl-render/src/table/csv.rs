@@ -7,13 +7,7 @@ use std::io;
 use profctl_model::{Cell, Table};
 
 pub(super) fn write(table: &Table, out: &mut dyn io::Write) -> io::Result<()> {
-    record(
-        table
-            .columns
-            .iter()
-            .map(|column| Cow::Borrowed(column.name.as_str())),
-        out,
-    )?;
+    record(table.columns.iter().map(|column| Cow::Borrowed(column.name.as_str())), out)?;
     for row in &table.rows {
         record(row.iter().map(|cell| field(cell, table)), out)?;
     }

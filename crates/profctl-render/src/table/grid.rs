@@ -46,12 +46,7 @@ impl Grid {
         let rows = table
             .rows
             .iter()
-            .map(|row| {
-                columns
-                    .iter()
-                    .map(|column| column.text(row, table, style))
-                    .collect()
-            })
+            .map(|row| columns.iter().map(|column| column.text(row, table, style)).collect())
             .collect();
         Self { columns, rows }
     }
@@ -74,11 +69,8 @@ fn shown(columns: &[Column]) -> Vec<Shown> {
         last_group = column.group;
     }
     for one in &mut all {
-        let headings: Vec<&str> = one
-            .sources
-            .iter()
-            .map(|&source| columns[source].heading.as_str())
-            .collect();
+        let headings: Vec<&str> =
+            one.sources.iter().map(|&source| columns[source].heading.as_str()).collect();
         match headings.as_slice() {
             [heading] => one.heading = (*heading).into(),
             several => {

@@ -6,11 +6,7 @@ use profctl_model::{Cell, Table};
 use serde_json::{Value, json};
 
 pub(super) fn write(table: &Table, out: &mut dyn io::Write) -> io::Result<()> {
-    let columns: Vec<&str> = table
-        .columns
-        .iter()
-        .map(|column| column.name.as_str())
-        .collect();
+    let columns: Vec<&str> = table.columns.iter().map(|column| column.name.as_str()).collect();
     writeln!(out, "{{\"schema\":{},", json!(table.schema))?;
     writeln!(out, " \"unit\":{},", json!(table.timebase.unit_name()))?;
     writeln!(out, " \"columns\":{},", json!(columns))?;

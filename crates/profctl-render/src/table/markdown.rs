@@ -11,27 +11,16 @@ use crate::table::grid::{Grid, Kind, visible};
 pub(super) fn write(table: &Table, style: &Style, out: &mut dyn io::Write) -> io::Result<()> {
     let grid = Grid::new(table, style);
     let kinds: Vec<Kind> = grid.columns.iter().map(|column| column.kind).collect();
-    let header: Vec<String> = grid
-        .columns
-        .iter()
-        .map(|column| column.heading.replace('|', "\\|"))
-        .collect();
+    let header: Vec<String> =
+        grid.columns.iter().map(|column| column.heading.replace('|', "\\|")).collect();
     let rows: Vec<Vec<String>> = grid
         .rows
         .iter()
-        .map(|row| {
-            row.iter()
-                .zip(&kinds)
-                .map(|(text, kind)| escaped(text, *kind))
-                .collect()
-        })
+        .map(|row| row.iter().zip(&kinds).map(|(text, kind)| escaped(text, *kind)).collect())
         .collect();
     let widths: Vec<usize> = (0..kinds.len())
         .map(|index| {
-            let column = rows
-                .iter()
-                .chain([&header])
-                .map(|row| row[index].chars().count());
+            let column = rows.iter().chain([&header]).map(|row| row[index].chars().count());
             column.max().unwrap_or(0).max(3)
         })
         .collect();

@@ -66,12 +66,9 @@ impl FromStr for Format {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        Self::ALL
-            .into_iter()
-            .find(|format| format.name() == text)
-            .ok_or_else(|| {
-                format!("unknown output '{text}', expected table, json, csv or markdown")
-            })
+        Self::ALL.into_iter().find(|format| format.name() == text).ok_or_else(|| {
+            format!("unknown output '{text}', expected table, json, csv or markdown")
+        })
     }
 }
 

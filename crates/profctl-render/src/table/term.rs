@@ -22,12 +22,7 @@ pub(super) fn write(table: &Table, style: &Style, out: &mut dyn io::Write) -> io
         .map(|row| line(&grid.columns, &widths, row.iter().map(String::as_str)))
         .map(|row| fit(row, style.width))
         .collect();
-    let widest = rows
-        .iter()
-        .chain([&header])
-        .map(|row| length(row))
-        .max()
-        .unwrap_or(0);
+    let widest = rows.iter().chain([&header]).map(|row| length(row)).max().unwrap_or(0);
 
     let (on, off) = paint(HEADING, style.color);
     writeln!(out, "{on}{header}{off}")?;
@@ -70,10 +65,7 @@ fn widths(grid: &Grid) -> Vec<usize> {
             (_, kind) => gaps(kind),
         };
         let heading = length(&column.heading) + before_heading;
-        let cells = grid
-            .rows
-            .iter()
-            .map(|row| length(&row[index]) + before_cell);
+        let cells = grid.rows.iter().map(|row| length(&row[index]) + before_cell);
         widths.push(cells.max().unwrap_or(0).max(heading));
     }
     widths
@@ -104,11 +96,9 @@ fn line<'a>(columns: &[Shown], widths: &[usize], cells: impl Iterator<Item = &'a
 /// name that suffers.
 fn fit(line: String, width: Option<usize>) -> String {
     match width {
-        Some(width) if length(&line) > width => line
-            .chars()
-            .take(width.saturating_sub(1))
-            .chain(['…'])
-            .collect(),
+        Some(width) if length(&line) > width => {
+            line.chars().take(width.saturating_sub(1)).chain(['…']).collect()
+        }
         _ => line,
     }
 }

@@ -41,15 +41,7 @@ fn two_rows() -> Table {
     let mut table = summary(
         Timebase::MICROSECONDS,
         &[
-            (
-                903_110,
-                421_907,
-                1204,
-                [2210, 350, 9],
-                12.3449,
-                61.455,
-                "disk_strategy",
-            ),
+            (903_110, 421_907, 1204, [2210, 350, 9], 12.3449, 61.455, "disk_strategy"),
             (118, 118, 7, [40, 16, 3], 0.004, 0.0171, "a|b,\"c\""),
         ],
     );
@@ -86,10 +78,7 @@ fn the_summary_of_1993() {
 #[test]
 fn finer_clocks_and_other_units_widen_the_columns() {
     let rows = [(1_234_567, 1_000, 2, [700, 500, 300], 1.0, 2.0, "f")];
-    let style = Style {
-        unit: TimeUnit::Ms,
-        ..Style::default()
-    };
+    let style = Style { unit: TimeUnit::Ms, ..Style::default() };
     let table = summary(Timebase::NANOSECONDS, &rows);
     check(
         &table,
@@ -106,19 +95,13 @@ fn finer_clocks_and_other_units_widen_the_columns() {
 #[test]
 fn a_narrow_terminal_costs_the_name_its_end_and_wraps_nothing() {
     for width in [1, 20, 66, 70, 72] {
-        let style = Style {
-            width: Some(width),
-            ..Style::default()
-        };
+        let style = Style { width: Some(width), ..Style::default() };
         for line in text(&two_rows(), Format::Table, style).lines() {
             let fits = line.chars().count() <= width;
             assert!(fits || line.starts_with("note: "), "{width}: {line}");
         }
     }
-    let style = Style {
-        width: Some(70),
-        ..Style::default()
-    };
+    let style = Style { width: Some(70), ..Style::default() };
     let narrow = text(&two_rows(), Format::Table, style);
     assert!(narrow.contains("61.45%   disk_strate…\n"), "{narrow}");
     assert!(narrow.contains("0.02%   a|b,\"c\"\n"), "{narrow}");
@@ -127,15 +110,9 @@ fn a_narrow_terminal_costs_the_name_its_end_and_wraps_nothing() {
 #[test]
 fn colours_come_only_when_asked_for() {
     let plain = text(&two_rows(), Format::Table, Style::default());
-    let style = Style {
-        color: true,
-        ..Style::default()
-    };
+    let style = Style { color: true, ..Style::default() };
     let painted = text(&two_rows(), Format::Table, style);
-    assert!(
-        !plain.contains('\x1b') && painted.contains("\x1b[1m Elapsed"),
-        "{painted:?}"
-    );
+    assert!(!plain.contains('\x1b') && painted.contains("\x1b[1m Elapsed"), "{painted:?}");
 }
 
 #[test]
@@ -149,11 +126,7 @@ fn names_cannot_steer_the_terminal() {
             Column::new("name", "name", Role::Name),
         ],
     );
-    table.push(vec![
-        Cell::Null,
-        Cell::Count(1),
-        "\x1b[2J\n\u{202e}größe".into(),
-    ]);
+    table.push(vec![Cell::Null, Cell::Count(1), "\x1b[2J\n\u{202e}größe".into()]);
     check(
         &table,
         Format::Table,

@@ -26,13 +26,9 @@ fn main() -> ExitCode {
         // Whoever reads has had enough.
         Some(Err(error)) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Some(Err(error)) => complain(&error.to_string(), 1),
-        None => complain(
-            &format!(
-                "usage: make-trace {{{}}} SIZE [SEED]",
-                LARGE_FORMATS.join("|")
-            ),
-            2,
-        ),
+        None => {
+            complain(&format!("usage: make-trace {{{}}} SIZE [SEED]", LARGE_FORMATS.join("|")), 2)
+        }
     }
 }
 

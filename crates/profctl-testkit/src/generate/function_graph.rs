@@ -43,58 +43,12 @@ impl Layout {
         };
         [
             ("default", plain),
-            (
-                "abstime-proc-tail",
-                Self {
-                    abstime: true,
-                    proc: true,
-                    tail: true,
-                    ..plain
-                },
-            ),
-            (
-                "events",
-                Self {
-                    abstime: true,
-                    proc: true,
-                    switch_events: true,
-                    ..plain
-                },
-            ),
-            (
-                "latency",
-                Self {
-                    latency: true,
-                    arrows: true,
-                    ..plain
-                },
-            ),
-            (
-                "overrun",
-                Self {
-                    abstime: true,
-                    overrun: true,
-                    arrows: true,
-                    ..plain
-                },
-            ),
-            (
-                "noduration",
-                Self {
-                    no_duration: true,
-                    tail: true,
-                    ..plain
-                },
-            ),
-            (
-                "headless",
-                Self {
-                    headless: true,
-                    abstime: true,
-                    proc: true,
-                    ..plain
-                },
-            ),
+            ("abstime-proc-tail", Self { abstime: true, proc: true, tail: true, ..plain }),
+            ("events", Self { abstime: true, proc: true, switch_events: true, ..plain }),
+            ("latency", Self { latency: true, arrows: true, ..plain }),
+            ("overrun", Self { abstime: true, overrun: true, arrows: true, ..plain }),
+            ("noduration", Self { no_duration: true, tail: true, ..plain }),
+            ("headless", Self { headless: true, abstime: true, proc: true, ..plain }),
         ]
     };
 }
@@ -206,13 +160,7 @@ fn next_of_cpu(recording: &Recording) -> Vec<Option<usize>> {
 
 impl Printer<'_> {
     fn header(&mut self) {
-        let Layout {
-            abstime,
-            proc,
-            latency,
-            no_duration,
-            ..
-        } = self.layout;
+        let Layout { abstime, proc, latency, no_duration, .. } = self.layout;
         self.out += "# tracer: function_graph\n#\n";
         let mut names = String::from("#");
         names += if abstime { "     TIME       " } else { "" };
@@ -226,20 +174,11 @@ impl Printer<'_> {
 
     fn comm_and_pid(&self, task: usize) -> String {
         let task = &self.recording.tasks[task];
-        let comm = if task.idle_of.is_some() {
-            "<idle>"
-        } else {
-            &task.name[..task.name.len().min(7)]
-        };
+        let comm =
+            if task.idle_of.is_some() { "<idle>" } else { &task.name[..task.name.len().min(7)] };
         let text = format!("{comm}-{}", task.tid);
         let spaces = 14usize.saturating_sub(text.len());
-        format!(
-            "{:left$}{text}{:right$}",
-            "",
-            "",
-            left = spaces / 2,
-            right = spaces - spaces / 2
-        )
+        format!("{:left$}{text}{:right$}", "", "", left = spaces / 2, right = spaces - spaces / 2)
     }
 
     fn banner(&mut self, cpu: u32, task: usize) {
@@ -256,12 +195,7 @@ impl Printer<'_> {
     fn line(&mut self, time: u64, cpu: u32, task: usize, text: &str) {
         if self.layout.abstime {
             let micros = time / 1_000;
-            let _ = write!(
-                self.out,
-                "{:5}.{:06} |  ",
-                micros / 1_000_000,
-                micros % 1_000_000
-            );
+            let _ = write!(self.out, "{:5}.{:06} |  ", micros / 1_000_000, micros % 1_000_000);
         }
         let _ = write!(self.out, " {cpu}) ");
         if self.layout.proc {
@@ -287,12 +221,7 @@ impl Printer<'_> {
             Some(length) => format!("{}|  ", duration(length)),
             None => "              |  ".to_owned(),
         };
-        self.line(
-            time,
-            cpu,
-            task,
-            &format!("{column}{:indent$}{text}", "", indent = 2 * depth),
-        );
+        self.line(time, cpu, task, &format!("{column}{:indent$}{text}", "", indent = 2 * depth));
     }
 
     fn enter(&mut self, cpu: u32, depth: usize, function: Option<usize>) {
@@ -306,10 +235,7 @@ impl Printer<'_> {
     fn exit(&mut self, time: u64, cpu: u32, task: usize) {
         let (function, start, interrupt) = self.open[task].pop().expect("an exit has an entry");
         let depth = self.open[task].len();
-        let known = self.cpus[cpu as usize]
-            .entered
-            .get_mut(depth)
-            .and_then(Option::take);
+        let known = self.cpus[cpu as usize].entered.get_mut(depth).and_then(Option::take);
         let named = self.layout.tail || known != Some(function);
         let text = if named {
             format!("}} /* {} */", self.recording.functions[function])
@@ -364,13 +290,7 @@ mod tests {
         for (name, layout) in Layout::ALL {
             for seed in 0..8 {
                 // Lengths are cut to seven digits, so they are kept below 10 ms.
-                let recording = Recording::new(
-                    seed,
-                    Shape {
-                        n_events: 300,
-                        ..Shape::BUSY
-                    },
-                );
+                let recording = Recording::new(seed, Shape { n_events: 300, ..Shape::BUSY });
                 let report =
                     oracle::function_graph::evaluate(function_graph(&recording, layout).as_bytes());
                 assert_eq!(report.unread_lines, 0, "{name}, seed {seed}");
@@ -383,10 +303,7 @@ mod tests {
                 assert_eq!(report.functions.len(), truth.len(), "{name}, seed {seed}");
                 for ((function, _), found) in &report.functions {
                     let expected = truth[function];
-                    assert_eq!(
-                        found.calls, expected.calls,
-                        "{name}, seed {seed}, {function}"
-                    );
+                    assert_eq!(found.calls, expected.calls, "{name}, seed {seed}, {function}");
                     if report.has_durations && !layout.switch_events {
                         assert!(
                             found.elapsed.abs_diff(expected.wall) < 1_000 * expected.calls,

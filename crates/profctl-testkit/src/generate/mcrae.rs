@@ -28,12 +28,8 @@ pub fn code_trace(recording: &Recording) -> String {
                 } else {
                     format!("({net} us, {total} total)")
                 };
-                let _ = writeln!(
-                    out,
-                    "{stamp}{:indent$}-> {name} {lengths}",
-                    "",
-                    indent = 4 * depth
-                );
+                let _ =
+                    writeln!(out, "{stamp}{:indent$}-> {name} {lengths}", "", indent = 4 * depth);
                 open.push(is_leaf);
                 depth += 1;
             }

@@ -33,11 +33,7 @@ pub fn plain(recording: &Recording) -> String {
             Kind::Mark => writeln!(out, "{lane} ! \"a mark: f() {{ }}\""),
             Kind::Switch(next) => {
                 let next = self::thread(recording, next);
-                writeln!(
-                    out,
-                    "{} cpu{} switch {thread} {next}",
-                    event.time, event.cpu
-                )
+                writeln!(out, "{} cpu{} switch {thread} {next}", event.time, event.cpu)
             }
         };
     }

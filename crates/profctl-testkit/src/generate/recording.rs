@@ -40,13 +40,7 @@ impl Shape {
         closes: true,
     };
     /// One CPU and one task, microseconds: what a hardware probe sees.
-    pub const PROBE: Self = Self {
-        n_cpus: 1,
-        n_tasks: 1,
-        step: 1_000,
-        marks: 0,
-        ..Self::BUSY
-    };
+    pub const PROBE: Self = Self { n_cpus: 1, n_tasks: 1, step: 1_000, marks: 0, ..Self::BUSY };
 }
 
 /// One who runs.
@@ -112,9 +106,7 @@ impl Recording {
     pub fn new(seed: u64, shape: Shape) -> Self {
         let mut random = Random::new(seed);
         let mut recording = Self {
-            functions: (0..shape.n_functions)
-                .map(|n| function_name(&mut random, n))
-                .collect(),
+            functions: (0..shape.n_functions).map(|n| function_name(&mut random, n)).collect(),
             tasks: tasks(shape),
             n_cpus: shape.n_cpus,
             events: Vec::with_capacity(shape.n_events),
@@ -126,19 +118,14 @@ impl Recording {
     fn run(&mut self, random: &mut Random, shape: Shape) {
         let start = (1 + random.below(100_000)) * 1_000_000;
         let mut cpus: Vec<Cpu> = (0..shape.n_cpus)
-            .map(|cpu| Cpu {
-                time: start + u64::from(cpu) * shape.step,
-                task: cpu as usize,
-            })
+            .map(|cpu| Cpu { time: start + u64::from(cpu) * shape.step, task: cpu as usize })
             .collect();
         let mut depths = vec![0usize; self.tasks.len()];
         if self.n_cpus == 1 && shape.n_tasks == 1 {
             cpus[0].task = 1;
         }
         while self.events.len() < shape.n_events {
-            let cpu = (0..cpus.len())
-                .min_by_key(|&cpu| cpus[cpu].time)
-                .expect("there is a CPU");
+            let cpu = (0..cpus.len()).min_by_key(|&cpu| cpus[cpu].time).expect("there is a CPU");
             let task = cpus[cpu].task;
             let kind = choose(random, shape, depths[task]);
             let kind = match kind {
@@ -154,12 +141,7 @@ impl Recording {
                 Kind::Switch(next) => cpus[cpu].task = next,
                 Kind::Mark => {}
             }
-            self.events.push(Event {
-                time: cpus[cpu].time,
-                cpu: cpu as u32,
-                task,
-                kind,
-            });
+            self.events.push(Event { time: cpus[cpu].time, cpu: cpu as u32, task, kind });
             cpus[cpu].time += random.length(1_000).next_multiple_of(shape.step);
         }
         if shape.closes {
@@ -197,12 +179,7 @@ impl Recording {
                 time += shape.step;
             }
             for _ in 0..depth {
-                self.events.push(Event {
-                    time,
-                    cpu: cpu as u32,
-                    task,
-                    kind: Kind::Exit,
-                });
+                self.events.push(Event { time, cpu: cpu as u32, task, kind: Kind::Exit });
                 time += 100u64.next_multiple_of(shape.step);
             }
         }
@@ -269,24 +246,14 @@ pub(super) fn function_name(random: &mut Random, n: usize) -> String {
         words[random.below(words.len() as u64) as usize]
     };
     let (area, word) = (pick(random, &AREAS), pick(random, &WORDS));
-    let more = if random.percent(40) {
-        format!("_{}", pick(random, &WORDS))
-    } else {
-        String::new()
-    };
+    let more =
+        if random.percent(40) { format!("_{}", pick(random, &WORDS)) } else { String::new() };
     let under = if random.percent(20) { "__" } else { "" };
     format!("{under}{area}_{word}{more}_{n}{}", pick(random, &TAILS))
 }
 
 fn tasks(shape: Shape) -> Vec<Task> {
-    const NAMES: [&str; 6] = [
-        "sshd",
-        "kworker/0:1-ev",
-        "rcu_preempt",
-        "a b-c",
-        "nc",
-        "workload",
-    ];
+    const NAMES: [&str; 6] = ["sshd", "kworker/0:1-ev", "rcu_preempt", "a b-c", "nc", "workload"];
     let idle = (0..shape.n_cpus).map(|cpu| Task {
         name: format!("swapper/{cpu}"),
         tid: 0,

@@ -44,9 +44,7 @@ pub fn truth(recording: &Recording) -> BTreeMap<String, Sums> {
     }
     let mut sums: BTreeMap<String, Sums> = BTreeMap::new();
     for (index, call) in calls.iter().enumerate() {
-        let sum = sums
-            .entry(recording.functions[call.function].clone())
-            .or_default();
+        let sum = sums.entry(recording.functions[call.function].clone()).or_default();
         let Some(end) = call.end else {
             sum.partial += 1;
             continue;
@@ -82,13 +80,7 @@ fn calls(recording: &Recording) -> Vec<Call> {
             Kind::Enter(function) | Kind::Interrupt(function) => {
                 let caller = open[event.task].last().copied();
                 open[event.task].push(calls.len());
-                calls.push(Call {
-                    function,
-                    caller,
-                    start: event.time,
-                    end: None,
-                    off_cpu: 0,
-                });
+                calls.push(Call { function, caller, start: event.time, end: None, off_cpu: 0 });
             }
             Kind::Exit => {
                 let call = open[event.task].pop().expect("an exit has an entry");

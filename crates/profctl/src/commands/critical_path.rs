@@ -42,26 +42,14 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     // Whoever woke the thread matters too, so all threads are read.
-    let selection = Selection {
-        from: args.from,
-        until: args.until,
-        ..Selection::default()
-    };
+    let selection = Selection { from: args.from, until: args.until, ..Selection::default() };
     let trace = read::load(&args.trace, &args.reading, &selection, global)?;
     let options = Options {
         of: args.of.clone(),
-        which: if args.median {
-            Which::Median
-        } else {
-            Which::Slowest
-        },
+        which: if args.median { Which::Median } else { Which::Slowest },
         thread: args.thread.clone(),
     };
-    let report = if args.by_function {
-        critpath::by_function
-    } else {
-        critpath::table
-    };
+    let report = if args.by_function { critpath::by_function } else { critpath::table };
     let table = report(&trace, &options).map_err(Failure::usage)?;
     output::write_table(&table, global)?;
     Ok(read::verdict_of(&trace.meta.diags, &args.reading, global))

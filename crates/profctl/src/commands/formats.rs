@@ -14,9 +14,7 @@ pub(crate) struct Args {}
 
 pub(crate) fn run(global: &Global) -> Result<Exit, Failure> {
     let columns = ["direction", "name", "about", "recognised"];
-    let columns = columns
-        .map(|name| Column::new(name, name, Role::Text))
-        .to_vec();
+    let columns = columns.map(|name| Column::new(name, name, Role::Text)).to_vec();
     let mut table = Table::new("profctl.formats/1", Timebase::NANOSECONDS, columns);
     for format in FORMATS {
         let format = format.descriptor();

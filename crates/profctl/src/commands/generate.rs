@@ -57,10 +57,7 @@ fn diagnostics() -> String {
     );
     for code in codes::ALL.iter().chain(OF_MODULES) {
         let sentence = format!("*{}*: {}.", code.severity.name(), code.help);
-        push(
-            &mut text,
-            format_args!("\n## `{}`\n\n{sentence}\n", code.name),
-        );
+        push(&mut text, format_args!("\n## `{}`\n\n{sentence}\n", code.name));
     }
     text
 }
@@ -73,28 +70,14 @@ fn cli() -> String {
          <!-- Written by `cargo xtask docs`; edit the arguments in the sources instead. -->\n\n",
     );
     describe(&program, &mut text);
-    let after = program
-        .get_after_help()
-        .map(ToString::to_string)
-        .unwrap_or_default();
-    push(
-        &mut text,
-        format_args!("```text\n{}\n```\n", after.trim_end()),
-    );
-    let everywhere: Vec<&Arg> = program
-        .get_arguments()
-        .filter(|arg| arg.is_global_set() && !arg.is_hide_set())
-        .collect();
+    let after = program.get_after_help().map(ToString::to_string).unwrap_or_default();
+    push(&mut text, format_args!("```text\n{}\n```\n", after.trim_end()));
+    let everywhere: Vec<&Arg> =
+        program.get_arguments().filter(|arg| arg.is_global_set() && !arg.is_hide_set()).collect();
     push(&mut text, format_args!("\n## Everywhere\n\n"));
     arguments(&everywhere, &mut text);
-    for command in program
-        .get_subcommands()
-        .filter(|command| !command.is_hide_set())
-    {
-        push(
-            &mut text,
-            format_args!("\n## `profctl {}`\n\n", command.get_name()),
-        );
+    for command in program.get_subcommands().filter(|command| !command.is_hide_set()) {
+        push(&mut text, format_args!("\n## `profctl {}`\n\n", command.get_name()));
         describe(command, &mut text);
         let own: Vec<&Arg> = command
             .get_arguments()
@@ -109,10 +92,7 @@ fn describe(command: &Command, text: &mut String) {
     let about = command.get_long_about().or(command.get_about());
     let about = about.map(ToString::to_string).unwrap_or_default();
     let usage = command.clone().render_usage().to_string();
-    push(
-        text,
-        format_args!("{about}\n\n```text\n{}\n```\n\n", usage.trim_end()),
-    );
+    push(text, format_args!("{about}\n\n```text\n{}\n```\n\n", usage.trim_end()));
 }
 
 fn arguments(arguments: &[&Arg], text: &mut String) {
@@ -129,10 +109,7 @@ fn arguments(arguments: &[&Arg], text: &mut String) {
         }
         let help = argument.get_long_help().or(argument.get_help());
         let help = help.map(ToString::to_string).unwrap_or_default();
-        push(
-            text,
-            format_args!("- `{spelling}`: {}", help.replace('\n', " ")),
-        );
+        push(text, format_args!("- `{spelling}`: {}", help.replace('\n', " ")));
         let choices: Vec<String> = argument
             .get_possible_values()
             .iter()
@@ -142,11 +119,8 @@ fn arguments(arguments: &[&Arg], text: &mut String) {
         if !choices.is_empty() {
             push(text, format_args!(": {}", choices.join(", ")));
         }
-        let defaults: Vec<_> = argument
-            .get_default_values()
-            .iter()
-            .map(|value| value.to_string_lossy())
-            .collect();
+        let defaults: Vec<_> =
+            argument.get_default_values().iter().map(|value| value.to_string_lossy()).collect();
         if !defaults.is_empty() && argument.get_action().takes_values() {
             push(text, format_args!(" (default `{}`)", defaults.join(",")));
         }
@@ -155,6 +129,5 @@ fn arguments(arguments: &[&Arg], text: &mut String) {
 }
 
 fn push(text: &mut String, more: std::fmt::Arguments<'_>) {
-    text.write_fmt(more)
-        .expect("a string takes what is written to it");
+    text.write_fmt(more).expect("a string takes what is written to it");
 }

@@ -25,9 +25,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
             .ok_or_else(|| Failure::usage(format!("there is no command '{name}'")))?,
     };
     let mut bytes = Vec::new();
-    Man::new(page)
-        .render(&mut bytes)
-        .expect("memory takes what is written to it");
+    Man::new(page).render(&mut bytes).expect("memory takes what is written to it");
     output::write_bytes(&bytes, global)?;
     Ok(Exit::Done)
 }

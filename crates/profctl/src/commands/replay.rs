@@ -35,9 +35,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     let trace = read::load(&args.trace, &args.reading, &args.selection, global)?;
-    let highlight = args
-        .highlight
-        .map(|length| length.ticks(&trace.meta.timebase, "--highlight"));
+    let highlight = args.highlight.map(|length| length.ticks(&trace.meta.timebase, "--highlight"));
     let options = Options {
         around: args.around.clone(),
         slowest: args.slowest.clone(),

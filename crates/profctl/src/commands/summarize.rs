@@ -83,36 +83,21 @@ fn percentiles(text: &str) -> Result<Percentiles, String> {
     }
     let one = |part: &str| match part.trim().parse::<f64>() {
         Ok(percent) if percent > 0.0 && percent <= 100.0 => Ok(percent),
-        _ => Err(format!(
-            "'{part}' is no percentile, expected above 0 to 100, or none"
-        )),
+        _ => Err(format!("'{part}' is no percentile, expected above 0 to 100, or none")),
     };
-    text.split(',')
-        .map(one)
-        .collect::<Result<_, _>>()
-        .map(Percentiles)
+    text.split(',').map(one).collect::<Result<_, _>>().map(Percentiles)
 }
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     let profile = profile(args, global)?;
-    let matches = args
-        .matching
-        .as_ref()
-        .map(|regex| |name: &str| regex.is_match(name));
-    let overhead = args
-        .overhead
-        .map(|length| length.ticks(&profile.timebase, "--overhead"));
+    let matches = args.matching.as_ref().map(|regex| |name: &str| regex.is_match(name));
+    let overhead = args.overhead.map(|length| length.ticks(&profile.timebase, "--overhead"));
     let options = TableOptions {
         sort: args.sort.clone(),
         top: args.top,
-        matching: matches
-            .as_ref()
-            .map(|matches| matches as &dyn Fn(&str) -> bool),
+        matching: matches.as_ref().map(|matches| matches as &dyn Fn(&str) -> bool),
         columns: args.columns.clone(),
-        percentiles: args
-            .percentiles
-            .clone()
-            .map_or_else(Vec::new, |percentiles| percentiles.0),
+        percentiles: args.percentiles.clone().map_or_else(Vec::new, |percentiles| percentiles.0),
         overhead: overhead.transpose()?,
     };
     match global.output {
@@ -153,25 +138,13 @@ fn profile(args: &Args, global: &Global) -> Result<Profile, Failure> {
             merged = Some(one);
             return Ok(());
         };
-        merged
-            .merge(one)
-            .map_err(|message| Failure::input(name, message))
+        merged.merge(one).map_err(|message| Failure::input(name, message))
     })?;
     Ok(merged.expect("clap asks for a trace, and each input gave a profile or an error"))
 }
 
 fn sink(args: &Args) -> Only<Summary> {
-    let keeps_histograms = args
-        .percentiles
-        .as_ref()
-        .is_none_or(|asked| !asked.0.is_empty());
-    let options = Options {
-        percentiles: keeps_histograms,
-        by: args.by.into(),
-    };
-    Only {
-        inner: Summary::new(options),
-        threads: args.selection.threads(),
-        cpus: args.cpu.clone(),
-    }
+    let keeps_histograms = args.percentiles.as_ref().is_none_or(|asked| !asked.0.is_empty());
+    let options = Options { percentiles: keeps_histograms, by: args.by.into() };
+    Only { inner: Summary::new(options), threads: args.selection.threads(), cpus: args.cpu.clone() }
 }

@@ -7,21 +7,9 @@ use crate::program::{CUT, Scratch, WHOLE, command, finish, run};
 
 #[test]
 fn help_and_version_are_data() {
-    assert!(
-        run(&["--version"])
-            .quiet_success()
-            .starts_with("profctl 0.")
-    );
-    for arguments in [
-        &["--help"][..],
-        &["-h"],
-        &["summarize", "--help"],
-        &["info", "-h"],
-    ] {
-        assert!(
-            run(arguments).quiet_success().contains("Usage: profctl"),
-            "{arguments:?}"
-        );
+    assert!(run(&["--version"]).quiet_success().starts_with("profctl 0."));
+    for arguments in [&["--help"][..], &["-h"], &["summarize", "--help"], &["info", "-h"]] {
+        assert!(run(arguments).quiet_success().contains("Usage: profctl"), "{arguments:?}");
     }
 }
 
@@ -34,50 +22,20 @@ fn arguments_that_make_no_sense_end_with_2() {
         (&[][..], "Usage: profctl"),
         (&["frobnicate"], "unrecognized subcommand 'frobnicate'"),
         (&["summarize"], "<TRACE>"),
-        (
-            &["summarize", "--frobnicate", trace],
-            "unexpected argument '--frobnicate'",
-        ),
-        (
-            &["summarize", "--output", "xml", trace],
-            "possible values: table, json, csv, markdown]",
-        ),
-        (
-            &["summarize", "--output", "parquet", trace],
-            "made without tables",
-        ),
-        (
-            &["summarize", "--unit", "h", trace],
-            "possible values: auto, ns, us, ms, s, ticks]",
-        ),
+        (&["summarize", "--frobnicate", trace], "unexpected argument '--frobnicate'"),
+        (&["summarize", "--output", "xml", trace], "possible values: table, json, csv, markdown]"),
+        (&["summarize", "--output", "parquet", trace], "made without tables"),
+        (&["summarize", "--unit", "h", trace], "possible values: auto, ns, us, ms, s, ticks]"),
         (&["summarize", "--width", "0", trace], "expected at least 1"),
-        (
-            &["summarize", "--from", "300", trace],
-            "no unit, expected one behind the number: 300us",
-        ),
+        (&["summarize", "--from", "300", trace], "no unit, expected one behind the number: 300us"),
         (&["summarize", "--match", "(", trace], "unclosed group"),
-        (
-            &["summarize", "--percentiles", "50,0", trace],
-            "'0' is no percentile",
-        ),
-        (
-            &["summarize", "--format", "jpeg", trace],
-            "possible values: function_graph, mcrae",
-        ),
+        (&["summarize", "--percentiles", "50,0", trace], "'0' is no percentile"),
+        (&["summarize", "--format", "jpeg", trace], "possible values: function_graph, mcrae"),
         (&["summarize", "--columns", "name,frobs", trace], "frobs"),
         (&["summarize", "--sort", "frobs", trace], "frobs"),
-        (
-            &["summarize", "--tick", "0us", trace],
-            "a tick of no length",
-        ),
-        (
-            &["summarize", "-", "-"],
-            "standard input can be read only once",
-        ),
-        (
-            &["tree", "--min-share", "101", trace],
-            "expected a share from 0 to 100 percent",
-        ),
+        (&["summarize", "--tick", "0us", trace], "a tick of no length"),
+        (&["summarize", "-", "-"], "standard input can be read only once"),
+        (&["tree", "--min-share", "101", trace], "expected a share from 0 to 100 percent"),
         (&["formats", "-q", "-v"], "cannot be used with"),
         (&["man", "frobnicate"], "there is no command 'frobnicate'"),
         (&["completions", "cmd.exe"], "possible values: bash"),
@@ -92,10 +50,7 @@ fn inputs_that_are_no_trace_end_with_3() {
     let scratch = Scratch::new("no_trace");
     let missing = scratch.path("missing.txt");
     let empty = scratch.file("empty.txt", "");
-    let jpeg = scratch.file(
-        "holiday.jpg",
-        b"\xff\xd8\xff\xe0\0\x10JFIF\0\x01\x01\0\0\x01\0\x01",
-    );
+    let jpeg = scratch.file("holiday.jpg", b"\xff\xd8\xff\xe0\0\x10JFIF\0\x01\x01\0\0\x01\0\x01");
     let damaged = scratch.file("damaged.json", "{\"schema\":\"profctl.summary/1\",\"sou");
     scratch.file("runs/boot1/notes.meta", "uptime 12 s, quiet\n");
     let runs = scratch.path("runs");
@@ -104,22 +59,9 @@ fn inputs_that_are_no_trace_end_with_3() {
     for (input, messages) in [
         (&missing, &["missing.txt: no such file or directory"][..]),
         (&empty, &["empty.txt: is empty"]),
-        (
-            &jpeg,
-            &[
-                "holiday.jpg: ",
-                "tried function_graph, mcrae, plain",
-                "--format NAME",
-            ],
-        ),
+        (&jpeg, &["holiday.jpg: ", "tried function_graph, mcrae, plain", "--format NAME"]),
         (&damaged, &["damaged.json: "]),
-        (
-            &runs,
-            &[
-                "runs: is a directory of 1 files, and none of them is a trace",
-                "  hint: ",
-            ],
-        ),
+        (&runs, &["runs: is a directory of 1 files, and none of them is a trace", "  hint: "]),
         (&nothing, &["nothing: is a directory without files"]),
     ] {
         let said = run(&["summarize", input]).failure(3);
@@ -132,10 +74,7 @@ fn inputs_that_are_no_trace_end_with_3() {
     assert!(names.contains("missing.txt: no such file"), "{names}");
     for command in ["replay", "tree", "critical-path", "info"] {
         let said = run(&[command, &runs]).failure(3);
-        assert!(
-            said.contains("is a directory, expected one trace"),
-            "{command}: {said}"
-        );
+        assert!(said.contains("is a directory, expected one trace"), "{command}: {said}");
     }
 }
 
@@ -155,29 +94,18 @@ fn a_directory_of_runs_is_read_as_one() {
     let scratch = Scratch::new("runs");
     scratch.file("runs/boot1/run1.txt", WHOLE);
     scratch.file("runs/boot1/run1.txt.meta", "not a trace\n");
-    scratch.file(
-        "runs/boot2/run1.txt.zst",
-        zstd::encode_all(WHOLE.as_bytes(), 3).unwrap(),
-    );
+    scratch.file("runs/boot2/run1.txt.zst", zstd::encode_all(WHOLE.as_bytes(), 3).unwrap());
     let runs = scratch.path("runs");
     let arguments = ["summarize", "--columns", "calls,name", "--top", "1", &runs];
     let both = run(&arguments);
     assert_eq!(both.code, Some(0));
-    assert!(
-        both.stdout.contains("      2   syscall\n"),
-        "{}",
-        both.stdout
-    );
+    assert!(both.stdout.contains("      2   syscall\n"), "{}", both.stdout);
     let said = format!("profctl: {runs}: passed over 1 of 3 files: no traces\n");
     assert_eq!(both.stderr, said);
     let quiet = run(&[&["-q"], &arguments[..]].concat()).quiet_success();
     assert_eq!(quiet, both.stdout);
     let verbose = run(&[&["-v"], &arguments[..]].concat());
-    for part in [
-        "run1.txt: mcrae: ",
-        "run1.txt.zst: mcrae: ",
-        "run1.txt.meta: is no trace",
-    ] {
+    for part in ["run1.txt: mcrae: ", "run1.txt.zst: mcrae: ", "run1.txt.meta: is no trace"] {
         assert!(verbose.stderr.contains(part), "{}", verbose.stderr);
     }
 }
@@ -203,14 +131,9 @@ fn formats_lists_what_is_read_and_written() {
     let rows = json["rows"].as_array().unwrap();
     let names = |direction: &str| -> Vec<&str> {
         let of_direction = rows.iter().filter(|row| row["direction"] == direction);
-        of_direction
-            .map(|row| row["name"].as_str().unwrap())
-            .collect()
+        of_direction.map(|row| row["name"].as_str().unwrap()).collect()
     };
-    let read: Vec<&str> = profctl_import::FORMATS
-        .iter()
-        .map(|f| f.descriptor().name)
-        .collect();
+    let read: Vec<&str> = profctl_import::FORMATS.iter().map(|f| f.descriptor().name).collect();
     assert_eq!(names("read"), read);
     assert_eq!(names("written"), ["table", "json", "csv", "markdown"]);
 }
@@ -221,10 +144,7 @@ fn narrow_output_is_cut_and_never_wraps() {
     let narrow = run(&["formats", "--width", "40"]).quiet_success();
     assert_eq!(wide.lines().count(), narrow.lines().count());
     assert!(wide.lines().any(|line| line.chars().count() > 80));
-    assert!(
-        narrow.lines().all(|line| line.chars().count() <= 40),
-        "{narrow}"
-    );
+    assert!(narrow.lines().all(|line| line.chars().count() <= 40), "{narrow}");
     assert!(narrow.contains('…'));
 }
 
@@ -250,11 +170,7 @@ fn a_closed_pipe_ends_quietly() {
         let (reader, writer) = io::pipe().unwrap();
         drop(reader);
         let run = finish(command(arguments).stdout(writer));
-        assert_eq!(
-            (run.code, run.stderr.as_str()),
-            (Some(0), ""),
-            "{arguments:?}"
-        );
+        assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""), "{arguments:?}");
     }
 }
 
@@ -264,11 +180,7 @@ fn a_full_disk_is_told() {
     let full = fs::File::options().write(true).open("/dev/full").unwrap();
     let run = finish(command(&["formats"]).stdout(full));
     assert_eq!(run.code, Some(2));
-    assert!(
-        run.stderr.contains("standard output: not written: "),
-        "{}",
-        run.stderr
-    );
+    assert!(run.stderr.contains("standard output: not written: "), "{}", run.stderr);
 }
 
 #[test]
@@ -286,16 +198,9 @@ fn a_place_that_cannot_be_written_ends_with_2() {
     let scratch = Scratch::new("unwritable");
     let blocker = scratch.file("blocker", "a file, not a directory");
     let directory = scratch.path("");
-    for out in [
-        scratch.path("missing/out.txt"),
-        format!("{blocker}/out.txt"),
-        directory,
-    ] {
+    for out in [scratch.path("missing/out.txt"), format!("{blocker}/out.txt"), directory] {
         let said = run(&["formats", "-o", &out]).failure(2);
-        assert!(
-            said.starts_with(&format!("profctl: {out}: not written: ")),
-            "{said}"
-        );
+        assert!(said.starts_with(&format!("profctl: {out}: not written: ")), "{said}");
     }
     assert_eq!(scratch.names(), ["blocker"]);
 }
@@ -307,10 +212,7 @@ fn completions_and_manual_pages_come_from_the_commands() {
         assert!(script.contains("critical-path"), "{shell}");
     }
     let page = run(&["man"]).quiet_success();
-    assert!(
-        page.contains(".TH profctl 1") && page.contains("profctl\\-summarize"),
-        "{page}"
-    );
+    assert!(page.contains(".TH profctl 1") && page.contains("profctl\\-summarize"), "{page}");
     let page = run(&["man", "summarize"]).quiet_success();
     assert!(page.contains(".TH profctl-summarize 1") && page.contains("\\-\\-percentiles"));
 }

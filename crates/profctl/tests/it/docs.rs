@@ -11,18 +11,10 @@ use crate::program::{Scratch, WHOLE, run};
 #[test]
 fn generated_pages_are_fresh() {
     for page in ["cli", "diagnostics"] {
-        let path = fixtures::root()
-            .join("docs")
-            .join(page)
-            .with_extension("md");
-        let found = fs::read_to_string(&path)
-            .unwrap_or_default()
-            .replace('\r', "");
+        let path = fixtures::root().join("docs").join(page).with_extension("md");
+        let found = fs::read_to_string(&path).unwrap_or_default().replace('\r', "");
         let expected = run(&["generate", page]).quiet_success();
-        assert!(
-            found == expected,
-            "docs/{page}.md is stale: run `cargo xtask docs`"
-        );
+        assert!(found == expected, "docs/{page}.md is stale: run `cargo xtask docs`");
     }
 }
 
@@ -32,18 +24,13 @@ const DECLARATION: &str = concat!(": Code", " = Code {");
 #[test]
 fn every_code_in_the_sources_is_documented() {
     let page = run(&["generate", "diagnostics"]).quiet_success();
-    let documented: BTreeSet<&str> = page
-        .lines()
-        .filter_map(|line| line.strip_prefix("## `")?.strip_suffix('`'))
-        .collect();
+    let documented: BTreeSet<&str> =
+        page.lines().filter_map(|line| line.strip_prefix("## `")?.strip_suffix('`')).collect();
     let mut declared = BTreeSet::new();
     for source in super::tidy::sources() {
         let text = fs::read_to_string(&source).unwrap();
         for declaration in text.split(DECLARATION).skip(1) {
-            let name = declaration
-                .split('"')
-                .nth(1)
-                .expect("a code begins with its name");
+            let name = declaration.split('"').nth(1).expect("a code begins with its name");
             declared.insert(name.to_owned());
         }
     }
@@ -58,10 +45,7 @@ fn the_schema_of_info_names_every_field() {
     let plain = "# profctl plain 1\n10 cpu0 sh-7 > main\n?\n30 cpu0 sh-7 < main\n";
     let mut fields = BTreeSet::new();
     // One has threads, CPUs and a diagnostic with its place, the other has facts.
-    for trace in [
-        scratch.file("plain.txt", plain),
-        scratch.file("mcrae.txt", WHOLE),
-    ] {
+    for trace in [scratch.file("plain.txt", plain), scratch.file("mcrae.txt", WHOLE)] {
         let json = run(&["info", "--output", "json", &trace]).quiet_success();
         collect(&serde_json::from_str(&json).unwrap(), &mut fields);
     }

@@ -25,12 +25,7 @@ impl Run {
     /// Standard error of a run that must have failed with `code` and written nothing.
     #[track_caller]
     pub(crate) fn failure(self, code: i32) -> String {
-        assert_eq!(
-            (self.code, self.stdout.as_str()),
-            (Some(code), ""),
-            "{}",
-            self.stderr
-        );
+        assert_eq!((self.code, self.stdout.as_str()), (Some(code), ""), "{}", self.stderr);
         self.stderr
     }
 }
@@ -41,10 +36,7 @@ pub(crate) fn command<A: AsRef<OsStr>>(arguments: &[A]) -> Command {
     for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS"] {
         command.env_remove(name);
     }
-    command
-        .env("TERM", "xterm")
-        .args(arguments)
-        .stdin(Stdio::null());
+    command.env("TERM", "xterm").args(arguments).stdin(Stdio::null());
     command
 }
 
@@ -71,12 +63,7 @@ pub(crate) fn run_with_input<A: AsRef<OsStr>>(arguments: &[A], input: &[u8]) -> 
         .stderr(Stdio::piped())
         .spawn()
         .expect("the program starts");
-    child
-        .stdin
-        .take()
-        .expect("it was piped")
-        .write_all(input)
-        .expect("the program reads it all");
+    child.stdin.take().expect("it was piped").write_all(input).expect("the program reads it all");
     let output = child.wait_with_output().expect("the program ends");
     Run {
         code: output.status.code(),
@@ -117,13 +104,7 @@ impl Scratch {
     pub(crate) fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(&self.root).expect("it was made above");
         let mut names: Vec<String> = entries
-            .map(|entry| {
-                entry
-                    .expect("it can be listed")
-                    .file_name()
-                    .display()
-                    .to_string()
-            })
+            .map(|entry| entry.expect("it can be listed").file_name().display().to_string())
             .collect();
         names.sort();
         names

@@ -26,17 +26,8 @@ fn the_flat_profile() {
            0.120 0.030        1  (0.030/0.030/0.030)  15.00% 15.00%   read
     "]]
     .assert_eq(
-        &run(&[
-            "summarize",
-            "--unit",
-            "ms",
-            "--match",
-            "^re",
-            "--sort",
-            "name",
-            &trace,
-        ])
-        .quiet_success(),
+        &run(&["summarize", "--unit", "ms", "--match", "^re", "--sort", "name", &trace])
+            .quiet_success(),
     );
 }
 
@@ -48,15 +39,7 @@ fn a_replay_is_the_code_trace_it_was_read_from() {
     assert_eq!(replayed, WHOLE);
     let again = run_with_input(&["replay", "--format", "mcrae", "-"], replayed.as_bytes());
     assert_eq!(again.quiet_success(), WHOLE);
-    let part = [
-        "--around",
-        "read",
-        "--depth",
-        "2",
-        "--highlight",
-        "35us",
-        &trace,
-    ];
+    let part = ["--around", "read", "--depth", "2", "--highlight", "35us", &trace];
     let part = run(&[&["replay"], &part[..]].concat()).quiet_success();
     let expected = [
         "   1:200 010 -> read (30 us, 120 total)",
@@ -67,12 +50,7 @@ fn a_replay_is_the_code_trace_it_was_read_from() {
     ];
     assert_eq!(part, expected.join("\n"));
     let csv = run(&["replay", "--output", "csv", "--slowest", "splx", &trace]).quiet_success();
-    assert!(
-        csv.lines()
-            .nth(1)
-            .is_some_and(|row| row.starts_with("1200140000,")),
-        "{csv}"
-    );
+    assert!(csv.lines().nth(1).is_some_and(|row| row.starts_with("1200140000,")), "{csv}");
 }
 
 #[test]
@@ -98,11 +76,8 @@ fn the_tree_and_the_critical_path() {
         note: path: read on all, chosen from 1 call
     "]]
     .assert_eq(&run(&["critical-path", "--of", "read", "--by-function", &trace]).quiet_success());
-    for command in [
-        &["tree", "--callers"][..],
-        &["replay", "--around"],
-        &["critical-path", "--of"],
-    ] {
+    for command in [&["tree", "--callers"][..], &["replay", "--around"], &["critical-path", "--of"]]
+    {
         let said = run(&[command, &["frobnicate", &trace]].concat()).failure(2);
         assert!(said.contains("frobnicate"), "{said}");
     }
@@ -115,21 +90,10 @@ fn a_window_is_given_in_what_the_clock_counts() {
     let cycles = "# profctl plain 1 unit=cycles\n0 > main\n10 > f\n15 < f\n30 < main\n";
     let cycles = scratch.file("cycles.txt", cycles);
     let calls = |from: &str, trace: &str| {
-        run(&[
-            "summarize",
-            "--columns",
-            "calls,name",
-            "--from",
-            from,
-            trace,
-        ])
+        run(&["summarize", "--columns", "calls,name", "--from", from, trace])
     };
     assert!(calls("140us", &time).quiet_success().contains("1   splx\n"));
-    assert!(
-        calls("8cycles", &cycles)
-            .quiet_success()
-            .contains("1   f\n")
-    );
+    assert!(calls("8cycles", &cycles).quiet_success().contains("1   f\n"));
     let said = calls("8us", &cycles).failure(2);
     assert!(said.contains("--from: this trace counts cycles"), "{said}");
     let said = calls("140cycles", &time).failure(2);
@@ -144,30 +108,10 @@ fn a_probe_capture_is_read_as_it_is_laid_out() {
         let [high, low] = tag.to_be_bytes();
         [time, high, low, 0xff]
     };
-    let events = [
-        record(500, 10),
-        record(502, 20),
-        record(503, 25),
-        record(501, 40),
-    ];
+    let events = [record(500, 10), record(502, 20), record(503, 25), record(501, 40)];
     let capture = scratch.file("capture.raw", events.concat());
-    let layout = [
-        "--endian",
-        "be",
-        "--record-order",
-        "time,tag",
-        "--time-bits",
-        "8",
-    ];
-    let arguments = [
-        "summarize",
-        "--tick",
-        "250ns",
-        "--record-bytes",
-        "4",
-        "--names",
-        &names,
-    ];
+    let layout = ["--endian", "be", "--record-order", "time,tag", "--time-bits", "8"];
+    let arguments = ["summarize", "--tick", "250ns", "--record-bytes", "4", "--names", &names];
     expect![[r"
          Elapsed  Net  # calls     (max/avg/min)  % real  % net   name
         --------------------------------------------------------------
@@ -181,20 +125,9 @@ fn a_probe_capture_is_read_as_it_is_laid_out() {
 fn every_output_tells_the_same() {
     let scratch = Scratch::new("outputs");
     let trace = scratch.file("trace.txt", WHOLE);
-    let columns = [
-        "summarize",
-        "--columns",
-        "net,calls,name",
-        "--top",
-        "1",
-        "--output",
-    ];
+    let columns = ["summarize", "--columns", "net,calls,name", "--top", "1", "--output"];
     let output = |format: &str| {
-        let arguments = columns
-            .iter()
-            .copied()
-            .chain([format, &trace])
-            .collect::<Vec<_>>();
+        let arguments = columns.iter().copied().chain([format, &trace]).collect::<Vec<_>>();
         run(&arguments).quiet_success()
     };
     expect![[r"
@@ -217,11 +150,7 @@ fn every_output_tells_the_same() {
     let json: serde_json::Value = serde_json::from_str(&output("json")).unwrap();
     assert_eq!(json["schema"], "profctl.summary/1");
     assert_eq!(json["functions"][0]["net"], 60_000);
-    assert_eq!(
-        json["functions"].as_array().unwrap().len(),
-        5,
-        "a saved profile is whole"
-    );
+    assert_eq!(json["functions"].as_array().unwrap().len(), 5, "a saved profile is whole");
 }
 
 #[test]
@@ -261,21 +190,10 @@ fn the_number_of_threads_changes_no_byte() {
     let one = ["summarize", "--output", "json", "--threads", "1", &trace];
     let expected = run(&one).quiet_success();
     for (threads, block_size) in [("2", "0"), ("3", "1000"), ("8", "100")] {
-        let arguments = [
-            "--output",
-            "json",
-            "--threads",
-            threads,
-            "--block-size",
-            block_size,
-            &trace,
-        ];
+        let arguments =
+            ["--output", "json", "--threads", threads, "--block-size", block_size, &trace];
         let arguments = [&["summarize"], &arguments[..]].concat();
-        assert_eq!(
-            run(&arguments).quiet_success(),
-            expected,
-            "{threads} {block_size}"
-        );
+        assert_eq!(run(&arguments).quiet_success(), expected, "{threads} {block_size}");
     }
 }
 
@@ -288,15 +206,7 @@ fn a_saved_profile_reads_back_and_adds_up() {
     assert_eq!(written, "");
     let direct = run(&["summarize", &trace]).quiet_success();
     assert_eq!(run(&["summarize", &saved]).quiet_success(), direct);
-    let twice = [
-        "summarize",
-        "--columns",
-        "calls,net,name",
-        "--match",
-        "splx",
-        &saved,
-        &trace,
-    ];
+    let twice = ["summarize", "--columns", "calls,net,name", "--match", "splx", &saved, &trace];
     expect![[r"
          # calls  Net   name
         --------------------
@@ -304,10 +214,7 @@ fn a_saved_profile_reads_back_and_adds_up() {
     "]]
     .assert_eq(&run(&twice).quiet_success());
     let said = run(&["tree", &saved]).failure(3);
-    assert!(
-        said.contains("is a saved profile, expected a trace"),
-        "{said}"
-    );
+    assert!(said.contains("is a saved profile, expected a trace"), "{said}");
 }
 
 #[test]

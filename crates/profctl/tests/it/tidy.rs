@@ -8,12 +8,7 @@ use std::path::{Path, PathBuf};
 use profctl_testkit::fixtures::{files, root};
 
 /// Crates that use the hub and nothing else of ours.
-const SPOKES: [&str; 4] = [
-    "profctl-import",
-    "profctl-analyze",
-    "profctl-render",
-    "profctl-frame",
-];
+const SPOKES: [&str; 4] = ["profctl-import", "profctl-analyze", "profctl-render", "profctl-frame"];
 
 /// Dependencies that live in one crate only.
 const KEPT_IN: [(&str, &str); 5] = [
@@ -34,15 +29,8 @@ fn manifests() -> BTreeMap<String, BTreeSet<String>> {
     let mut manifests = BTreeMap::new();
     for folder in folders(&root().join("crates")) {
         let text = fs::read_to_string(folder.join("Cargo.toml")).expect("a crate has a manifest");
-        let name = folder
-            .file_name()
-            .expect("a folder has a name")
-            .display()
-            .to_string();
-        assert!(
-            text.contains(&format!("name = \"{name}\"")),
-            "crates/{name} is named otherwise"
-        );
+        let name = folder.file_name().expect("a folder has a name").display().to_string();
+        assert!(text.contains(&format!("name = \"{name}\"")), "crates/{name} is named otherwise");
         manifests.insert(name, dependencies(&text));
     }
     manifests
@@ -71,10 +59,7 @@ fn a_manifest_is_read_right() {
     let manifest = "[package]\nname = \"x\"\n[dependencies]\na.workspace = true\n# b = 1\n\
                     c = { version = \"1\" }\n[dependencies.d]\nversion = \"1\"\n\
                     [target.'cfg(unix)'.dependencies]\ne = \"1\"\n[dev-dependencies]\nf = \"1\"\n";
-    assert_eq!(
-        dependencies(manifest),
-        ["a", "c", "d", "e"].map(String::from).into()
-    );
+    assert_eq!(dependencies(manifest), ["a", "c", "d", "e"].map(String::from).into());
 }
 
 #[test]
@@ -88,20 +73,14 @@ fn the_crates_form_a_star() {
             .map(String::as_str)
             .collect();
         if name == "profctl-model" {
-            assert!(
-                dependencies.is_empty(),
-                "the hub depends on {dependencies:?}"
-            );
+            assert!(dependencies.is_empty(), "the hub depends on {dependencies:?}");
         } else if SPOKES.contains(&name.as_str()) {
             assert_eq!(used, BTreeSet::from(["profctl-model"]), "{name} is a spoke");
         } else {
             assert!(!used.contains("profctl"), "{name} depends on the rim");
         }
         if name == "profctl" {
-            assert!(
-                !used.contains("profctl-testkit"),
-                "the program ships its test kit"
-            );
+            assert!(!used.contains("profctl-testkit"), "the program ships its test kit");
         }
     }
     for (dependency, home) in KEPT_IN {
@@ -116,32 +95,19 @@ fn the_crates_form_a_star() {
 
 #[test]
 fn a_format_has_a_folder_a_page_and_fixtures() {
-    let listed: BTreeSet<String> = profctl_import::FORMATS
-        .iter()
-        .map(|format| format.descriptor().name.to_owned())
-        .collect();
-    assert_eq!(
-        listed.len(),
-        profctl_import::FORMATS.len(),
-        "two formats of one name"
-    );
+    let listed: BTreeSet<String> =
+        profctl_import::FORMATS.iter().map(|format| format.descriptor().name.to_owned()).collect();
+    assert_eq!(listed.len(), profctl_import::FORMATS.len(), "two formats of one name");
     let root = root();
     let of_folders = |folder: &str| -> BTreeSet<String> {
         let folders = folders(&root.join(folder));
-        folders
-            .iter()
-            .map(|path| path.file_name().unwrap().display().to_string())
-            .collect()
+        folders.iter().map(|path| path.file_name().unwrap().display().to_string()).collect()
     };
     let pages: BTreeSet<String> = files_of(&root.join("docs/formats"), "md")
         .iter()
         .map(|path| path.file_stem().unwrap().display().to_string())
         .collect();
-    assert_eq!(
-        of_folders("crates/profctl-import/src/formats"),
-        listed,
-        "folders of readers"
-    );
+    assert_eq!(of_folders("crates/profctl-import/src/formats"), listed, "folders of readers");
     assert_eq!(pages, listed, "pages in docs/formats");
     assert_eq!(of_folders("fixtures"), listed, "folders of fixtures");
     for name in &listed {
@@ -174,19 +140,12 @@ pub(crate) fn sources() -> Vec<PathBuf> {
         waiting.extend(folders(&folder));
         sources.extend(files_of(&folder, "rs"));
     }
-    assert!(
-        sources
-            .iter()
-            .any(|source| source.ends_with("tests/it/tidy.rs"))
-    );
+    assert!(sources.iter().any(|source| source.ends_with("tests/it/tidy.rs")));
     sources
 }
 
 fn folders(folder: &Path) -> Vec<PathBuf> {
-    entries(folder)
-        .into_iter()
-        .filter(|path| path.is_dir())
-        .collect()
+    entries(folder).into_iter().filter(|path| path.is_dir()).collect()
 }
 
 fn files_of(folder: &Path, extension: &str) -> Vec<PathBuf> {
@@ -198,9 +157,8 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = folder.read_dir() else {
         return Vec::new();
     };
-    let mut paths: Vec<PathBuf> = entries
-        .map(|entry| entry.expect("a folder can be listed").path())
-        .collect();
+    let mut paths: Vec<PathBuf> =
+        entries.map(|entry| entry.expect("a folder can be listed").path()).collect();
     paths.sort();
     paths
 }

@@ -24,9 +24,7 @@ pub(super) fn profile(file: ProfileFile) -> Result<Profile, String> {
         })?,
     };
     let totals = &file.totals;
-    let capacity = totals
-        .capacity
-        .unwrap_or(totals.real.saturating_mul(totals.lanes));
+    let capacity = totals.capacity.unwrap_or(totals.real.saturating_mul(totals.lanes));
     let functions = &file.functions;
     Ok(Profile {
         real: ticks("totals", "real", totals.real, tick)?,
@@ -38,27 +36,14 @@ pub(super) fn profile(file: ProfileFile) -> Result<Profile, String> {
         knows_off_cpu: !functions.is_empty() && functions.iter().all(|f| f.off_cpu.is_some()),
         has_percentiles: functions.iter().all(|f| f.histogram.is_some()),
         rows: {
-            let rows: Result<Vec<_>, _> = file
-                .functions
-                .into_iter()
-                .map(|function| read_row(function, tick))
-                .collect();
+            let rows: Result<Vec<_>, _> =
+                file.functions.into_iter().map(|function| read_row(function, tick)).collect();
             collapse(rows?)
         },
         sources: file
             .sources
             .into_iter()
-            .map(
-                |SourceFile {
-                     path,
-                     format,
-                     bytes,
-                 }| Source {
-                    path,
-                    format,
-                    bytes,
-                },
-            )
+            .map(|SourceFile { path, format, bytes }| Source { path, format, bytes })
             .collect(),
         timebase,
         by,
@@ -74,16 +59,11 @@ fn read_timebase(file: &TimebaseFile, tick: u64) -> Result<Timebase, String> {
         return Err("a tick of 0, expected 1 or more".into());
     }
     let unit = match file.unit.as_str() {
-        "ns" => TickUnit::Seconds {
-            numerator: tick,
-            denominator: 1_000_000_000,
-        },
+        "ns" => TickUnit::Seconds { numerator: tick, denominator: 1_000_000_000 },
         "cycles" => TickUnit::Cycles,
         "instructions" => TickUnit::Instructions,
         other => {
-            return Err(format!(
-                "unit is {other:?}, expected ns, cycles or instructions"
-            ));
+            return Err(format!("unit is {other:?}, expected ns, cycles or instructions"));
         }
     };
     if tick != 1 && !matches!(unit, TickUnit::Seconds { .. }) {
@@ -93,25 +73,17 @@ fn read_timebase(file: &TimebaseFile, tick: u64) -> Result<Timebase, String> {
         "recorded" => Timeline::Recorded,
         "synthetic" => Timeline::Synthetic,
         other => {
-            return Err(format!(
-                "timeline is {other:?}, expected recorded or synthetic"
-            ));
+            return Err(format!("timeline is {other:?}, expected recorded or synthetic"));
         }
     };
     let resolution = ticks("timebase", "resolution", file.resolution, tick)?;
-    Ok(Timebase {
-        unit,
-        resolution: Ticks(resolution.max(1)),
-        timeline,
-    })
+    Ok(Timebase { unit, resolution: Ticks(resolution.max(1)), timeline })
 }
 
 /// A time of the file in ticks.
 fn ticks(owner: &str, field: &str, time: u64, tick: u64) -> Result<u64, String> {
     if !time.is_multiple_of(tick) {
-        return Err(format!(
-            "{owner}: {field} is {time}, expected a multiple of the tick, {tick}"
-        ));
+        return Err(format!("{owner}: {field} is {time}, expected a multiple of the tick, {tick}"));
     }
     Ok(time / tick)
 }
@@ -137,26 +109,10 @@ fn read_quality(file: QualityFile) -> Result<Quality, String> {
 }
 
 fn read_diagnostic(file: DiagnosticFile) -> Result<Diagnostic, String> {
-    let known = [
-        Severity::Info,
-        Severity::Warning,
-        Severity::DataLoss,
-        Severity::Error,
-    ];
-    let severity = known
-        .into_iter()
-        .find(|severity| severity.name() == file.severity);
-    let sample = |SampleFile {
-                      source,
-                      offset,
-                      line,
-                      message,
-                  }| Sample {
-        place: Place {
-            source,
-            offset,
-            line,
-        },
+    let known = [Severity::Info, Severity::Warning, Severity::DataLoss, Severity::Error];
+    let severity = known.into_iter().find(|severity| severity.name() == file.severity);
+    let sample = |SampleFile { source, offset, line, message }| Sample {
+        place: Place { source, offset, line },
         message,
     };
     Ok(Diagnostic {
@@ -223,24 +179,14 @@ fn read_row(file: FunctionFile, tick: u64) -> Result<Row, String> {
         elapsed: time("elapsed", file.elapsed)?,
         net: time("net", file.net)?,
         stolen: time("stolen", file.stolen)?,
-        idle: time(
-            "idle",
-            file.idle.unwrap_or(if is_idle { file.net } else { 0 }),
-        )?,
-        outermost: file
-            .outermost
-            .unwrap_or(file.calls.saturating_add(file.partial)),
+        idle: time("idle", file.idle.unwrap_or(if is_idle { file.net } else { 0 }))?,
+        outermost: file.outermost.unwrap_or(file.calls.saturating_add(file.partial)),
         callees: file.callees.unwrap_or(0),
         descendants: file.descendants.unwrap_or(0),
         net_of_calls: read_lengths(&file, &net, tick)?,
         elapsed_of_calls: read_lengths(&file, &elapsed, tick)?,
     };
-    Ok(Row {
-        name: file.name,
-        module: file.module,
-        kind,
-        stats,
-    })
+    Ok(Row { name: file.name, module: file.module, kind, stats })
 }
 
 /// Reads one length; a file by another hand may have only the figures of the contract, from which
@@ -250,25 +196,15 @@ fn read_lengths(file: &FunctionFile, of: &LengthsFile<'_>, tick: u64) -> Result<
         return Ok(Lengths::default());
     }
     let what = |text: &str| format!("{}: {}_{text}", file.name, of.name);
-    let avg = of
-        .avg
-        .ok_or_else(|| format!("{} is null, expected a number", what("avg")))?;
+    let avg = of.avg.ok_or_else(|| format!("{} is null, expected a number", what("avg")))?;
     let (min, max) = (of.min.unwrap_or(avg), of.max.unwrap_or(avg));
     if min > max {
-        return Err(format!(
-            "{} is {min}, expected at most {max}, the longest",
-            what("min")
-        ));
+        return Err(format!("{} is {min}, expected at most {max}, the longest", what("min")));
     }
     let time = |field, time| ticks(&file.name, &format!("{}_{field}", of.name), time, tick);
-    let (avg, stddev) = (
-        u128::from(avg / tick),
-        u128::from(of.stddev.unwrap_or(0) / tick),
-    );
+    let (avg, stddev) = (u128::from(avg / tick), u128::from(of.stddev.unwrap_or(0) / tick));
     let squares = match of.squares {
-        None => (avg * avg)
-            .saturating_add(stddev * stddev)
-            .saturating_mul(u128::from(file.calls)),
+        None => (avg * avg).saturating_add(stddev * stddev).saturating_mul(u128::from(file.calls)),
         Some(text) => text
             .parse()
             .map_err(|_| format!("{} is {text:?}, expected an integer", what("squares")))?,

@@ -42,11 +42,7 @@ pub(super) fn file(profile: &Profile, tick: u64) -> ProfileFile {
             capacity: Some(profile.capacity.saturating_mul(tick)),
         },
         quality: Some(write_quality(&profile.quality)),
-        functions: profile
-            .rows
-            .iter()
-            .map(|row| write_row(profile, row, busy, tick))
-            .collect(),
+        functions: profile.rows.iter().map(|row| write_row(profile, row, busy, tick)).collect(),
         by: Some(profile.by.name().into()),
     }
 }
@@ -130,10 +126,7 @@ fn write_row(profile: &Profile, row: &Row, busy: u64, tick: u64) -> FunctionFile
 
 /// The histogram of elapsed times; the sign for "as that of net", where a function calls nothing.
 fn elapsed_histogram(stats: &FuncStats) -> String {
-    let (net, elapsed) = (
-        &stats.net_of_calls.histogram,
-        &stats.elapsed_of_calls.histogram,
-    );
+    let (net, elapsed) = (&stats.net_of_calls.histogram, &stats.elapsed_of_calls.histogram);
     if net == elapsed && elapsed.count() > 0 {
         return SAME_HISTOGRAM.into();
     }

@@ -7,7 +7,11 @@ use super::line::number;
 /// What an event says that matters to a trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Comment<'a> {
-    Switch { from: Task<'a>, to: Task<'a>, preempted: bool },
+    Switch {
+        from: Task<'a>,
+        to: Task<'a>,
+        preempted: bool,
+    },
     Waking(Task<'a>),
     /// The name of any other event, or of what a program wrote into the trace.
     Mark(&'a [u8]),
@@ -52,11 +56,7 @@ fn switch(fields: &[u8]) -> Option<Comment<'_>> {
 }
 
 /// A name and a pid, and what stands behind the pid.
-fn task<'a>(
-    fields: &'a [u8],
-    name_key: &[u8],
-    pid_key: &[u8],
-) -> Option<(Task<'a>, &'a [u8])> {
+fn task<'a>(fields: &'a [u8], name_key: &[u8], pid_key: &[u8]) -> Option<(Task<'a>, &'a [u8])> {
     let name_at = memmem::find(fields, name_key)? + name_key.len();
     let pid_at = memmem::rfind(fields, pid_key).filter(|&at| at >= name_at)?;
     let behind = &fields[pid_at + pid_key.len()..];

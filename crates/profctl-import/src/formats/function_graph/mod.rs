@@ -76,8 +76,7 @@ impl Importer for FunctionGraph {
             },
         };
         let Head { initial, clock, returns_only, release } = head::look(head, layout);
-        let timeline =
-            if clock.tells_time() { Timeline::Recorded } else { Timeline::Synthetic };
+        let timeline = if clock.tells_time() { Timeline::Recorded } else { Timeline::Synthetic };
         let mut facts = vec![("columns", layout.to_string())];
         if let Some(release) = release {
             facts.push(("kernel", release));
@@ -98,6 +97,7 @@ impl Importer for FunctionGraph {
             has_lines: true,
             leaf_ends_are_stamps: false,
             exits_may_be_late: true,
+            whole: false,
             initial,
             facts,
             reader: Box::new(read::GraphReader::new(returns_only, clock.tells_time())),

@@ -11,7 +11,7 @@ use super::layout::Layout;
 use super::line::{self, Body, Call, Line};
 use super::{classify, fast};
 use crate::emit::{
-    Emitter, Event, EventKind, LaneKey, LaneRef, NameRef, NO_DEPTH, ThreadKey, UNSTATED,
+    Emitter, Event, EventKind, LaneKey, LaneRef, NO_DEPTH, NameRef, ThreadKey, UNSTATED,
 };
 use crate::formats::{Reader, State};
 use crate::text;
@@ -89,13 +89,7 @@ impl LaneCache {
         lane
     }
 
-    fn by_task(
-        &mut self,
-        row: usize,
-        cpu: Option<u32>,
-        task: &[u8],
-        out: &mut Emitter,
-    ) -> LaneRef {
+    fn by_task(&mut self, row: usize, cpu: Option<u32>, task: &[u8], out: &mut Emitter) -> LaneRef {
         let key = (row as u32, Box::from(task));
         let lane = *self.by_task.entry(key).or_insert_with(|| {
             out.lane(LaneKey { cpu, thread: task_key(task).unwrap_or(ThreadKey::Unstated) })
@@ -124,12 +118,7 @@ pub(super) fn task_key(task: &[u8]) -> Option<ThreadKey> {
 
 impl GraphReader {
     pub(super) fn new(returns_only: bool, timed: bool) -> Self {
-        Self {
-            returns_only,
-            timed,
-            lanes: LaneCache::default(),
-            memory: fast::Memory::default(),
-        }
+        Self { returns_only, timed, lanes: LaneCache::default(), memory: fast::Memory::default() }
     }
 }
 
@@ -216,7 +205,10 @@ impl GraphReader {
                     out.diag(&FOREIGN_LINE, at, || excerpt(text));
                 } else {
                     out.diag(&codes::SKIPPED_RECORD, at, || {
-                        format!("no line of a function graph with the columns {layout}: {}", excerpt(text))
+                        format!(
+                            "no line of a function graph with the columns {layout}: {}",
+                            excerpt(text)
+                        )
                     });
                 }
             }

@@ -51,22 +51,13 @@ pub(super) fn parse(line: &[u8]) -> Result<Record<'_>, &'static str> {
     if indent % INDENT != 1 {
         return Err("an indentation of one space and four a level");
     }
-    let depth = u16::try_from(indent / INDENT)
-        .ok()
-        .filter(|&depth| depth != NO_DEPTH);
+    let depth = u16::try_from(indent / INDENT).ok().filter(|&depth| depth != NO_DEPTH);
     let depth = depth.ok_or("a depth below 65535")?;
     let arrow = arrow.trim_ascii_end();
     if arrow == b"<-" {
-        return Ok(Record {
-            time,
-            has_decimals,
-            depth,
-            arrow: Arrow::Exit,
-        });
+        return Ok(Record { time, has_decimals, depth, arrow: Arrow::Exit });
     }
-    let call = arrow
-        .strip_prefix(b"-> ")
-        .ok_or("`-> name (N us)` or `<-`")?;
+    let call = arrow.strip_prefix(b"-> ").ok_or("`-> name (N us)` or `<-`")?;
     let (name, net, total) = parse_call(call).ok_or("`name (N us)` or `name (N us, T total)`")?;
     let nanos = |text| text::decimal(text, 3).ok_or("a time of up to three decimals");
     let total_nanos = total.map(nanos).transpose()?;
@@ -74,11 +65,7 @@ pub(super) fn parse(line: &[u8]) -> Result<Record<'_>, &'static str> {
         time,
         has_decimals: has_decimals || [Some(net), total].into_iter().flatten().any(is_decimal),
         depth,
-        arrow: Arrow::Enter {
-            name,
-            net: nanos(net)?,
-            total: total_nanos,
-        },
+        arrow: Arrow::Enter { name, net: nanos(net)?, total: total_nanos },
     })
 }
 
@@ -112,9 +99,7 @@ type Call<'a> = (&'a [u8], &'a [u8], Option<&'a [u8]>);
 /// Cuts `name (N us)` or `name (N us, T total)`, with or without stars behind, into its parts.
 fn parse_call(call: &[u8]) -> Option<Call<'_>> {
     let stars = call.iter().rev().take_while(|&&byte| byte == b'*').count();
-    let call = call[..call.len() - stars]
-        .trim_ascii_end()
-        .strip_suffix(b")")?;
+    let call = call[..call.len() - stars].trim_ascii_end().strip_suffix(b")")?;
     // From behind: the name may have parentheses of its own, the figures have none.
     let open = memchr::memrchr(b'(', call)?;
     let name = call[..open].strip_suffix(b" ")?.trim_ascii();
@@ -127,9 +112,7 @@ fn parse_call(call: &[u8]) -> Option<Call<'_>> {
     }
     let comma = memchr::memchr(b',', figures)?;
     let net = figures[..comma].strip_suffix(b" us")?;
-    let total = figures[comma..]
-        .strip_prefix(b", ")?
-        .strip_suffix(b" total")?;
+    let total = figures[comma..].strip_prefix(b", ")?.strip_suffix(b" total")?;
     Some((name, net, Some(total)))
 }
 

@@ -39,9 +39,7 @@ impl Importer for CodeTrace {
         if !text::looks_like_text(head) {
             return Verdict::No;
         }
-        let records = text::lines(head)
-            .filter(|line| line::parse(line.text).is_ok())
-            .count();
+        let records = text::lines(head).filter(|line| line::parse(line.text).is_ok()).count();
         match records {
             0 => Verdict::No,
             1..LINES_SURE => Verdict::Maybe(format!("{records} line(s) of a code trace")),
@@ -54,20 +52,14 @@ impl Importer for CodeTrace {
             .filter_map(|line| line::parse(line.text).ok())
             .any(|record| record.has_decimals);
         Ok(Opened {
-            timebase: if fine {
-                Timebase::NANOSECONDS
-            } else {
-                Timebase::MICROSECONDS
-            },
+            timebase: if fine { Timebase::NANOSECONDS } else { Timebase::MICROSECONDS },
             counter_bits: None,
             has_lines: true,
             leaf_ends_are_stamps: true,
             exits_may_be_late: false,
+            whole: false,
             initial: Vec::new(),
-            facts: vec![(
-                "digits",
-                if fine { "nanoseconds" } else { "microseconds" }.into(),
-            )],
+            facts: vec![("digits", if fine { "nanoseconds" } else { "microseconds" }.into())],
             reader: Box::new(Lines { fine }),
             state: Arc::new(()),
         })
@@ -95,10 +87,7 @@ impl Reader for Lines {
         _state: &State,
         out: &mut Emitter,
     ) -> Option<State> {
-        let lane = out.lane(LaneKey {
-            cpu: None,
-            thread: ThreadKey::Unstated,
-        });
+        let lane = out.lane(LaneKey { cpu: None, thread: ThreadKey::Unstated });
         for line in text::lines(block) {
             out.lines += 1;
             if line.text.trim_ascii().is_empty() {
@@ -134,33 +123,23 @@ impl Lines {
         }
         let micros = |nanos: u64| nanos / 1_000;
         let arrow = match record.arrow {
-            Arrow::Enter { name, net, total } => Arrow::Enter {
-                name,
-                net: micros(net),
-                total: total.map(micros),
-            },
+            Arrow::Enter { name, net, total } => {
+                Arrow::Enter { name, net: micros(net), total: total.map(micros) }
+            }
             Arrow::Exit => Arrow::Exit,
         };
-        Ok(Record {
-            time: micros(record.time),
-            arrow,
-            ..record
-        })
+        Ok(Record { time: micros(record.time), arrow, ..record })
     }
 }
 
 fn event(record: &Record<'_>, offset: usize, lane: LaneRef, out: &mut Emitter) -> Event {
     let (kind, name, duration, extra) = match record.arrow {
-        Arrow::Enter {
-            name,
-            net,
-            total: None,
-        } => (EventKind::Leaf, named(name, out), net, UNSTATED),
-        Arrow::Enter {
-            name,
-            net,
-            total: Some(total),
-        } => (EventKind::Enter, named(name, out), total, net),
+        Arrow::Enter { name, net, total: None } => {
+            (EventKind::Leaf, named(name, out), net, UNSTATED)
+        }
+        Arrow::Enter { name, net, total: Some(total) } => {
+            (EventKind::Enter, named(name, out), total, net)
+        }
         Arrow::Exit => (EventKind::Exit, NameRef::ANONYMOUS, UNSTATED, UNSTATED),
     };
     Event {

@@ -8,22 +8,14 @@ use super::line::{self, Arrow};
 use super::*;
 use crate::formats::plain::show::{check_cuts, example, read, show};
 
-static POST: &[u8] = include_bytes!(concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/../../fixtures/mcrae/trace.txt"
-));
-static SUMMARY: &[u8] = include_bytes!(concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/../../fixtures/mcrae/summary.txt"
-));
+static POST: &[u8] =
+    include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/mcrae/trace.txt"));
+static SUMMARY: &[u8] =
+    include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/mcrae/summary.txt"));
 
 #[track_caller]
 fn check(input: &str, expected: Expect) {
-    expected.assert_eq(&show(
-        &CodeTrace,
-        input.as_bytes(),
-        &ImportOptions::default(),
-    ));
+    expected.assert_eq(&show(&CodeTrace, input.as_bytes(), &ImportOptions::default()));
 }
 
 #[test]
@@ -99,10 +91,7 @@ fn decimals_below_a_head_without_are_refused() {
     let opened = CodeTrace.open(head, &ImportOptions::default()).unwrap();
     let mut said = Emitter::default();
     let block = b"   2:394 280.500 -> g (1 us)\n";
-    opened
-        .reader
-        .fork()
-        .read(block, true, &opened.state, &mut said);
+    opened.reader.fork().read(block, true, &opened.state, &mut said);
     assert!(said.events.is_empty());
     assert_eq!(said.diags[0].code.name, SKIPPED_RECORD.name);
 }
@@ -110,13 +99,8 @@ fn decimals_below_a_head_without_are_refused() {
 #[test]
 fn names_may_hold_spaces_and_parentheses() {
     let record = line::parse(b"0:000 001 -> (anonymous)::f(int) const (7 us) *").unwrap();
-    let Arrow::Enter { name, net, total } = record.arrow else {
-        panic!("an entry")
-    };
-    assert_eq!(
-        (name, net, total),
-        (&b"(anonymous)::f(int) const"[..], 7_000, None)
-    );
+    let Arrow::Enter { name, net, total } = record.arrow else { panic!("an entry") };
+    assert_eq!((name, net, total), (&b"(anonymous)::f(int) const"[..], 7_000, None));
 }
 
 #[test]
@@ -143,21 +127,13 @@ fn lines_that_are_nearly_records() {
         assert!(line::parse(wrong.as_bytes()).is_err(), "{wrong}");
     }
     let deep = format!("2:394 270 {}<-", "    ".repeat(65_535));
-    assert!(
-        line::parse(deep.as_bytes()).is_err(),
-        "depth 65535 means none"
-    );
+    assert!(line::parse(deep.as_bytes()).is_err(), "depth 65535 means none");
 }
 
 #[test]
 fn the_trace_of_the_post_reads_whole() {
     let said = read(&CodeTrace, POST, &ImportOptions::default());
-    let count = |kind| {
-        said.events
-            .iter()
-            .filter(|event| event.kind == kind)
-            .count()
-    };
+    let count = |kind| said.events.iter().filter(|event| event.kind == kind).count();
     assert_eq!(said.lines, 102);
     assert_eq!(said.events.len(), 102);
     assert_eq!(count(EventKind::Enter), 24);
@@ -171,10 +147,7 @@ fn the_trace_of_the_post_reads_whole() {
             EventKind::Enter => open.push(event),
             EventKind::Exit => {
                 let entry = open.pop().unwrap();
-                assert_eq!(
-                    (event.depth, event.time),
-                    (entry.depth, entry.time + entry.duration)
-                );
+                assert_eq!((event.depth, event.time), (entry.depth, entry.time + entry.duration));
             }
             _ => assert_eq!(event.depth as usize, open.len()),
         }
@@ -187,23 +160,13 @@ fn recognised_by_its_lines_only() {
     assert_eq!(CodeTrace.sniff(SUMMARY, true), Verdict::No);
     assert_eq!(CodeTrace.sniff(b"", true), Verdict::No);
     assert_eq!(CodeTrace.sniff(b"2:394 270 <-\n\0", true), Verdict::No);
-    assert!(matches!(
-        CodeTrace.sniff(b"Hello\n2:394 270 <-\n", true),
-        Verdict::Maybe(_)
-    ));
+    assert!(matches!(CodeTrace.sniff(b"Hello\n2:394 270 <-\n", true), Verdict::Maybe(_)));
 }
 
 #[test]
 fn the_documented_example_reads_whole() {
-    let page = include_str!(concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../docs/formats/mcrae.md"
-    ));
-    let said = read(
-        &CodeTrace,
-        example(page).as_bytes(),
-        &ImportOptions::default(),
-    );
+    let page = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/formats/mcrae.md"));
+    let said = read(&CodeTrace, example(page).as_bytes(), &ImportOptions::default());
     assert_eq!((said.events.len(), said.diags.len()), (4, 0));
 }
 

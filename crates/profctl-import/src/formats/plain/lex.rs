@@ -41,10 +41,7 @@ impl<'a> Iterator for Words<'a> {
         let unclosed = closing.is_none() && rest.starts_with(b"\"");
         let space = |byte: &u8| byte.is_ascii_whitespace();
         let from = closing.unwrap_or(0);
-        let end = rest[from..]
-            .iter()
-            .position(space)
-            .map_or(rest.len(), |at| from + at);
+        let end = rest[from..].iter().position(space).map_or(rest.len(), |at| from + at);
         let (spelling, after) = rest.split_at(end);
         if spelling.is_empty() || spelling == b"#" {
             self.rest = b"";
@@ -59,18 +56,8 @@ impl<'a> Iterator for Words<'a> {
                 spelling,
             },
             // With its quote as suffix it is refused wherever it stands.
-            None if unclosed => Word {
-                text: b"",
-                suffix: spelling,
-                quoted: true,
-                spelling,
-            },
-            None => Word {
-                text: spelling,
-                suffix: b"",
-                quoted: false,
-                spelling,
-            },
+            None if unclosed => Word { text: b"", suffix: spelling, quoted: true, spelling },
+            None => Word { text: spelling, suffix: b"", quoted: false, spelling },
         })
     }
 }
@@ -94,9 +81,7 @@ pub(super) const VERBS: [(&[u8], EventKind); 13] = [
 
 /// The event that `word` makes, if it is a verb.
 pub(super) fn verb(word: &Word<'_>) -> Option<EventKind> {
-    let found = VERBS
-        .iter()
-        .find(|(spelling, _)| !word.quoted && *spelling == word.text);
+    let found = VERBS.iter().find(|(spelling, _)| !word.quoted && *spelling == word.text);
     found.map(|&(_, kind)| kind)
 }
 
@@ -110,10 +95,7 @@ pub(super) fn may_lack_time(kind: EventKind) -> bool {
 /// Whether an event of `kind` may state its depth: those that name a function.
 pub(super) fn takes_depth(kind: EventKind) -> bool {
     use EventKind::{Enter, Exit, Leaf, Mark, Return, SwitchTagEnter, SwitchTagExit};
-    matches!(
-        kind,
-        Enter | Exit | Leaf | Return | Mark | SwitchTagEnter | SwitchTagExit
-    )
+    matches!(kind, Enter | Exit | Leaf | Return | Mark | SwitchTagEnter | SwitchTagExit)
 }
 
 /// The number in `cpuN`.

@@ -71,12 +71,10 @@ impl Importer for Plain {
             has_lines: true,
             leaf_ends_are_stamps: true,
             exits_may_be_late: false,
+            whole: false,
             initial: Vec::new(),
             facts: Vec::new(),
-            reader: Box::new(parse::Lines {
-                timeline: header.timeline,
-                time_max,
-            }),
+            reader: Box::new(parse::Lines { timeline: header.timeline, time_max }),
             state: Arc::new(()),
         })
     }
@@ -85,10 +83,7 @@ impl Importer for Plain {
 /// What the first line says; the defaults if it is no header, as where the format was forced.
 fn parse_header(line: &[u8]) -> Result<Header, String> {
     let mut header = Header {
-        unit: TickUnit::Seconds {
-            numerator: 1,
-            denominator: 1_000_000_000,
-        },
+        unit: TickUnit::Seconds { numerator: 1, denominator: 1_000_000_000 },
         timeline: Timeline::Recorded,
         counter_bits: None,
     };
@@ -120,16 +115,12 @@ fn parse_header(line: &[u8]) -> Result<Header, String> {
                     "recorded" => Timeline::Recorded,
                     "synthetic" => Timeline::Synthetic,
                     _ => {
-                        return Err(format!(
-                            "timeline `{value}`, expected recorded or synthetic"
-                        ));
+                        return Err(format!("timeline `{value}`, expected recorded or synthetic"));
                     }
                 };
             }
             _ => {
-                return Err(format!(
-                    "`{field}`, expected unit=, counter-bits= or timeline="
-                ));
+                return Err(format!("`{field}`, expected unit=, counter-bits= or timeline="));
             }
         }
     }

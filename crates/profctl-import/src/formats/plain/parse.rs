@@ -39,10 +39,7 @@ impl Reader for Lines {
             }
             out.records += 1;
             match self.parse(line.text, out) {
-                Ok(event) => out.push(Event {
-                    offset: line.offset as u32,
-                    ..event
-                }),
+                Ok(event) => out.push(Event { offset: line.offset as u32, ..event }),
                 Err(_) if !line.ended => out.diag(&CUT_RECORD, line.offset, || {
                     format!("the last line stops at `{}`", text::excerpt(line.text))
                 }),
@@ -109,10 +106,7 @@ impl Lines {
             }
             EventKind::RunsNow => {
                 if let Some(word) = words.next() {
-                    let from = LaneKey {
-                        cpu,
-                        thread: parse_thread(&word)?,
-                    };
+                    let from = LaneKey { cpu, thread: parse_thread(&word)? };
                     event.extra = u64::from(out.lane(from).0);
                 }
             }
@@ -133,22 +127,8 @@ impl Lines {
         if words.next().is_some() {
             return Err("the end of the line");
         }
-        let Operands {
-            duration,
-            extra,
-            name,
-            depth,
-        } = event;
-        Ok(Event {
-            time,
-            duration,
-            extra,
-            name,
-            lane: out.lane(lane),
-            offset: 0,
-            depth,
-            kind,
-        })
+        let Operands { duration, extra, name, depth } = event;
+        Ok(Event { time, duration, extra, name, lane: out.lane(lane), offset: 0, depth, kind })
     }
 
     /// The time of an event: as the timeline asks, but a loss or a change of threads may lack it.
@@ -180,12 +160,7 @@ struct Operands {
 
 impl Default for Operands {
     fn default() -> Self {
-        Self {
-            duration: UNSTATED,
-            extra: UNSTATED,
-            name: NameRef::ANONYMOUS,
-            depth: NO_DEPTH,
-        }
+        Self { duration: UNSTATED, extra: UNSTATED, name: NameRef::ANONYMOUS, depth: NO_DEPTH }
     }
 }
 
@@ -223,9 +198,7 @@ impl Operands {
 fn field<'a>(word: &Word<'a>) -> Option<(&'a [u8], &'a [u8])> {
     let equals = memchr::memchr(b'=', word.text).filter(|_| !word.quoted)?;
     let (key, value) = (&word.text[..equals], &word.text[equals + 1..]);
-    [&b"wall"[..], b"net", b"depth"]
-        .contains(&key)
-        .then_some((key, value))
+    [&b"wall"[..], b"net", b"depth"].contains(&key).then_some((key, value))
 }
 
 /// A number that is not the one which means "unstated".
@@ -273,14 +246,8 @@ fn parse_name(
     out: &mut Emitter,
 ) -> Result<NameRef, &'static str> {
     let whole = if word.quoted { word.suffix } else { word.text };
-    let mark = whole
-        .last()
-        .and_then(|last| lex::MARKS.iter().find(|(mark, _)| mark == last));
-    let whole = if mark.is_some() {
-        &whole[..whole.len() - 1]
-    } else {
-        whole
-    };
+    let mark = whole.last().and_then(|last| lex::MARKS.iter().find(|(mark, _)| mark == last));
+    let whole = if mark.is_some() { &whole[..whole.len() - 1] } else { whole };
     let (before, module) = match whole.strip_suffix(b"]").and_then(|inner| {
         memchr::memrchr(b'[', inner).map(|open| (&inner[..open], &inner[open + 1..]))
     }) {
@@ -297,12 +264,8 @@ fn parse_name(
     }
     let lossy = |text| String::from_utf8_lossy(text).into_owned();
     let kind = mark.map_or(lex::kind_by_verb(verb), |&(_, kind)| kind);
-    let describe = |_: &[u8]| Func {
-        name: lossy(name),
-        module: module.map(lossy),
-        kind,
-        ..Func::default()
-    };
+    let describe =
+        |_: &[u8]| Func { name: lossy(name), module: module.map(lossy), kind, ..Func::default() };
     if mark.is_some() || kind == lex::kind_by_verb(EventKind::Enter) {
         return Ok(out.name(word.spelling, describe));
     }

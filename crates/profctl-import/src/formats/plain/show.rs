@@ -9,18 +9,11 @@ use crate::formats::{ImportOptions, Importer};
 
 /// What a reader says of `input`: events as lines, then the complaints.
 pub(crate) fn show(importer: &dyn Importer, input: &[u8], options: &ImportOptions) -> String {
-    let opened = importer
-        .open(input, options)
-        .expect("an input that can be opened");
+    let opened = importer.open(input, options).expect("an input that can be opened");
     let said = read(importer, input, options);
     let mut text = write(&said, &opened.timebase);
     for diag in &said.diags {
-        writeln!(
-            text,
-            "{} +{}: {}",
-            diag.code.name, diag.offset, diag.message
-        )
-        .unwrap();
+        writeln!(text, "{} +{}: {}", diag.code.name, diag.offset, diag.message).unwrap();
     }
     for (code, n) in &said.more_diags {
         writeln!(text, "{} {n} more", code.name).unwrap();
@@ -30,14 +23,9 @@ pub(crate) fn show(importer: &dyn Importer, input: &[u8], options: &ImportOption
 
 /// What a reader says of `input`, read as one block.
 pub(crate) fn read(importer: &dyn Importer, input: &[u8], options: &ImportOptions) -> Emitter {
-    let opened = importer
-        .open(input, options)
-        .expect("an input that can be opened");
+    let opened = importer.open(input, options).expect("an input that can be opened");
     let mut said = Emitter::default();
-    opened
-        .reader
-        .fork()
-        .read(input, true, &opened.state, &mut said);
+    opened.reader.fork().read(input, true, &opened.state, &mut said);
     said
 }
 
@@ -47,9 +35,7 @@ pub(crate) fn check_cuts(importer: &dyn Importer, input: &[u8], options: &Import
     let whole = read(importer, input, options).events;
     for cut in 0..=input.len() {
         let start = &input[..cut];
-        let opened = importer
-            .open(input, options)
-            .expect("an input that can be opened");
+        let opened = importer.open(input, options).expect("an input that can be opened");
         let mut reader = opened.reader;
         let boundary = reader.boundary(start);
 
@@ -59,20 +45,14 @@ pub(crate) fn check_cuts(importer: &dyn Importer, input: &[u8], options: &Import
         let kept: Vec<_> = said.events.iter().filter(complete).collect();
         let expected: Vec<_> = whole.iter().filter(complete).collect();
         assert_eq!(kept, expected, "cut at byte {cut}");
-        assert!(
-            said.events.len() <= kept.len() + 1,
-            "one half record at most, cut at {cut}"
-        );
+        assert!(said.events.len() <= kept.len() + 1, "one half record at most, cut at {cut}");
 
         let mut reader = reader.fork();
         let mut said = Emitter::default();
         reader.read(&input[..boundary], false, &opened.state, &mut said);
         let mut events = said.take().events;
         reader.read(&input[boundary..], true, &opened.state, &mut said);
-        let moved = |event: &Event| Event {
-            offset: event.offset + boundary as u32,
-            ..*event
-        };
+        let moved = |event: &Event| Event { offset: event.offset + boundary as u32, ..*event };
         events.extend(said.events.iter().map(moved));
         assert_eq!(events, whole, "two blocks, the second from byte {boundary}");
     }

@@ -46,10 +46,7 @@ fn check(input: &str, expected: Expect) {
 
 /// An event on the CPU and thread of `lane`, without anything stated.
 fn event(out: &mut Emitter, kind: EventKind, time: u64, lane: (Option<u32>, ThreadKey)) -> Event {
-    let lane = out.lane(LaneKey {
-        cpu: lane.0,
-        thread: lane.1,
-    });
+    let lane = out.lane(LaneKey { cpu: lane.0, thread: lane.1 });
     Event {
         time,
         duration: UNSTATED,
@@ -66,35 +63,18 @@ fn event(out: &mut Emitter, kind: EventKind, time: u64, lane: (Option<u32>, Thre
 fn a_line_says_all_that_an_event_holds() {
     let input = "5 cpu3 sh-7 > f[mod]$ wall=9 net=4 depth=2\n6 cpu3 switch sh-7 idle preempted\n";
     let said = read(&Plain, input.as_bytes(), &options());
-    let [call, switch] = said.events[..] else {
-        panic!("two events: {:?}", said.events)
-    };
+    let [call, switch] = said.events[..] else { panic!("two events: {:?}", said.events) };
 
     let func = &said.names[call.name.0 as usize];
-    assert_eq!(
-        (func.name.as_str(), func.module.as_deref()),
-        ("f", Some("mod"))
-    );
+    assert_eq!((func.name.as_str(), func.module.as_deref()), ("f", Some("mod")));
     assert_eq!(func.kind, profctl_model::FuncKind::Syscall);
-    let shell = LaneKey {
-        cpu: Some(3),
-        thread: ThreadKey::Tid(7, "sh".into()),
-    };
-    let idle = LaneKey {
-        cpu: Some(3),
-        thread: ThreadKey::Idle,
-    };
+    let shell = LaneKey { cpu: Some(3), thread: ThreadKey::Tid(7, "sh".into()) };
+    let idle = LaneKey { cpu: Some(3), thread: ThreadKey::Idle };
     assert_eq!(said.lanes[call.lane.0 as usize], shell);
-    assert_eq!(
-        (call.kind, call.time, call.offset),
-        (EventKind::Enter, 5, 0)
-    );
+    assert_eq!((call.kind, call.time, call.offset), (EventKind::Enter, 5, 0));
     assert_eq!((call.duration, call.extra, call.depth), (9, 4, 2));
 
-    assert_eq!(
-        (switch.kind, switch.time, switch.offset),
-        (EventKind::Switch, 6, 43)
-    );
+    assert_eq!((switch.kind, switch.time, switch.offset), (EventKind::Switch, 6, 43));
     assert_eq!(said.lanes[switch.lane.0 as usize], idle);
     assert_eq!(said.lanes[switch.extra as usize], shell);
     assert_eq!((switch.duration, switch.name), (1, NameRef::ANONYMOUS));
@@ -253,31 +233,17 @@ fn headers() {
     let opened = |line: &str| Plain.open(line.as_bytes(), &options());
     let timebase = |line| opened(line).expect(line).timebase;
     assert_eq!(timebase("10 > f\n"), Timebase::NANOSECONDS);
-    assert_eq!(
-        timebase("# profctl plain 1 unit=us\r\n"),
-        Timebase::MICROSECONDS
-    );
-    assert_eq!(
-        timebase("# profctl plain 1 unit=cycles").unit,
-        TickUnit::Cycles
-    );
+    assert_eq!(timebase("# profctl plain 1 unit=us\r\n"), Timebase::MICROSECONDS);
+    assert_eq!(timebase("# profctl plain 1 unit=cycles").unit, TickUnit::Cycles);
     assert_eq!(
         timebase("# profctl plain 1 unit=16MHz timeline=synthetic"),
         Timebase {
-            unit: TickUnit::Seconds {
-                numerator: 1,
-                denominator: 16_000_000
-            },
+            unit: TickUnit::Seconds { numerator: 1, denominator: 16_000_000 },
             resolution: Ticks(1),
             timeline: Timeline::Synthetic,
         }
     );
-    assert_eq!(
-        opened("# profctl plain 1 counter-bits=24")
-            .unwrap()
-            .counter_bits,
-        Some(24)
-    );
+    assert_eq!(opened("# profctl plain 1 counter-bits=24").unwrap().counter_bits, Some(24));
 
     let mut said = String::new();
     for line in [
@@ -304,17 +270,9 @@ fn headers() {
 #[test]
 fn recognised_by_the_first_line_only() {
     for (name, text) in FIXTURES {
-        assert!(
-            matches!(Plain.sniff(text.as_bytes(), true), Verdict::Yes(_)),
-            "{name}"
-        );
+        assert!(matches!(Plain.sniff(text.as_bytes(), true), Verdict::Yes(_)), "{name}");
     }
-    for other in [
-        "",
-        "10 > f\n",
-        "\n# profctl plain 1\n",
-        "# profctl plainer\n",
-    ] {
+    for other in ["", "10 > f\n", "\n# profctl plain 1\n", "# profctl plainer\n"] {
         assert_eq!(Plain.sniff(other.as_bytes(), true), Verdict::No, "{other}");
     }
 }
@@ -324,11 +282,7 @@ fn fixtures_read_whole() {
     for (name, text) in FIXTURES {
         let said = read(&Plain, text.as_bytes(), &options());
         let codes: Vec<_> = said.diags.iter().map(|diag| diag.code.name).collect();
-        let expected = if name == "cut-line" {
-            vec![CUT_RECORD.name]
-        } else {
-            Vec::new()
-        };
+        let expected = if name == "cut-line" { vec![CUT_RECORD.name] } else { Vec::new() };
         assert_eq!(codes, expected, "{name}");
         assert_eq!(said.lines as usize, text.lines().count(), "{name}");
     }
@@ -343,10 +297,7 @@ fn every_cut() {
 
 #[test]
 fn the_documented_example_is_the_fixture() {
-    let page = include_str!(concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../docs/formats/plain.md"
-    ));
+    let page = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/formats/plain.md"));
     assert_eq!(example(page), FIXTURES[0].1);
 }
 
@@ -416,15 +367,7 @@ fn any_event() -> impl Strategy<Value = Sketch> {
 
 /// Puts the event of a sketch into `out`, as far as its kind states things.
 fn emit(sketch: &Sketch, out: &mut Emitter) {
-    let Sketch {
-        kind,
-        time,
-        cpu,
-        threads,
-        func,
-        numbers,
-        depth,
-    } = sketch;
+    let Sketch { kind, time, cpu, threads, func, numbers, depth } = sketch;
     let has_lane = matches!(kind, EventKind::RunsNow | EventKind::Switch);
     let thread = match &threads.0 {
         ThreadKey::Unstated if has_lane => ThreadKey::Idle,
@@ -464,13 +407,7 @@ fn emit(sketch: &Sketch, out: &mut Emitter) {
                 ThreadKey::Unstated => ThreadKey::Idle,
                 thread => thread.clone(),
             };
-            made.extra = u64::from(
-                out.lane(LaneKey {
-                    cpu: *cpu,
-                    thread: other,
-                })
-                .0,
-            );
+            made.extra = u64::from(out.lane(LaneKey { cpu: *cpu, thread: other }).0);
             if *kind == EventKind::Switch {
                 made.duration = first % 2;
             }
@@ -486,10 +423,8 @@ fn emit(sketch: &Sketch, out: &mut Emitter) {
 /// Events with their references resolved, so that those of two emitters can be compared.
 fn resolved(block: &Emitter) -> Vec<String> {
     let describe = |event: &Event| {
-        let has_lane = matches!(
-            event.kind,
-            EventKind::RunsNow | EventKind::Switch | EventKind::Wake
-        );
+        let has_lane =
+            matches!(event.kind, EventKind::RunsNow | EventKind::Switch | EventKind::Wake);
         let other = has_lane.then(|| &block.lanes[event.extra as usize]);
         let extra = if has_lane { UNSTATED } else { event.extra };
         let (lane, name) = (&block.lanes[event.lane.0 as usize], event.name.0 as usize);

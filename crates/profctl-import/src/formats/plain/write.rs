@@ -54,11 +54,7 @@ fn line(block: &Emitter, event: &Event, text: &mut String) -> std::fmt::Result {
         spell_thread(&block.lanes[lane.0 as usize].thread)
     };
     if lex::takes_depth(event.kind) && event.name != NameRef::ANONYMOUS {
-        write!(
-            text,
-            " {}",
-            spell_func(&block.names[event.name.0 as usize], event.kind)
-        )?;
+        write!(text, " {}", spell_func(&block.names[event.name.0 as usize], event.kind))?;
     }
     match event.kind {
         EventKind::Leaf | EventKind::Return => write!(text, " {}", event.duration)?,
@@ -112,23 +108,15 @@ fn spell_thread(thread: &ThreadKey) -> String {
 
 /// A function as a line names it.
 fn spell_func(func: &Func, verb: EventKind) -> String {
-    let ends_plainly = func
-        .name
-        .ends_with(|c: char| c.is_alphanumeric() || c == '_');
+    let ends_plainly = func.name.ends_with(|c: char| c.is_alphanumeric() || c == '_');
     let is_plain = is_simple(&func.name) && ends_plainly && !func.name.contains('=');
-    let mut text = if is_plain {
-        func.name.clone()
-    } else {
-        quoted(&func.name)
-    };
+    let mut text = if is_plain { func.name.clone() } else { quoted(&func.name) };
     if let Some(module) = &func.module {
         let word = module.replace(|c: char| c.is_ascii_whitespace() || c == '[', "_");
         text.extend(["[", &word, "]"]);
     }
     let by_verb = lex::kind_by_verb(verb) == func.kind;
-    let mark = lex::MARKS
-        .iter()
-        .find(|(_, kind)| *kind == func.kind && !by_verb);
+    let mark = lex::MARKS.iter().find(|(_, kind)| *kind == func.kind && !by_verb);
     text.extend(mark.map(|&(mark, _)| char::from(mark)));
     text
 }

@@ -38,36 +38,21 @@ pub(super) struct Field {
 impl Field {
     fn new(bits: u32) -> Self {
         let width = bits.div_ceil(8);
-        Self {
-            at: 0,
-            shift: 64 - 8 * width,
-            mask: low_bits(bits),
-            width: width as usize,
-        }
+        Self { at: 0, shift: 64 - 8 * width, mask: low_bits(bits), width: width as usize }
     }
 }
 
 impl Layout {
     /// The layout that `options` describe, or what is wrong with them.
     pub(super) fn of(options: &ProbeOptions) -> Result<Self, String> {
-        let ProbeOptions {
-            tag_bits,
-            time_bits,
-            tick,
-            endian,
-            order,
-            record_bytes,
-        } = *options;
+        let ProbeOptions { tag_bits, time_bits, tick, endian, order, record_bytes } = *options;
         if !(1..=32).contains(&tag_bits) {
             return Err(format!("tags of {tag_bits} bits, expected 1 to 32"));
         }
         if !(1..=64).contains(&time_bits) {
             return Err(format!("a counter of {time_bits} bits, expected 1 to 64"));
         }
-        if let TickUnit::Seconds {
-            numerator,
-            denominator,
-        } = tick
+        if let TickUnit::Seconds { numerator, denominator } = tick
             && (numerator == 0 || denominator == 0)
         {
             return Err("a tick without a length, expected one such as 1us".into());
@@ -86,12 +71,7 @@ impl Layout {
                 tag.width, time.width,
             ));
         }
-        Ok(Self {
-            stride,
-            tag,
-            time,
-            endian,
-        })
+        Ok(Self { stride, tag, time, endian })
     }
 
     /// The layout in words.

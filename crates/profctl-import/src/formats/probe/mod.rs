@@ -49,10 +49,7 @@ impl Default for ProbeOptions {
         Self {
             tag_bits: 16,
             time_bits: 24,
-            tick: TickUnit::Seconds {
-                numerator: 1,
-                denominator: 1_000_000,
-            },
+            tick: TickUnit::Seconds { numerator: 1, denominator: 1_000_000 },
             endian: Endian::Little,
             order: FieldOrder::TagTime,
             record_bytes: None,
@@ -89,10 +86,7 @@ impl Importer for ProbeCapture {
             ));
         };
         let names = names::parse(names, probe.tag_bits)?;
-        let facts = vec![
-            ("record", layout.describe(probe)),
-            ("tags", names.len().to_string()),
-        ];
+        let facts = vec![("record", layout.describe(probe)), ("tags", names.len().to_string())];
         Ok(Opened {
             timebase: Timebase {
                 unit: probe.tick,
@@ -103,6 +97,7 @@ impl Importer for ProbeCapture {
             has_lines: false,
             leaf_ends_are_stamps: true,
             exits_may_be_late: false,
+            whole: false,
             initial: Vec::new(),
             facts,
             reader: Box::new(records::Records::new(layout, names)),

@@ -54,21 +54,14 @@ pub(super) fn parse(file: &[u8], tag_bits: u32) -> Result<Vec<Named>, ImportErro
         }
         // Two functions of one name become one, so they must be of one kind.
         let (kind, switches, first) =
-            *kinds
-                .entry(named.name.clone())
-                .or_insert((named.kind, named.switches, number));
+            *kinds.entry(named.name.clone()).or_insert((named.kind, named.switches, number));
         if (kind, switches) != (named.kind, named.switches) {
-            return Err(error(format!(
-                "`{}` has other marks on line {first}",
-                named.name
-            )));
+            return Err(error(format!("`{}` has other marks on line {first}", named.name)));
         }
         names.push(named);
     }
     if names.is_empty() {
-        return Err(ImportError::whole(
-            "name file: no names, expected lines `name/tag`",
-        ));
+        return Err(ImportError::whole("name file: no names, expected lines `name/tag`"));
     }
     Ok(names)
 }
@@ -92,23 +85,14 @@ fn parse_entry(entry: &[u8], tag_bits: u32) -> Result<Named, String> {
     if name.is_empty() {
         return Err(format!("found `{}`, expected a name before `/`", found()));
     }
-    let digits = value
-        .find(|c: char| !c.is_ascii_alphanumeric())
-        .unwrap_or(value.len());
+    let digits = value.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(value.len());
     let (digits, marks) = value.split_at(digits);
     let Some(tag) = text::integer(digits.as_bytes()) else {
-        return Err(format!(
-            "found tag `{digits}`, expected a decimal or 0x number"
-        ));
+        return Err(format!("found tag `{digits}`, expected a decimal or 0x number"));
     };
     let tag_max = low_bits(tag_bits);
-    let Some(tag) = u32::try_from(tag)
-        .ok()
-        .filter(|&tag| u64::from(tag) <= tag_max)
-    else {
-        return Err(format!(
-            "found tag {tag}, expected at most {tag_max} ({tag_bits} bits)"
-        ));
+    let Some(tag) = u32::try_from(tag).ok().filter(|&tag| u64::from(tag) <= tag_max) else {
+        return Err(format!("found tag {tag}, expected at most {tag_max} ({tag_bits} bits)"));
     };
     let (kind, switches) = kind_of(marks.trim())?;
     if kind != FuncKind::Mark && tag % 2 == 1 {
@@ -116,12 +100,7 @@ fn parse_entry(entry: &[u8], tag_bits: u32) -> Result<Named, String> {
             "found odd tag {tag}, expected an even one (its exit is the next) or the mark `=`"
         ));
     }
-    Ok(Named {
-        name: name.into(),
-        tag,
-        kind,
-        switches,
-    })
+    Ok(Named { name: name.into(), tag, kind, switches })
 }
 
 /// The kind that `marks` give, and whether they include `!`.
@@ -135,9 +114,7 @@ fn kind_of(marks: &str) -> Result<(FuncKind, bool), String> {
             '~' => idle = true,
             ' ' | '\t' => {}
             other => {
-                return Err(format!(
-                    "found mark `{other}`, expected `!`, `=`, `^` or `~`"
-                ));
+                return Err(format!("found mark `{other}`, expected `!`, `=`, `^` or `~`"));
             }
         }
     }
@@ -147,8 +124,6 @@ fn kind_of(marks: &str) -> Result<(FuncKind, bool), String> {
         (false, false, true, false) => Ok((FuncKind::Interrupt, false)),
         (switches, false, false, true) => Ok((FuncKind::Idle, switches)),
         (true, false, false, false) => Ok((FuncKind::Switch, true)),
-        _ => Err(format!(
-            "found marks `{marks}`, expected one of them, or `!~`"
-        )),
+        _ => Err(format!("found marks `{marks}`, expected one of them, or `!~`")),
     }
 }

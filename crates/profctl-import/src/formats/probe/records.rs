@@ -53,11 +53,7 @@ impl Records {
     fn unbound(layout: Layout, names: Arc<[Named]>) -> Self {
         let end = names.last().map_or(0, |named| named.tag.saturating_add(2));
         let known = vec![Meaning::default(); end.min(INDEXED_MAX) as usize];
-        Self {
-            layout,
-            names,
-            known,
-        }
+        Self { layout, names, known }
     }
 }
 
@@ -79,10 +75,7 @@ impl Reader for Records {
     ) -> Option<State> {
         let whole = self.boundary(block);
         let stride = self.layout.stride;
-        let lane = out.lane(LaneKey {
-            cpu: None,
-            thread: ThreadKey::Unstated,
-        });
+        let lane = out.lane(LaneKey { cpu: None, thread: ThreadKey::Unstated });
         out.records += (whole / stride) as u64;
         // A field is loaded as eight bytes, so the last records are read from a copy with room
         // behind it.
@@ -95,10 +88,7 @@ impl Reader for Records {
         if whole < block.len() {
             out.records += 1;
             out.diag(&CUT_RECORD, whole, || {
-                format!(
-                    "{} bytes at the end, expected {stride} a record",
-                    block.len() - whole
-                )
+                format!("{} bytes at the end, expected {stride} a record", block.len() - whole)
             });
         }
         None
@@ -130,22 +120,14 @@ impl Records {
         lane: LaneRef,
         out: &mut Emitter,
     ) {
-        let Layout {
-            stride,
-            tag: tag_field,
-            time: time_field,
-            ..
-        } = self.layout;
+        let Layout { stride, tag: tag_field, time: time_field, .. } = self.layout;
         let mut events = std::mem::take(&mut out.events);
         events.extend((0..len / stride).map(|record| {
             let offset = record * stride;
             let tag = load::<BIG>(bytes, offset, tag_field);
             let time = load::<BIG>(bytes, offset, time_field);
             let (kind, name) = match self.known.get(tag as usize) {
-                Some(&Meaning {
-                    name,
-                    kind: Some(kind),
-                }) => (kind, NameRef(name)),
+                Some(&Meaning { name, kind: Some(kind) }) => (kind, NameRef(name)),
                 _ => self.meet(tag as u32, base + offset, out),
             };
             Event {
@@ -171,9 +153,7 @@ impl Records {
         };
         let below = self.names.partition_point(|named| named.tag <= tag);
         let Some(named) = self.names[..below].last().filter(is_it) else {
-            out.diag(&UNKNOWN_TAG, offset, || {
-                format!("found tag {tag:#06x}, which has no name")
-            });
+            out.diag(&UNKNOWN_TAG, offset, || format!("found tag {tag:#06x}, which has no name"));
             return (EventKind::Mark, unknown(tag, out));
         };
         let kind = match (named.kind, named.switches, tag == named.tag) {
@@ -185,10 +165,7 @@ impl Records {
         };
         let name = out.func(&named.name, named.kind);
         if let Some(meaning) = self.known.get_mut(tag as usize) {
-            *meaning = Meaning {
-                name: name.0,
-                kind: Some(kind),
-            };
+            *meaning = Meaning { name: name.0, kind: Some(kind) };
         }
         (kind, name)
     }
@@ -214,10 +191,7 @@ fn unknown(tag: u32, out: &mut Emitter) -> NameRef {
 fn load<const BIG: bool>(bytes: &[u8], offset: usize, field: Field) -> u64 {
     let at = offset + field.at;
     let window = bytes[at..at + WINDOW].try_into().expect("eight bytes");
-    let value = if BIG {
-        u64::from_be_bytes(window) >> field.shift
-    } else {
-        u64::from_le_bytes(window)
-    };
+    let value =
+        if BIG { u64::from_be_bytes(window) >> field.shift } else { u64::from_le_bytes(window) };
     value & field.mask
 }

@@ -9,20 +9,13 @@ use super::*;
 use crate::emit::{Emitter, EventKind};
 use crate::formats::plain::show::{check_cuts, example, read, show};
 
-static CAPTURE: &[u8] = include_bytes!(concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/../../fixtures/probe/tcp_rx.raw"
-));
-static NAMES: &[u8] = include_bytes!(concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/../../fixtures/probe/tcp_rx.names"
-));
+static CAPTURE: &[u8] =
+    include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/probe/tcp_rx.raw"));
+static NAMES: &[u8] =
+    include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/probe/tcp_rx.names"));
 
 fn options(names: &[u8], probe: ProbeOptions) -> ImportOptions {
-    ImportOptions {
-        names: Some(names.to_vec()),
-        probe,
-    }
+    ImportOptions { names: Some(names.to_vec()), probe }
 }
 
 /// Records of the default layout.
@@ -100,16 +93,9 @@ fn unknown_tags_are_instants_and_counted() {
 fn half_a_record_at_the_end() {
     let mut input = records(&[(502, 1), (503, 2)]);
     input.truncate(8);
-    let said = read(
-        &ProbeCapture,
-        &input,
-        &options(b"main/502", ProbeOptions::default()),
-    );
+    let said = read(&ProbeCapture, &input, &options(b"main/502", ProbeOptions::default()));
     assert_eq!(said.events.len(), 1);
-    assert_eq!(
-        (said.diags[0].code.name, said.diags[0].offset),
-        (CUT_RECORD.name, 5)
-    );
+    assert_eq!((said.diags[0].code.name, said.diags[0].offset), (CUT_RECORD.name, 5));
 }
 
 #[test]
@@ -157,72 +143,32 @@ fn name_files_that_are_refused() {
 
 #[test]
 fn names_that_are_unusual_but_right() {
-    let parsed = names::parse(
-        b"a/b/2\r\noperator#/4\n  spaced  /  0x6 ! ~  # c\ntop/4294967295=\n",
-        32,
-    );
-    let found: Vec<_> = parsed
-        .unwrap()
-        .into_iter()
-        .map(|n| (n.name, n.tag, n.switches))
-        .collect();
-    let expected = [
-        ("a/b", 2, false),
-        ("operator#", 4, false),
-        ("spaced", 6, true),
-        ("top", u32::MAX, false),
-    ];
-    assert_eq!(
-        found,
-        expected.map(|(name, tag, switches)| (name.to_owned(), tag, switches))
-    );
+    let parsed =
+        names::parse(b"a/b/2\r\noperator#/4\n  spaced  /  0x6 ! ~  # c\ntop/4294967295=\n", 32);
+    let found: Vec<_> = parsed.unwrap().into_iter().map(|n| (n.name, n.tag, n.switches)).collect();
+    let expected =
+        [("a/b", 2, false), ("operator#", 4, false), ("spaced", 6, true), ("top", u32::MAX, false)];
+    assert_eq!(found, expected.map(|(name, tag, switches)| (name.to_owned(), tag, switches)));
 }
 
 #[test]
 fn without_a_name_file_there_is_nothing_to_read() {
-    let error = ProbeCapture
-        .open(CAPTURE, &ImportOptions::default())
-        .err()
-        .unwrap();
+    let error = ProbeCapture.open(CAPTURE, &ImportOptions::default()).err().unwrap();
     assert!(error.message.contains("name file"), "{error}");
 }
 
 #[test]
 fn layouts_that_cannot_be() {
     let default = ProbeOptions::default;
-    let no_tick = TickUnit::Seconds {
-        numerator: 0,
-        denominator: 1,
-    };
+    let no_tick = TickUnit::Seconds { numerator: 0, denominator: 1 };
     for wrong in [
-        ProbeOptions {
-            tag_bits: 0,
-            ..default()
-        },
-        ProbeOptions {
-            tag_bits: 33,
-            ..default()
-        },
-        ProbeOptions {
-            time_bits: 0,
-            ..default()
-        },
-        ProbeOptions {
-            time_bits: 65,
-            ..default()
-        },
-        ProbeOptions {
-            tick: no_tick,
-            ..default()
-        },
-        ProbeOptions {
-            record_bytes: Some(4),
-            ..default()
-        },
-        ProbeOptions {
-            record_bytes: Some(usize::MAX),
-            ..default()
-        },
+        ProbeOptions { tag_bits: 0, ..default() },
+        ProbeOptions { tag_bits: 33, ..default() },
+        ProbeOptions { time_bits: 0, ..default() },
+        ProbeOptions { time_bits: 65, ..default() },
+        ProbeOptions { tick: no_tick, ..default() },
+        ProbeOptions { record_bytes: Some(4), ..default() },
+        ProbeOptions { record_bytes: Some(usize::MAX), ..default() },
     ] {
         let error = ProbeCapture.open(b"", &options(NAMES, wrong)).err();
         assert!(error.is_some(), "{wrong:?}");
@@ -249,28 +195,16 @@ fn encode(tag: u64, time: u64, probe: &ProbeOptions) -> Vec<u8> {
 }
 
 fn any_layout() -> impl Strategy<Value = ProbeOptions> {
-    (
-        1_u32..=32,
-        1_u32..=64,
-        any::<bool>(),
-        any::<bool>(),
-        proptest::option::of(0_usize..9),
-    )
-        .prop_map(
-            |(tag_bits, time_bits, big, time_first, extra)| ProbeOptions {
-                tag_bits,
-                time_bits,
-                endian: if big { Endian::Big } else { Endian::Little },
-                order: if time_first {
-                    FieldOrder::TimeTag
-                } else {
-                    FieldOrder::TagTime
-                },
-                record_bytes: extra
-                    .map(|n| n + (tag_bits.div_ceil(8) + time_bits.div_ceil(8)) as usize),
-                ..ProbeOptions::default()
-            },
-        )
+    (1_u32..=32, 1_u32..=64, any::<bool>(), any::<bool>(), proptest::option::of(0_usize..9))
+        .prop_map(|(tag_bits, time_bits, big, time_first, extra)| ProbeOptions {
+            tag_bits,
+            time_bits,
+            endian: if big { Endian::Big } else { Endian::Little },
+            order: if time_first { FieldOrder::TimeTag } else { FieldOrder::TagTime },
+            record_bytes: extra
+                .map(|n| n + (tag_bits.div_ceil(8) + time_bits.div_ceil(8)) as usize),
+            ..ProbeOptions::default()
+        })
 }
 
 proptest! {
@@ -319,53 +253,29 @@ fn the_capture_reads_whole() {
     let opened = ProbeCapture.open(CAPTURE, &options).unwrap();
     assert_eq!(opened.counter_bits, Some(24));
     let record = "tag 16 bits, counter 24 bits, little-endian, 5 bytes".to_owned();
-    assert_eq!(
-        opened.facts,
-        [("record", record), ("tags", "26".to_owned())]
-    );
+    assert_eq!(opened.facts, [("record", record), ("tags", "26".to_owned())]);
     let said: Emitter = read(&ProbeCapture, CAPTURE, &options);
-    let count = |kind| {
-        said.events
-            .iter()
-            .filter(|event| event.kind == kind)
-            .count()
-    };
+    let count = |kind| said.events.iter().filter(|event| event.kind == kind).count();
     assert_eq!(said.records, 156);
     assert_eq!((count(EventKind::Enter), count(EventKind::Exit)), (78, 78));
-    let wraps = said
-        .events
-        .windows(2)
-        .filter(|pair| pair[1].time < pair[0].time)
-        .count();
+    let wraps = said.events.windows(2).filter(|pair| pair[1].time < pair[0].time).count();
     assert_eq!(wraps, 1, "the counter wraps once");
 }
 
 #[test]
 fn the_documented_example_is_a_name_file() {
-    let page = include_str!(concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../docs/formats/probe.md"
-    ));
+    let page = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/formats/probe.md"));
     let names = names::parse(example(page).as_bytes(), 16).unwrap();
     assert_eq!(names.len(), 6);
-    let marks: std::collections::BTreeSet<_> = names
-        .iter()
-        .map(|named| (named.kind, named.switches))
-        .collect();
+    let marks: std::collections::BTreeSet<_> =
+        names.iter().map(|named| (named.kind, named.switches)).collect();
     assert_eq!(marks.len(), 6, "one of each kind");
 }
 
 #[test]
 fn every_cut() {
-    check_cuts(
-        &ProbeCapture,
-        CAPTURE,
-        &options(NAMES, ProbeOptions::default()),
-    );
-    let wide = ProbeOptions {
-        record_bytes: Some(11),
-        ..ProbeOptions::default()
-    };
+    check_cuts(&ProbeCapture, CAPTURE, &options(NAMES, ProbeOptions::default()));
+    let wide = ProbeOptions { record_bytes: Some(11), ..ProbeOptions::default() };
     check_cuts(&ProbeCapture, CAPTURE, &options(NAMES, wide));
 }
 
@@ -373,42 +283,24 @@ fn every_cut() {
 /// the trace states its net time, and misses three of the callees that it was taken without.
 #[test]
 fn the_capture_tells_what_the_code_trace_tells() {
-    static TRACE: &[u8] = include_bytes!(concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../fixtures/mcrae/trace.txt"
-    ));
+    static TRACE: &[u8] =
+        include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/mcrae/trace.txt"));
     let calls = |bytes: &'static [u8], options| {
-        let input = crate::Input {
-            name: "-".into(),
-            bytes: Box::new(bytes),
-        };
+        let input = crate::Input { name: "-".into(), bytes: Box::new(bytes) };
         let (trace, origin) = crate::load(input, &options, &|_| {}).unwrap();
         let spans = &trace.spans;
         let start = |id: profctl_model::SpanId| spans.start[id.index()] - trace.meta.first;
         let call = |id: profctl_model::SpanId| {
             let name = trace.names.funcs[spans.func[id]].name.clone();
             let lengths = (spans.wall[id.index()], spans.net[id.index()]);
-            (
-                start(id),
-                name,
-                spans.depth[id.index()],
-                lengths,
-                spans.fidelity[id.index()],
-            )
+            (start(id), name, spans.depth[id.index()], lengths, spans.fidelity[id.index()])
         };
-        (
-            spans.ids().map(call).collect::<Vec<_>>(),
-            origin.format.name,
-        )
+        (spans.ids().map(call).collect::<Vec<_>>(), origin.format.name)
     };
     let (told, format) = calls(TRACE, crate::ReadOptions::default());
     assert_eq!((told.len(), format), (78, "mcrae"));
     let import = options(NAMES, ProbeOptions::default());
-    let options = crate::ReadOptions {
-        import,
-        block_size: 100,
-        ..Default::default()
-    };
+    let options = crate::ReadOptions { import, block_size: 100, ..Default::default() };
     let (mut seen, format) = calls(CAPTURE, options);
     assert_eq!(format, "probe");
     let werint = seen.iter_mut().find(|call| call.1 == "werint").unwrap();

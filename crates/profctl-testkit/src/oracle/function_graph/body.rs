@@ -35,8 +35,8 @@ pub(super) enum What {
         /// The pid that came.
         to: u64,
     },
-    /// The recorder lost events on the CPU of the record.
-    Lost(u64),
+    /// The recorder lost events on the CPU of the record, as many if it says.
+    Lost(Option<u64>),
     /// Anything else that is no call: an event, an arrow, an overrun count.
     Other,
 }
@@ -51,10 +51,8 @@ pub(super) fn read(body: &str, wall: Option<u64>) -> Option<(usize, What)> {
         return Some((depth, event(text)));
     }
     if let Some(rest) = text.strip_prefix('}') {
-        let comment = rest
-            .trim()
-            .strip_prefix("/*")
-            .map(|rest| rest.strip_suffix("*/").map(str::trim));
+        let comment =
+            rest.trim().strip_prefix("/*").map(|rest| rest.strip_suffix("*/").map(str::trim));
         let name = match comment {
             // Cut off in the middle of the name.
             Some(None) => return None,
@@ -89,15 +87,10 @@ pub(super) fn read(body: &str, wall: Option<u64>) -> Option<(usize, What)> {
 
 /// `name` or `name [module]`, whatever follows.
 fn function(text: &str) -> Option<Function> {
-    let name = text
-        .split([' ', '('])
-        .next()
-        .filter(|name| !name.is_empty())?;
+    let name = text.split([' ', '(']).next().filter(|name| !name.is_empty())?;
     let rest = text[name.len()..].trim_start();
-    let module = rest
-        .strip_prefix('[')
-        .and_then(|rest| rest.split_once(']'))
-        .map(|(m, _)| m.to_owned());
+    let module =
+        rest.strip_prefix('[').and_then(|rest| rest.split_once(']')).map(|(m, _)| m.to_owned());
     Some((name.to_owned(), module))
 }
 
@@ -111,28 +104,23 @@ fn event(text: &str) -> What {
 fn switch(text: &str) -> Option<What> {
     let fields = text.strip_prefix("/* sched_switch: prev_comm=")?;
     let (_, to) = fields.rsplit_once(" next_pid=")?;
-    let arrow = fields
-        .match_indices(" ==> next_comm=")
-        .find_map(|(at, _)| {
-            let left = &fields[..at];
-            let (_, left) = left.rsplit_once(" prev_pid=")?;
-            let mut words = left.split(' ');
-            let from = words.next()?.parse().ok()?;
-            let prio = words.next()?.strip_prefix("prev_prio=")?;
-            let state = words.next()?.strip_prefix("prev_state=")?;
-            let plain = words.next().is_none() && !prio.is_empty() && !state.is_empty();
-            plain.then_some(from)
-        })?;
+    let arrow = fields.match_indices(" ==> next_comm=").find_map(|(at, _)| {
+        let left = &fields[..at];
+        let (_, left) = left.rsplit_once(" prev_pid=")?;
+        let mut words = left.split(' ');
+        let from = words.next()?.parse().ok()?;
+        let prio = words.next()?.strip_prefix("prev_prio=")?;
+        let state = words.next()?.strip_prefix("prev_state=")?;
+        let plain = words.next().is_none() && !prio.is_empty() && !state.is_empty();
+        plain.then_some(from)
+    })?;
     let to = to.split(' ').next()?.parse().ok()?;
     Some(What::Switch { from: arrow, to })
 }
 
 /// A duration column: an overhead mark, a decimal number of microseconds, its unit.
 pub(super) fn duration(column: &str) -> Option<u64> {
-    let number = column
-        .trim()
-        .trim_start_matches(['+', '!', '#', '*', '@', '$'])
-        .trim_start();
+    let number = column.trim().trim_start_matches(['+', '!', '#', '*', '@', '$']).trim_start();
     let number = number.strip_suffix("us")?.trim_end();
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());

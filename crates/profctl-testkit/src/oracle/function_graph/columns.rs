@@ -45,10 +45,7 @@ pub(super) struct Records {
 pub(super) fn records(text: &[u8]) -> Records {
     let text = String::from_utf8_lossy(text);
     let lines: Vec<&str> = text.split('\n').collect();
-    let mut layout = lines
-        .iter()
-        .find_map(|line| header(line))
-        .or_else(|| guess(&lines));
+    let mut layout = lines.iter().find_map(|line| header(line)).or_else(|| guess(&lines));
     let mut out = Records::default();
     for line in &lines {
         if let Some(told) = header(line) {
@@ -56,10 +53,7 @@ pub(super) fn records(text: &[u8]) -> Records {
             continue;
         }
         let Some(layout) = layout else { continue };
-        if let Some(record) = banner(line)
-            .or_else(|| lost(line))
-            .or_else(|| split(line, layout))
-        {
+        if let Some(record) = banner(line).or_else(|| lost(line)).or_else(|| split(line, layout)) {
             out.has_durations |= layout.duration;
             out.has_tasks |= layout.cpu || layout.task;
             out.all.push(record);
@@ -72,10 +66,7 @@ pub(super) fn records(text: &[u8]) -> Records {
 
 /// The header line that names the columns.
 fn header(line: &str) -> Option<Layout> {
-    let names = line
-        .strip_prefix('#')?
-        .trim_end()
-        .strip_suffix("FUNCTION CALLS")?;
+    let names = line.strip_prefix('#')?.trim_end().strip_suffix("FUNCTION CALLS")?;
     Some(Layout {
         time: names.contains("TIME"),
         cpu: names.contains("CPU"),
@@ -98,23 +89,9 @@ fn guess(lines: &[&str]) -> Option<Layout> {
             duration: has(bits, 4),
         })
         .map(|layout| {
-            let fits = lines
-                .iter()
-                .take(500)
-                .filter(|line| split(line, layout).is_some())
-                .count();
-            let columns = [
-                layout.time,
-                layout.cpu,
-                layout.task,
-                layout.flags,
-                layout.duration,
-            ];
-            (
-                fits,
-                columns.iter().filter(|&&column| column).count(),
-                layout,
-            )
+            let fits = lines.iter().take(500).filter(|line| split(line, layout).is_some()).count();
+            let columns = [layout.time, layout.cpu, layout.task, layout.flags, layout.duration];
+            (fits, columns.iter().filter(|&&column| column).count(), layout)
         })
         .filter(|&(fits, ..)| fits > 0)
         .max_by_key(|&(fits, columns, _)| (fits, columns))
@@ -134,20 +111,11 @@ fn banner(line: &str) -> Option<Record> {
     // A name is at most seven characters and a pid ends each side, so an arrow inside a name
     // has no pid on both of its sides.
     let sides = names.match_indices(" => ").find_map(|(at, arrow)| {
-        Some((
-            trailing_pid(&names[..at])?,
-            trailing_pid(&names[at + arrow.len()..])?,
-        ))
+        Some((trailing_pid(&names[..at])?, trailing_pid(&names[at + arrow.len()..])?))
     });
     let (from, to) = sides?;
     let what = What::Banner { from, to };
-    Some(Record {
-        time: None,
-        cpu: Some(cpu),
-        pid: None,
-        depth: 0,
-        what,
-    })
+    Some(Record { time: None, cpu: Some(cpu), pid: None, depth: 0, what })
 }
 
 /// The number after the last dash.
@@ -157,30 +125,18 @@ fn trailing_pid(text: &str) -> Option<u64> {
     all_digits.then(|| pid.parse().ok()).flatten()
 }
 
-/// `CPU:1 [LOST 2513 EVENTS]`.
+/// `CPU:1 [LOST 2513 EVENTS]`, or without a number where the kernel did not count.
 fn lost(line: &str) -> Option<Record> {
     let (cpu, rest) = line.trim().strip_prefix("CPU:")?.split_once(" [LOST ")?;
-    let n = rest.strip_suffix(" EVENTS]")?.parse().ok()?;
-    let what = What::Lost(n);
-    Some(Record {
-        time: None,
-        cpu: cpu.parse().ok(),
-        pid: None,
-        depth: 0,
-        what,
-    })
+    let counted = rest.strip_suffix("EVENTS]")?.trim();
+    let n = if counted.is_empty() { None } else { Some(counted.parse().ok()?) };
+    Some(Record { time: None, cpu: cpu.parse().ok(), pid: None, depth: 0, what: What::Lost(n) })
 }
 
 /// A record in the columns of `layout`.
 fn split(line: &str, layout: Layout) -> Option<Record> {
     let mut rest = line;
-    let mut record = Record {
-        time: None,
-        cpu: None,
-        pid: None,
-        depth: 0,
-        what: What::Other,
-    };
+    let mut record = Record { time: None, cpu: None, pid: None, depth: 0, what: What::Other };
     if layout.time {
         let (time, after) = rest.split_once(" |  ")?;
         record.time = Some(stamp(time.trim())?);
@@ -224,10 +180,7 @@ fn split(line: &str, layout: Layout) -> Option<Record> {
 
 /// `==========>` and `<==========`: an interrupt begins or ends; its calls are ordinary ones.
 fn is_arrow(text: &str) -> bool {
-    matches!(
-        text.trim().trim_end_matches('|').trim_end(),
-        "==========>" | "<=========="
-    )
+    matches!(text.trim().trim_end_matches('|').trim_end(), "==========>" | "<==========")
 }
 
 /// Seconds with six decimals, or `12109 us`.
@@ -237,9 +190,7 @@ fn stamp(text: &str) -> Option<u64> {
     }
     let (seconds, micros) = text.split_once('.')?;
     let plain = micros.len() == 6 && micros.bytes().all(|byte| byte.is_ascii_digit());
-    plain
-        .then(|| format!("{seconds}{micros}000").parse().ok())
-        .flatten()
+    plain.then(|| format!("{seconds}{micros}000").parse().ok()).flatten()
 }
 
 /// `  comm-pid   | `, padded to fourteen columns. The name is free text of up to seven

@@ -47,22 +47,12 @@ pub(super) fn evaluate(items: &[Item], returns_only: bool, report: &mut Report) 
                 let call = forest.add(name, *depth, None);
                 forest.calls[call].wall = Some(wall.unwrap_or(0));
             }
-            Item::Exit {
-                depth,
-                name: Some(name),
-                wall,
-                ..
-            } if returns_only => {
+            Item::Exit { depth, name: Some(name), wall, .. } if returns_only => {
                 let call = forest.add(name, *depth, None);
                 forest.calls[call].wall = Some(wall.unwrap_or(0));
                 forest.adopt_deeper(&mut roots, call);
             }
-            Item::Exit {
-                depth,
-                name,
-                wall,
-                time,
-            } => {
+            Item::Exit { depth, name, wall, time } => {
                 report.lost_exits += forest.close_from(*depth + 1);
                 if let Some(call) = forest.late.remove(&index) {
                     forest.exit_late(call, wall.unwrap_or(0));
@@ -110,11 +100,7 @@ impl Forest {
     /// and its exit. So before a call is given up for something at its own depth, the exit is
     /// looked for further down.
     fn set_aside(&mut self, items: &[Item], index: usize, depth: usize) {
-        let Some(&call) = self
-            .open
-            .iter()
-            .find(|&&call| self.calls[call].depth == depth)
-        else {
+        let Some(&call) = self.open.iter().find(|&&call| self.calls[call].depth == depth) else {
             return;
         };
         let name = &self.calls[call].name;
@@ -129,18 +115,12 @@ impl Forest {
                 {
                     return;
                 }
-                Item::Enter {
-                    depth: other,
-                    name: entered,
-                    ..
-                } if *other == depth => {
+                Item::Enter { depth: other, name: entered, .. } if *other == depth => {
                     again += usize::from(entered == name);
                 }
-                Item::Exit {
-                    depth: other,
-                    name: Some(left),
-                    ..
-                } if *other == depth && left == name => {
+                Item::Exit { depth: other, name: Some(left), .. }
+                    if *other == depth && left == name =>
+                {
                     if again == 0 {
                         self.open
                             .truncate(self.open.iter().position(|&open| open == call).unwrap_or(0));
@@ -169,20 +149,14 @@ impl Forest {
             self.calls[other].parent = Some(call);
         }
         if let Some(parent) = parent {
-            self.calls[parent]
-                .children
-                .retain(|child| !beside.contains(child));
+            self.calls[parent].children.retain(|child| !beside.contains(child));
         }
         self.calls[call].children.extend(beside);
     }
 
     /// Gives up the open calls at `depth` and below: the task went on above them.
     fn close_from(&mut self, depth: usize) -> u64 {
-        let kept = self
-            .open
-            .iter()
-            .take_while(|&&call| self.calls[call].depth < depth)
-            .count();
+        let kept = self.open.iter().take_while(|&&call| self.calls[call].depth < depth).count();
         let given_up = self.open.len() - kept;
         self.open.truncate(kept);
         given_up as u64
@@ -196,17 +170,12 @@ impl Forest {
         time: Option<u64>,
         report: &mut Report,
     ) {
-        let top = self
-            .open
-            .last()
-            .copied()
-            .filter(|&call| self.calls[call].depth == depth);
+        let top = self.open.last().copied().filter(|&call| self.calls[call].depth == depth);
         let matches = |call: &usize| name.is_none_or(|name| self.calls[*call].name == *name);
         if let Some(call) = top.filter(matches) {
             self.open.pop();
-            let seen = time
-                .zip(self.calls[call].entered)
-                .map(|(exit, entry)| exit.saturating_sub(entry));
+            let seen =
+                time.zip(self.calls[call].entered).map(|(exit, entry)| exit.saturating_sub(entry));
             self.calls[call].wall = wall.or(seen).or(Some(0));
             return;
         }
@@ -265,17 +234,11 @@ impl Forest {
             if self.is_outermost(index) {
                 totals.elapsed += self.elapsed(index);
             }
-            let below: u64 = call
-                .children
-                .iter()
-                .map(|&callee| self.elapsed(callee))
-                .sum();
+            let below: u64 = call.children.iter().map(|&callee| self.elapsed(callee)).sum();
             let elapsed = self.elapsed(index);
             totals.net += elapsed.saturating_sub(below);
-            let partial_callee = call
-                .children
-                .iter()
-                .any(|&callee| self.calls[callee].wall.is_none());
+            let partial_callee =
+                call.children.iter().any(|&callee| self.calls[callee].wall.is_none());
             totals.partial_below |= partial_callee || call.nameless_callee;
             report.clamped += u64::from(below > elapsed);
         }

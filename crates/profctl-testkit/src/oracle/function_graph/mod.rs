@@ -86,7 +86,7 @@ pub fn evaluate(text: &[u8]) -> Report {
     for record in &records.all {
         if let body::What::Lost(n) = record.what {
             report.gaps += 1;
-            report.lost_events += n;
+            report.lost_events += n.unwrap_or(0);
         }
     }
     report.unread_lines = records.unread;
@@ -103,9 +103,7 @@ pub fn evaluate(text: &[u8]) -> Report {
 /// A text recorded with `tracing_thresh` has a line for each return that took long enough, and no
 /// entries at all: there a return is a whole call.
 fn returns_only(records: &[columns::Record]) -> bool {
-    let mut returns = records
-        .iter()
-        .filter(|r| matches!(r.what, body::What::Exit { .. }));
+    let mut returns = records.iter().filter(|r| matches!(r.what, body::What::Exit { .. }));
     let enters =
         |r: &columns::Record| matches!(r.what, body::What::Enter(_) | body::What::Leaf { .. });
     returns.all(|r| matches!(r.what, body::What::Exit { name: Some(_), .. }))

@@ -45,11 +45,7 @@ pub(super) enum Item {
 }
 
 fn task(pid: u64, cpu: Option<u32>) -> Task {
-    if pid == 0 {
-        Task::Idle(cpu)
-    } else {
-        Task::Pid(pid)
-    }
+    if pid == 0 { Task::Idle(cpu) } else { Task::Pid(pid) }
 }
 
 /// Deals all records.
@@ -60,25 +56,13 @@ pub(super) fn deal(records: &[Record]) -> BTreeMap<Task, Vec<Item>> {
     for record in records {
         let current = match record.pid {
             Some(pid) => task(pid, record.cpu),
-            None => running
-                .get(&record.cpu)
-                .copied()
-                .unwrap_or(Task::Unknown(record.cpu)),
+            None => running.get(&record.cpu).copied().unwrap_or(Task::Unknown(record.cpu)),
         };
         let depth = record.depth;
         let item = match record.what.clone() {
-            What::Enter(name) => Item::Enter {
-                depth,
-                name,
-                time: record.time,
-            },
+            What::Enter(name) => Item::Enter { depth, name, time: record.time },
             What::Leaf { name, wall } => Item::Leaf { depth, name, wall },
-            What::Exit { name, wall } => Item::Exit {
-                depth,
-                name,
-                wall,
-                time: record.time,
-            },
+            What::Exit { name, wall } => Item::Exit { depth, name, wall, time: record.time },
             What::Banner { to, .. } => {
                 running.insert(record.cpu, task(to, record.cpu));
                 // Lines without a CPU follow the switch that was shown last.
@@ -87,14 +71,8 @@ pub(super) fn deal(records: &[Record]) -> BTreeMap<Task, Vec<Item>> {
             }
             What::Switch { from, to } => {
                 if let Some(time) = record.time {
-                    dealt
-                        .entry(task(from, record.cpu))
-                        .or_default()
-                        .push(Item::Off(time));
-                    dealt
-                        .entry(task(to, record.cpu))
-                        .or_default()
-                        .push(Item::On(time));
+                    dealt.entry(task(from, record.cpu)).or_default().push(Item::Off(time));
+                    dealt.entry(task(to, record.cpu)).or_default().push(Item::On(time));
                 }
                 continue;
             }

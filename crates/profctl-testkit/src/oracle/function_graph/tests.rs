@@ -19,10 +19,7 @@ fn net_is_what_callees_leave_and_recursion_counts_once() {
 ";
     let report = evaluate(text);
     let a = totals(&report, "a");
-    assert_eq!(
-        (a.calls, a.elapsed, a.net),
-        (2, 10_000, 10_000 - 1_000 - 4_000 + 1_500)
-    );
+    assert_eq!((a.calls, a.elapsed, a.net), (2, 10_000, 10_000 - 1_000 - 4_000 + 1_500));
     let b = totals(&report, "b");
     assert_eq!((b.calls, b.elapsed, b.net), (2, 3_500, 3_500));
     assert!(a.net_is_exact() && b.net_is_exact());
@@ -47,10 +44,7 @@ fn a_switch_moves_lines_to_another_stack() {
     let report = evaluate(text);
     assert_eq!(totals(&report, "sleep").calls, 1);
     assert_eq!(totals(&report, "sleep").net, 1_000_000);
-    assert_eq!(
-        (report.unmatched_exits, report.unclosed, report.lost_exits),
-        (0, 0, 0)
-    );
+    assert_eq!((report.unmatched_exits, report.unclosed, report.lost_exits), (0, 0, 0));
 }
 
 #[test]
@@ -87,10 +81,7 @@ fn time_off_the_cpu_is_taken_from_every_open_call() {
     let report = evaluate(text);
     assert!(report.knows_off_cpu);
     assert_eq!(totals(&report, "wait").net, 2_000);
-    assert_eq!(
-        (totals(&report, "read").elapsed, totals(&report, "read").net),
-        (4_000, 2_000)
-    );
+    assert_eq!((totals(&report, "read").elapsed, totals(&report, "read").net), (4_000, 2_000));
     assert_eq!(report.unread_lines, 0);
 }
 

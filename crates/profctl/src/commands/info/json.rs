@@ -76,12 +76,7 @@ struct Place<'a> {
 
 /// The object, with a line end.
 pub(super) fn bytes(read: &Streamed<Tally>) -> Vec<u8> {
-    let Streamed {
-        sink,
-        names,
-        meta,
-        origin,
-    } = read;
+    let Streamed { sink, names, meta, origin } = read;
     let point = |time: Tick| meta.timebase.reported(Ticks(time.0));
     let info = Info {
         schema: "profctl.info/1",
@@ -92,11 +87,7 @@ pub(super) fn bytes(read: &Streamed<Tally>) -> Vec<u8> {
             compression: origin.compression,
         },
         recognised: &origin.reason,
-        facts: origin
-            .facts
-            .iter()
-            .map(|(name, value)| Fact { name, value })
-            .collect(),
+        facts: origin.facts.iter().map(|(name, value)| Fact { name, value }).collect(),
         timebase: clock(&meta.timebase),
         first: point(meta.first),
         last: point(meta.last),
@@ -127,18 +118,8 @@ fn clock(timebase: &Timebase) -> Clock {
 }
 
 fn thread(thread: &Thread) -> ThreadInfo<'_> {
-    let Thread {
-        name,
-        tid,
-        pid,
-        idle,
-    } = thread;
-    ThreadInfo {
-        name,
-        tid: *tid,
-        pid: *pid,
-        idle: *idle,
-    }
+    let Thread { name, tid, pid, idle } = thread;
+    ThreadInfo { name, tid: *tid, pid: *pid, idle: *idle }
 }
 
 fn diagnostic(entry: &Entry) -> Diagnostic<'_> {

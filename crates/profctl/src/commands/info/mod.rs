@@ -56,23 +56,11 @@ impl SpanSink for Tally {
 
 /// What there is to say, in order: the name and the value of each line.
 fn facts(read: &Streamed<Tally>, global: &Global) -> Vec<(&'static str, String)> {
-    let Streamed {
-        sink,
-        names,
-        meta,
-        origin,
-    } = read;
+    let Streamed { sink, names, meta, origin } = read;
     let timebase = &meta.timebase;
-    let at = |time: Tick| {
-        number::clock(time, timebase, global.unit)
-            .trim_start()
-            .to_owned()
-    };
+    let at = |time: Tick| number::clock(time, timebase, global.unit).trim_start().to_owned();
     let real = number::length_with_unit(meta.real(), timebase, global.unit);
-    let quality = match (
-        Quality::of(&meta.diags).is_complete(),
-        meta.diags.sorted().len(),
-    ) {
+    let quality = match (Quality::of(&meta.diags).is_complete(), meta.diags.sorted().len()) {
         (true, 0) => "complete, nothing to report",
         (true, _) => "complete, with remarks below",
         (false, _) => "incomplete, see below",
@@ -81,10 +69,7 @@ fn facts(read: &Streamed<Tally>, global: &Global) -> Vec<(&'static str, String)>
     let cpus: Vec<String> = cpus(names).iter().map(u32::to_string).collect();
     let mut facts = vec![
         ("input", origin.name.clone()),
-        (
-            "format",
-            format!("{} ({})", origin.format.name, origin.format.about),
-        ),
+        ("format", format!("{} ({})", origin.format.name, origin.format.about)),
         ("recognised", origin.reason.clone()),
         ("compression", origin.compression.unwrap_or("none").into()),
         ("size", number::bytes(origin.bytes)),
@@ -92,17 +77,11 @@ fn facts(read: &Streamed<Tally>, global: &Global) -> Vec<(&'static str, String)>
     facts.extend(origin.facts.iter().cloned());
     facts.extend([
         ("clock", clock(timebase)),
-        (
-            "span",
-            format!("{real}, from {} to {}", at(meta.first), at(meta.last)),
-        ),
+        ("span", format!("{real}, from {} to {}", at(meta.first), at(meta.last))),
         ("threads", list(&threads, global)),
         ("cpus", list(&cpus, global)),
         ("events", meta.events.to_string()),
-        (
-            "calls",
-            format!("{} complete, {} partial", sink.complete, sink.partial),
-        ),
+        ("calls", format!("{} complete, {} partial", sink.complete, sink.partial)),
         ("functions", names.funcs.len().to_string()),
         ("quality", quality.into()),
     ]);
@@ -122,10 +101,7 @@ fn clock(timebase: &Timebase) -> String {
         Timeline::Recorded => "recorded",
         Timeline::Synthetic => "synthetic (durations laid end to end)",
     };
-    format!(
-        "{}, resolution {resolution}, timeline {timeline}",
-        timebase.unit_name()
-    )
+    format!("{}, resolution {resolution}, timeline {timeline}", timebase.unit_name())
 }
 
 fn cpus(names: &Names) -> Vec<u32> {
@@ -158,16 +134,10 @@ fn for_people(read: &Streamed<Tally>, global: &Global) -> String {
     for entry in read.meta.diags.sorted() {
         let code = entry.code;
         line(&mut text, "");
-        line(
-            &mut text,
-            &format!("{}: {} ({})", code.name, entry.count, code.severity.name()),
-        );
+        line(&mut text, &format!("{}: {} ({})", code.name, entry.count, code.severity.name()));
         line(&mut text, &format!("  {}", code.help));
         for sample in &entry.samples {
-            line(
-                &mut text,
-                &format!("  {}: {}", sample.place, sample.message),
-            );
+            line(&mut text, &format!("  {}: {}", sample.place, sample.message));
         }
         if entry.count > entry.samples.len() as u64 && !entry.samples.is_empty() {
             line(&mut text, "  …");
@@ -182,18 +152,13 @@ fn line(text: &mut String, line: &str) {
 }
 
 fn as_table(read: &Streamed<Tally>, global: &Global) -> Table {
-    let columns = ["property", "value"]
-        .map(|name| Column::new(name, name, Role::Text))
-        .to_vec();
+    let columns = ["property", "value"].map(|name| Column::new(name, name, Role::Text)).to_vec();
     let mut table = Table::new("profctl.info/1", read.meta.timebase, columns);
     for (name, value) in facts(read, global) {
         table.push(vec![name.into(), value.as_str().into()]);
     }
     for entry in read.meta.diags.sorted() {
-        table.push(vec![
-            entry.code.name.into(),
-            entry.count.to_string().as_str().into(),
-        ]);
+        table.push(vec![entry.code.name.into(), entry.count.to_string().as_str().into()]);
     }
     table
 }
@@ -205,10 +170,7 @@ mod tests {
 
     #[test]
     fn a_clock_says_what_it_counts() {
-        let fs = TickUnit::Seconds {
-            numerator: 1,
-            denominator: 1_000_000_000_000_000,
-        };
+        let fs = TickUnit::Seconds { numerator: 1, denominator: 1_000_000_000_000_000 };
         for (unit, resolution, timeline, expected) in [
             (
                 Timebase::MICROSECONDS.unit,
@@ -229,11 +191,7 @@ mod tests {
                 "cycles, resolution 4 cycles, timeline synthetic (durations laid end to end)",
             ),
         ] {
-            let timebase = Timebase {
-                unit,
-                resolution: Ticks(resolution),
-                timeline,
-            };
+            let timebase = Timebase { unit, resolution: Ticks(resolution), timeline };
             assert_eq!(clock(&timebase), expected);
         }
     }
