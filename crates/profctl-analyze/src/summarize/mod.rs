@@ -192,7 +192,7 @@ impl SpanSink for Summary {
         }
         if self.options.by == By::Function {
             let row = row_at(&mut self.rows, span.func.index());
-            add(row, span, self.options.percentiles);
+            row.add(span, self.options.percentiles);
             return;
         }
         let info = self.info(span.func, names);
@@ -202,9 +202,9 @@ impl SpanSink for Summary {
             By::Function | By::Module | By::Kind => info.row,
         };
         let row = row_at(&mut self.rows, index);
-        add(row, span, self.options.percentiles);
+        row.add(span, self.options.percentiles);
         if info.idle {
-            row.stats.idle = row.stats.idle.saturating_add(span.net.0);
+            row.add_idle(span.net);
         }
     }
 }
@@ -215,14 +215,6 @@ fn row_at(rows: &mut Vec<Live>, index: usize) -> &mut Live {
         rows.resize_with(index + 1, Live::default);
     }
     &mut rows[index]
-}
-
-#[inline]
-fn add(row: &mut Live, span: &Span, percentiles: bool) {
-    row.stats.add(span);
-    if percentiles {
-        row.add_lengths(span);
-    }
 }
 
 /// Says what the row at `index` is about.

@@ -3,7 +3,7 @@
 //! Everything here is an integer, and every operation saturates. That makes adding two of them
 //! exact, associative and commutative, so shards, workers and repeats give the same bytes.
 
-use profctl_model::Span;
+use profctl_model::{Span, Ticks};
 
 use super::histogram::{Buffer, Histogram};
 
@@ -172,22 +172,64 @@ impl FuncStats {
 }
 
 /// [`FuncStats`] while calls come in.
+///
+/// Most calls are plain leaves: complete, outermost, without callees, never switched out. Of such
+/// a call every length is the same, so it is counted once, in a few neighbouring words.
 #[derive(Clone, Debug, Default)]
+#[repr(C)]
 pub(super) struct Live {
-    pub(super) stats: FuncStats,
-    /// Calls whose net and elapsed time are the same, as those of all leaves are: most calls are
-    /// leaves, and need to be counted once only.
-    same: Histogram,
+    leaves: Leaves,
     same_buffer: Buffer,
+    /// Calls whose net and elapsed time are the same.
+    same: Histogram,
+    stats: FuncStats,
     net_buffer: Buffer,
     elapsed_buffer: Buffer,
 }
 
+/// Plain leaves.
+#[derive(Clone, Debug)]
+struct Leaves {
+    calls: u64,
+    sum: u64,
+    squares: u128,
+    min: u64,
+    max: u64,
+}
+
+impl Default for Leaves {
+    fn default() -> Self {
+        Self { calls: 0, sum: 0, squares: 0, min: u64::MAX, max: 0 }
+    }
+}
+
 impl Live {
-    /// Adds one call to the histograms.
+    /// Adds one call; to the histograms only if percentiles are wanted.
     #[inline]
-    pub(super) fn add_lengths(&mut self, span: &Span) {
-        if span.fidelity.is_partial() {
+    pub(super) fn add(&mut self, span: &Span, percentiles: bool) {
+        let plain_leaf = span.callees == 0
+            && span.outermost
+            && span.net == span.wall
+            && !span.fidelity.is_partial();
+        if !plain_leaf {
+            self.add_other(span, percentiles);
+            return;
+        }
+        let length = span.net.0;
+        let leaves = &mut self.leaves;
+        leaves.calls += 1;
+        leaves.sum = leaves.sum.saturating_add(length);
+        leaves.squares = leaves.squares.saturating_add(u128::from(length) * u128::from(length));
+        leaves.min = leaves.min.min(length);
+        leaves.max = leaves.max.max(length);
+        if percentiles {
+            self.same_buffer.record(length, &mut self.same);
+        }
+    }
+
+    fn add_other(&mut self, span: &Span, percentiles: bool) {
+        self.stats.add(span);
+        if !percentiles || span.fidelity.is_partial() {
             return;
         }
         let (net, elapsed) = (span.net.0, span.elapsed().0);
@@ -197,6 +239,11 @@ impl Live {
         }
         self.net_buffer.record(net, &mut self.stats.net_of_calls.histogram);
         self.elapsed_buffer.record(elapsed, &mut self.stats.elapsed_of_calls.histogram);
+    }
+
+    /// Adds net time that was spent in functions of kind idle.
+    pub(super) fn add_idle(&mut self, net: Ticks) {
+        self.stats.idle = self.stats.idle.saturating_add(net.0);
     }
 
     /// What came in.
@@ -211,6 +258,18 @@ impl Live {
             buffer.flush(histogram);
             histogram.merge(&self.same);
         }
+        let Leaves { calls, sum, squares, min, max } = self.leaves;
+        let lengths = Lengths { sum, squares, min, max, histogram: Histogram::default() };
+        self.stats.merge(&FuncStats {
+            calls,
+            wall: sum,
+            elapsed: sum,
+            net: sum,
+            outermost: calls,
+            net_of_calls: lengths.clone(),
+            elapsed_of_calls: lengths,
+            ..FuncStats::default()
+        });
         self.stats
     }
 }

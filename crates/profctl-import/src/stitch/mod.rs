@@ -11,18 +11,24 @@
 //! - a gap ends every call of the threads it concerns; nothing is paired across it;
 //! - a clock that steps back is held at the last time of the thread.
 
+mod clock;
+mod groups;
 mod lanes;
+mod orphans;
+mod shared;
 mod stack;
 mod switch_tags;
 
 use profctl_model::diag::codes;
 use profctl_model::{
-    Code, CpuId, DiagLog, Func, FuncId, FuncKind, Gap, IdVec, Mark, Names, Place, Slice, Span,
-    SpanSink, ThreadId, Tick, Ticks, Timebase, Timeline, TraceMeta, Wake, diag,
+    CpuId, Func, FuncId, Gap, IdVec, Mark, Names, Slice, SpanSink, ThreadId, Tick, Ticks, Timebase,
+    TraceMeta, Wake,
 };
 
 use crate::emit::{BlockEvents, Event, EventKind, LaneKey, NO_DEPTH, NameRef, UNSTATED};
+use clock::Clock;
 use lanes::{Lane, Lanes};
+use shared::Core;
 use stack::{Exit, Stack};
 pub use switch_tags::AMBIGUOUS_SWITCH;
 use switch_tags::SwitchTags;
@@ -97,29 +103,6 @@ pub struct BlockView<'a> {
     pub lines: u64,
 }
 
-/// Everything that is common to all stacks.
-struct Core<S> {
-    sink: S,
-    names: Names,
-    diags: DiagLog,
-    setup: Setup,
-    /// Per function: what a call of it is counted under, see [`Grouping`].
-    groups: Vec<u32>,
-    modules: Vec<Option<String>>,
-    interrupts: Vec<bool>,
-    window: Window,
-    is_windowed: bool,
-    knows_off_cpu: bool,
-    events: u64,
-}
-
-/// The stretch of time that was asked for.
-#[derive(Clone, Copy, Debug, Default)]
-struct Window {
-    from: Option<Tick>,
-    until: Option<Tick>,
-}
-
 /// See the module.
 pub struct Stitcher<S> {
     core: Core<S>,
@@ -129,108 +112,11 @@ pub struct Stitcher<S> {
     clock: Clock,
 }
 
-/// Turns what events carry into times.
-#[derive(Debug, Default)]
-struct Clock {
-    synthetic: bool,
-    /// The mask of a wrapping counter, its last value and the unfolded time of that.
-    counter: Option<(u64, Option<u64>, u64)>,
-    /// The first and last time met.
-    span: Option<(Tick, Tick)>,
-    /// For synthetic timelines: how far each CPU has come; row 0 is "no CPU".
-    laid: Vec<Tick>,
-}
-
-impl Clock {
-    #[inline]
-    fn time(&mut self, event: &Event, cpu: Option<CpuId>) -> Tick {
-        if self.synthetic || event.time == UNSTATED {
-            return self.laid(cpu);
-        }
-        let ticks = match &mut self.counter {
-            None => event.time,
-            Some((mask, last, unfolded)) => {
-                // A modular difference: right as long as no pause is longer than one period.
-                let step = last.map_or(event.time & *mask, |l| event.time.wrapping_sub(l) & *mask);
-                *last = Some(event.time);
-                *unfolded = unfolded.saturating_add(step);
-                *unfolded
-            }
-        };
-        let time = Tick(ticks);
-        match &mut self.span {
-            None => self.span = Some((time, time)),
-            Some((first, last)) => {
-                if time > *last {
-                    *last = time;
-                } else if time < *first {
-                    *first = time;
-                }
-            }
-        }
-        time
-    }
-
-    fn row(cpu: Option<CpuId>) -> usize {
-        cpu.map_or(0, |cpu| cpu.index() + 1)
-    }
-
-    fn laid(&mut self, cpu: Option<CpuId>) -> Tick {
-        if !self.synthetic {
-            return self.span.map_or(Tick(0), |(_, last)| last);
-        }
-        self.laid.get(Self::row(cpu)).copied().unwrap_or_default()
-    }
-
-    /// Moves the synthetic clock of a CPU to `time`, if that is ahead.
-    #[inline]
-    fn lay(&mut self, cpu: Option<CpuId>, time: Tick) {
-        if !self.synthetic {
-            return;
-        }
-        let row = Self::row(cpu);
-        if row >= self.laid.len() {
-            self.laid.resize(row + 1, Tick(0));
-        }
-        self.laid[row] = self.laid[row].max(time);
-        let (first, last) = self.span.unwrap_or((Tick(0), Tick(0)));
-        self.span = Some((first, last.max(time)));
-    }
-
-    /// Takes a stated end as a timestamp.
-    #[inline]
-    fn reach(&mut self, time: Tick) {
-        if let Some((_, last)) = &mut self.span {
-            *last = (*last).max(time);
-        }
-    }
-}
-
 impl<S: SpanSink> Stitcher<S> {
     /// A stitcher for one input.
     pub fn new(setup: Setup, sink: S) -> Self {
-        let clock = Clock {
-            synthetic: setup.timebase.timeline == Timeline::Synthetic,
-            counter: setup.counter_bits.map(|bits| {
-                let mask = 1u64.checked_shl(bits).map_or(u64::MAX, |bit| bit - 1);
-                (mask, None, 0)
-            }),
-            ..Clock::default()
-        };
-        let is_windowed = setup.from.is_some() || setup.until.is_some();
-        let mut core = Core {
-            sink,
-            names: Names::default(),
-            diags: DiagLog::default(),
-            setup,
-            groups: Vec::new(),
-            modules: Vec::new(),
-            interrupts: Vec::new(),
-            window: Window::default(),
-            is_windowed,
-            knows_off_cpu: false,
-            events: 0,
-        };
+        let clock = Clock::new(&setup);
+        let mut core = Core::new(setup, sink);
         let mut lanes = Lanes::default();
         for key in std::mem::take(&mut core.setup.initial) {
             let lane = lanes.resolve(&key, &mut core.names);
@@ -488,7 +374,7 @@ impl<S: SpanSink> Stitcher<S> {
             let thread = ThreadId::from_index(index);
             self.stacks[thread].finish(&mut self.core, thread);
         }
-        let (mut first, mut last) = self.clock.span.unwrap_or((Tick(0), Tick(0)));
+        let (mut first, mut last) = self.clock.bounds();
         if self.core.window_is_unset() {
             self.core.set_window(first);
         }
@@ -503,97 +389,6 @@ impl<S: SpanSink> Stitcher<S> {
             diags: self.core.diags,
         };
         (self.core.sink, self.core.names, meta)
-    }
-}
-
-impl Window {
-    /// Whether `time` was asked for.
-    fn holds(self, time: Tick) -> bool {
-        self.from.is_none_or(|from| time >= from) && self.until.is_none_or(|until| time <= until)
-    }
-}
-
-impl<S: SpanSink> Core<S> {
-    fn func(&mut self, func: &Func) -> FuncId {
-        let id = self.names.func(func.clone());
-        if id.index() >= self.groups.len() {
-            let group = match self.setup.grouping {
-                Grouping::Function => id.index() as u32,
-                Grouping::Kind => func.kind as u32,
-                Grouping::Stack => 0,
-                Grouping::Module => {
-                    let known = self.modules.iter().position(|module| *module == func.module);
-                    known.unwrap_or_else(|| {
-                        self.modules.push(func.module.clone());
-                        self.modules.len() - 1
-                    }) as u32
-                }
-            };
-            self.groups.push(group);
-            self.interrupts.push(func.kind == FuncKind::Interrupt);
-        }
-        id
-    }
-
-    /// What is called straight from an interrupt entry is an interrupt handler.
-    #[cold]
-    fn is_interrupt(&mut self, func: FuncId) {
-        self.interrupts[func.index()] = true;
-        self.names.funcs[func].kind = FuncKind::Interrupt;
-        if self.setup.grouping == Grouping::Kind {
-            self.groups[func.index()] = FuncKind::Interrupt as u32;
-        }
-    }
-
-    fn window_is_unset(&self) -> bool {
-        self.setup.from.is_some() && self.window.from.is_none()
-            || self.setup.until.is_some() && self.window.until.is_none()
-    }
-
-    fn set_window(&mut self, first: Tick) {
-        self.window.from = self.setup.from.map(|from| first + from);
-        self.window.until = self.setup.until.map(|until| first + until);
-    }
-
-    #[cold]
-    fn backwards(&mut self, step: Ticks, offset: u32, view: BlockView<'_>) {
-        self.complain(&codes::BACKWARDS, view, offset, || {
-            format!("the clock of this thread steps back by {} ticks", step.0)
-        });
-    }
-
-    #[cold]
-    fn complain(
-        &mut self,
-        code: &Code,
-        view: BlockView<'_>,
-        offset: u32,
-        message: impl FnOnce() -> String,
-    ) {
-        let Self { diags, setup, .. } = self;
-        diags.add(code, 1, || {
-            let before = view.bytes.get(..offset as usize).unwrap_or(view.bytes);
-            let line = setup
-                .has_lines
-                .then(|| view.lines + 1 + memchr::memchr_iter(b'\n', before).count() as u64);
-            diag::Sample {
-                place: Place {
-                    source: setup.source.clone(),
-                    offset: view.offset + u64::from(offset),
-                    line,
-                },
-                message: message(),
-            }
-        });
-    }
-
-    fn name_of(&self, func: FuncId) -> &str {
-        &self.names.funcs[func].name
-    }
-
-    #[inline]
-    fn emit(&mut self, span: &Span) {
-        self.sink.span(span, &self.names);
     }
 }
 

@@ -2,24 +2,15 @@
 //!
 //! A *segment* is a stretch in which nothing was lost: it begins with the first record of a thread
 //! (or the first after a gap) and bounds what is credited to calls whose entry was not seen.
-//!
-//! ```text
-//! printed depth   0  main() {                 frame, level 0
-//!                 1    a() {                  frame, level 1
-//!                 4        d();               an orphan: its callers at 2 and 3 were not seen
-//!                 3      } /* c */            entry not seen: adopts the orphans deeper than 3
-//!                 1    }                      a ends; c is its callee
-//! ```
 
 use profctl_model::diag::codes;
-use profctl_model::hash::FastMap;
 use profctl_model::{CpuId, Fidelity, FuncId, Span, SpanSink, ThreadId, Tick, Ticks};
 
-use super::{BlockView, Core, depth_at};
+use super::groups::OpenGroups;
+use super::orphans::{Below, Orphans};
+use super::shared::Core;
+use super::{BlockView, depth_at};
 use crate::emit::{Event, NO_DEPTH, UNSTATED};
-
-/// Stacks up to this many frames are searched for recursion; deeper ones are counted in a table.
-const SEARCHED: usize = 64;
 
 /// Where and when a call ends (or begins).
 #[derive(Clone, Copy, Debug)]
@@ -40,54 +31,31 @@ struct Frame {
     stated_net: u64,
     /// `Stack::off_total` at its entry.
     off_base: Ticks,
+    /// What `groups` wants back when it ends.
+    groups_before: u64,
     below: Below,
     /// Whether it began before the window that was asked for.
     clipped: bool,
 }
 
-/// What ended below a call.
-#[derive(Clone, Copy, Debug, Default)]
-struct Below {
+/// Time of callees that are shown at the depth of their caller: they hit it on its way out, and
+/// may have done so after its stated end.
+#[derive(Clone, Copy, Debug)]
+struct Beside {
+    /// The number of open frames, the caller included.
+    level: usize,
     elapsed: Ticks,
     stolen: Ticks,
-    callees: u32,
-    descendants: u64,
-}
-
-impl Below {
-    #[inline]
-    fn add(&mut self, other: Below) {
-        self.elapsed += other.elapsed;
-        self.stolen += other.stolen;
-        self.callees = self.callees.saturating_add(other.callees);
-        self.descendants = self.descendants.saturating_add(other.descendants);
-    }
-    fn remove(&mut self, other: Below) {
-        self.elapsed = self.elapsed - other.elapsed;
-        self.stolen = self.stolen - other.stolen;
-        self.callees = self.callees.saturating_sub(other.callees);
-        self.descendants = self.descendants.saturating_sub(other.descendants);
-    }
-}
-
-/// Calls that ended at a depth whose callers were not seen to begin.
-#[derive(Clone, Copy, Debug)]
-struct Orphans {
-    /// Number of open frames below them.
-    level: usize,
-    depth: u32,
-    below: Below,
 }
 
 /// See the module.
 #[derive(Debug, Default)]
 pub(super) struct Stack {
     frames: Vec<Frame>,
-    /// The groups of `frames`, apart so that they can be searched fast.
-    groups: Vec<u32>,
-    /// How often each group is open; kept once the stack has been deep.
-    open: Option<FastMap<u32, u32>>,
-    orphans: Vec<Orphans>,
+    groups: OpenGroups,
+    orphans: Orphans,
+    /// Rarely any; the deepest last.
+    beside: Vec<Beside>,
     /// Names by depth of what a gap ended: an exit without a name belongs to them.
     ghosts: Vec<(u32, FuncId)>,
     /// Groups that were credited from the beginning of the segment.
@@ -140,49 +108,13 @@ impl Stack {
     }
 
     #[inline]
-    fn push(&mut self, frame: Frame, group: u32) {
-        self.frames.push(frame);
-        self.groups.push(group);
-        if self.groups.len() > SEARCHED || self.open.is_some() {
-            self.count_open(group);
-        }
-    }
-
-    #[cold]
-    fn count_open(&mut self, group: u32) {
-        if let Some(open) = &mut self.open {
-            *open.entry(group).or_default() += 1;
-            return;
-        }
-        let mut open = FastMap::default();
-        for &group in &self.groups {
-            *open.entry(group).or_default() += 1;
-        }
-        self.open = Some(open);
-    }
-
-    #[inline]
     fn pop(&mut self) -> Option<Frame> {
         let frame = self.frames.pop()?;
-        if let (Some(group), Some(open)) = (self.groups.pop(), &mut self.open)
-            && let Some(n) = open.get_mut(&group)
-        {
-            *n -= 1;
-        } else {
-            self.groups.truncate(self.frames.len());
-        }
-        while self.orphans.last().is_some_and(|orphans| orphans.level > self.frames.len()) {
-            self.orphans.pop();
+        self.groups.pop(frame.groups_before);
+        if !self.orphans.is_empty() {
+            self.orphans.forget_above(self.frames.len());
         }
         Some(frame)
-    }
-
-    #[inline]
-    fn is_outermost(&self, group: u32) -> bool {
-        match &self.open {
-            None => !self.groups.contains(&group),
-            Some(open) => open.get(&group).is_none_or(|&n| n == 0),
-        }
     }
 
     /// What every entry does first: frames at its depth or deeper have lost their exit. But where
@@ -222,19 +154,18 @@ impl Stack {
             core.is_interrupt(func);
         }
         let depth = self.make_room(core, at, event.depth, view);
-        self.push(
-            Frame {
-                func,
-                depth,
-                start: at.time,
-                stated: event.duration,
-                stated_net: event.extra,
-                off_base: self.off_total,
-                below: Below::default(),
-                clipped: false,
-            },
-            core.groups[func.index()],
-        );
+        let groups_before = self.groups.push(core.groups[func.index()]);
+        self.frames.push(Frame {
+            func,
+            depth,
+            start: at.time,
+            stated: event.duration,
+            stated_net: event.extra,
+            off_base: self.off_total,
+            groups_before,
+            below: Below::default(),
+            clipped: false,
+        });
         self.reached = self.reached.max(at.time);
     }
 
@@ -265,7 +196,7 @@ impl Stack {
             stolen: Ticks(0),
             callees: 0,
             descendants: 0,
-            outermost: self.is_outermost(core.groups[func.index()]),
+            outermost: self.groups.is_outermost(core.groups[func.index()]),
             fidelity: Fidelity::EXACT,
         };
         if core.window.until.is_some_and(|until| end > until) {
@@ -365,30 +296,23 @@ impl Stack {
         }
         let depth = depth_at(depth, self.frames.len());
         let below = self.adopt(depth);
-        let outermost = self.is_outermost(core.groups[func.index()]);
+        let outermost = self.groups.is_outermost(core.groups[func.index()]);
         self.complete(core, at, func, depth, length, below, outermost, Fidelity::EXACT);
     }
 
     /// The elapsed time of what a return at `depth` will adopt.
     pub(super) fn callees_of_return(&self, depth: u16) -> Ticks {
         let level = self.frames.len();
-        let depth = depth_at(depth, level);
-        let own = |orphans: &&Orphans| orphans.level == level && orphans.depth > depth;
-        self.orphans
-            .iter()
-            .rev()
-            .take_while(own)
-            .map(|o| o.below.elapsed)
-            .fold(Ticks(0), |a, b| a + b)
+        self.orphans.elapsed_deeper(level, depth_at(depth, level))
     }
 
     /// The end that a synthetic timeline gives to the call which an exit at `depth` ends.
+    #[inline]
     pub(super) fn synthetic_end(&self, laid: Tick, depth: u16, stated: Option<Ticks>) -> Tick {
         let Some(stated) = stated else { return laid };
-        let open = if depth == NO_DEPTH {
-            self.frames.last()
-        } else {
-            self.frames.iter().rfind(|frame| frame.depth == u32::from(depth))
+        let open = match self.frames.last() {
+            Some(top) if depth == NO_DEPTH || top.depth == u32::from(depth) => Some(top),
+            _ => self.frames.iter().rfind(|frame| frame.depth == u32::from(depth)),
         };
         open.map_or(laid, |frame| laid.max(frame.start + stated))
     }
@@ -429,7 +353,7 @@ impl Stack {
             None if headless => seen,
             None => below.elapsed,
         };
-        let outermost = headless && self.is_outermost(group);
+        let outermost = headless && self.groups.is_outermost(group);
         if self.frames.is_empty() && headless {
             self.headless.push(group);
         }
@@ -498,7 +422,12 @@ impl Stack {
         };
         let off_cpu = (self.off_total - frame.off_base).min(wall);
         let elapsed = wall - off_cpu;
-        let mut net = elapsed - frame.below.elapsed;
+        let mut below = frame.below;
+        if !self.beside.is_empty() {
+            let fits = fidelity.is_partial() || below.elapsed <= elapsed;
+            self.settle_beside(&mut below, fits);
+        }
+        let mut net = elapsed - below.elapsed;
         if frame.stated_net != UNSTATED && !fidelity.is_partial() {
             if net.0 != frame.stated_net
                 && let Some(view) = view
@@ -512,7 +441,7 @@ impl Stack {
                 });
             }
             net = Ticks(frame.stated_net).min(elapsed);
-        } else if frame.below.elapsed > elapsed {
+        } else if below.elapsed > elapsed {
             core.diags.count(&codes::CLAMPED, 1);
         }
         let span = Span {
@@ -524,14 +453,32 @@ impl Stack {
             wall,
             off_cpu,
             net,
-            stolen: frame.below.stolen,
-            callees: frame.below.callees,
-            descendants: frame.below.descendants,
-            outermost: self.is_outermost(core.groups[frame.func.index()]),
+            stolen: below.stolen,
+            callees: below.callees,
+            descendants: below.descendants,
+            outermost: self.groups.is_outermost(core.groups[frame.func.index()]),
             fidelity,
         };
         self.credit(core, &span, frame.depth);
         self.emit(core, &span);
+    }
+
+    /// Decides about what hit a call on its way out: what does not fit into the call's stated
+    /// length came after it, and is its caller's.
+    #[cold]
+    fn settle_beside(&mut self, below: &mut Below, fits: bool) {
+        let level = self.frames.len() + 1;
+        while let Some(beside) = self.beside.pop_if(|beside| beside.level >= level) {
+            if fits || beside.level > level {
+                continue;
+            }
+            below.elapsed = below.elapsed - beside.elapsed;
+            below.stolen = below.stolen - beside.stolen;
+            if let Some(top) = self.frames.last_mut() {
+                top.below.elapsed += beside.elapsed;
+                top.below.stolen += beside.stolen;
+            }
+        }
     }
 
     /// Ends the top frame because something further out ends or begins.
@@ -557,20 +504,17 @@ impl Stack {
         let nearest = match self.frames.last_mut() {
             Some(top) => {
                 top.below.add(below);
+                if depth == top.depth {
+                    let level = self.frames.len();
+                    self.beside.push(Beside { level, elapsed, stolen });
+                    return;
+                }
                 top.depth + 1
             }
             None => 0,
         };
         if depth > nearest {
-            self.add_orphans(depth, below);
-        }
-    }
-
-    fn add_orphans(&mut self, depth: u32, below: Below) {
-        let level = self.frames.len();
-        match self.orphans.last_mut() {
-            Some(last) if last.level == level && last.depth >= depth => last.below.add(below),
-            _ => self.orphans.push(Orphans { level, depth, below }),
+            self.orphans.add(self.frames.len(), depth, below);
         }
     }
 
@@ -578,26 +522,15 @@ impl Stack {
     fn settle_orphans(&mut self, depth: u32) {
         let level = self.frames.len();
         let nearest = self.frames.last().map_or(0, |top| top.depth + 1);
-        let mut settled = Below::default();
-        while self.orphans.last().is_some_and(|o| o.level == level && o.depth > depth) {
-            if let Some(orphans) = self.orphans.pop() {
-                settled.add(orphans.below);
-            }
-        }
+        let settled = self.orphans.take_deeper(level, depth);
         if depth > nearest && settled.callees > 0 {
-            self.add_orphans(depth, settled);
+            self.orphans.add(level, depth, settled);
         }
     }
 
     /// Takes the orphans deeper than `depth` away from where they were credited.
     fn adopt(&mut self, depth: u32) -> Below {
-        let level = self.frames.len();
-        let mut adopted = Below::default();
-        while self.orphans.last().is_some_and(|o| o.level == level && o.depth > depth) {
-            if let Some(orphans) = self.orphans.pop() {
-                adopted.add(orphans.below);
-            }
-        }
+        let adopted = self.orphans.take_deeper(self.frames.len(), depth);
         if let Some(top) = self.frames.last_mut() {
             top.below.remove(adopted);
         }
@@ -613,7 +546,7 @@ impl Stack {
         }
         let nearest = self.frames.last().map_or(0, |top| top.depth + 1);
         if depth > nearest {
-            self.add_orphans(depth, below);
+            self.orphans.add(self.frames.len(), depth, below);
         }
     }
 
@@ -626,6 +559,7 @@ impl Stack {
         self.ghosts = self.frames.iter().map(|frame| (frame.depth, frame.func)).collect();
         let fidelity = Fidelity { end_inferred: true, at_gap: true, ..Fidelity::EXACT };
         self.close_all(core, thread, self.reached.max(self.last), fidelity);
+        self.beside.clear();
         self.orphans.clear();
         self.headless.clear();
         self.interrupts.clear();
@@ -702,6 +636,7 @@ impl Stack {
             frame.off_base = self.off_total;
             frame.clipped = true;
         }
+        self.beside.clear();
         self.orphans.clear();
         self.begin = Some(from);
         self.off_at_begin = self.off_total;

@@ -69,10 +69,10 @@ impl Memory {
         if let Some(bytes) = lane_bytes(line, prefix) {
             self.lanes[lane_slot(bytes)] = (bytes, event.lane);
         }
-        if name.is_empty() || self.name(name).is_some() {
+        let hash = name_hash(name);
+        if name.is_empty() || self.name(hash, name).is_some() {
             return;
         }
-        let hash = name_hash(name);
         let places = (0..PLACES).map(|n| (first_place(hash) + n) % NAMES);
         if let Some(free) = places.into_iter().find(|&at| self.names[at].length == 0) {
             let start = self.spellings.len() as u32;
@@ -83,8 +83,7 @@ impl Memory {
     }
 
     #[inline]
-    fn name(&self, name: &[u8]) -> Option<NameRef> {
-        let hash = name_hash(name);
+    fn name(&self, hash: u32, name: &[u8]) -> Option<NameRef> {
         let mut at = first_place(hash);
         for _ in 0..PLACES {
             let known = &self.names[at % NAMES];
@@ -158,19 +157,15 @@ fn same(a: &[u8], b: &[u8]) -> bool {
     word(a, n - 8) == word(b, n - 8)
 }
 
-#[inline]
 fn name_hash(name: &[u8]) -> u32 {
-    let n = name.len();
-    let (first, last, middle) = if n >= 8 {
-        (word(name, 0), word(name, n - 8), word(name, n / 2 - 4))
-    } else {
-        let mut short = [0; 8];
-        short[..n].copy_from_slice(name);
-        (u64::from_le_bytes(short), 0, 0)
-    };
-    let mixed = (first ^ last.rotate_left(29) ^ n as u64).wrapping_mul(MULTIPLIER);
-    let mixed = (mixed ^ middle.rotate_left(11)).wrapping_mul(MULTIPLIER);
-    (mixed >> 32) as u32
+    let mut hash = 0;
+    let mut words = name.chunks_exact(8);
+    for eight in &mut words {
+        hash = mix(hash, word(eight, 0));
+    }
+    let mut rest = [0; 8];
+    rest[..words.remainder().len()].copy_from_slice(words.remainder());
+    (mix(hash, u64::from_le_bytes(rest)) >> 32) as u32
 }
 
 #[inline]
@@ -251,47 +246,62 @@ fn usual(
     }
     event.depth = u16::try_from(indent / 2).ok().filter(|&depth| depth < u16::MAX - 1)?;
     let text = &body[indent..];
-    let end = line_end(text)?;
-    let length = bar + 3 + indent + end + 1;
-    let text = &text[..end];
-    match text {
-        [name @ .., b'(', b')', b';'] => {
-            event.kind = EventKind::Leaf;
-            event.name = memory.name(name)?;
-            event.duration = duration;
+    let behind = bar + 3 + indent;
+    if let [b'}', rest @ ..] = text {
+        event.kind = EventKind::Exit;
+        event.duration = duration;
+        if rest.first() == Some(&b'\n') {
+            return Some((event, behind + 2));
         }
-        [name @ .., b'(', b')', b' ', b'{'] => {
-            event.kind = EventKind::Enter;
-            event.name = memory.name(name)?;
-        }
-        [b'}'] => {
-            event.kind = EventKind::Exit;
-            event.duration = duration;
-        }
-        [b'}', b' ', b'/', b'*', b' ', name @ .., b' ', b'*', b'/'] => {
-            event.kind = EventKind::Exit;
-            event.name = memory.name(name)?;
-            event.duration = duration;
-        }
-        _ => return None,
+        let named = rest.strip_prefix(b" /* ")?;
+        let (hash, end) = name_at::<b' '>(named)?;
+        named.get(end..)?.strip_prefix(b" */\n")?;
+        event.name = memory.name(hash, &named[..end])?;
+        return Some((event, behind + 5 + end + 4));
     }
-    Some((event, length))
+    let (hash, end) = name_at::<b'('>(text)?;
+    let name = &text[..end];
+    match *text.get(end..end + 5)? {
+        [_, b')', b';', b'\n', _] => {
+            event.kind = EventKind::Leaf;
+            event.name = memory.name(hash, name)?;
+            event.duration = duration;
+            Some((event, behind + end + 4))
+        }
+        [_, b')', b' ', b'{', b'\n'] => {
+            event.kind = EventKind::Enter;
+            event.name = memory.name(hash, name)?;
+            Some((event, behind + end + 5))
+        }
+        _ => None,
+    }
 }
 
-/// Where the first line end is; a line of the graph is too short for a call of `memchr` to pay.
+/// The name that ends before the first `END`: its hash, and where it ends. One pass does both,
+/// eight bytes at a time.
 #[inline]
-fn line_end(text: &[u8]) -> Option<usize> {
-    const ENDS: u64 = u64::from_le_bytes([b'\n'; 8]);
+fn name_at<const END: u8>(text: &[u8]) -> Option<(u32, usize)> {
+    let ends = u64::from_le_bytes([END; 8]);
+    let mut hash = 0_u64;
     let mut at = 0;
-    while let Some(eight) = text.get(at..at + 8) {
-        let other = u64::from_le_bytes(eight.try_into().expect("eight bytes")) ^ ENDS;
+    loop {
+        let eight = u64::from_le_bytes(text.get(at..at + 8)?.try_into().ok()?);
+        let other = eight ^ ends;
         let zeros = other.wrapping_sub(0x0101_0101_0101_0101) & !other & 0x8080_8080_8080_8080;
-        if zeros != 0 {
-            return Some(at + (zeros.trailing_zeros() / 8) as usize);
+        if zeros == 0 {
+            hash = mix(hash, eight);
+            at += 8;
+            continue;
         }
-        at += 8;
+        let bits = zeros.trailing_zeros() & !7;
+        let rest = eight & ((1 << bits) - 1);
+        return Some(((mix(hash, rest) >> 32) as u32, at + bits as usize / 8));
     }
-    text[at..].iter().position(|&byte| byte == b'\n').map(|n| at + n)
+}
+
+#[inline]
+fn mix(hash: u64, word: u64) -> u64 {
+    (hash.rotate_left(23) ^ word).wrapping_mul(MULTIPLIER)
 }
 
 /// The seconds of the latest time column: they seldom change.

@@ -10,13 +10,14 @@ use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Verdict};
 use crate::bytes::Endian;
 
 mod layout;
-mod names;
+pub(crate) mod names;
 mod records;
+pub(crate) mod tags;
 #[cfg(test)]
 mod tests;
 
 use layout::Layout;
-pub use records::UNKNOWN_TAG;
+pub use tags::UNKNOWN_TAG;
 
 /// See the module.
 pub struct ProbeCapture;

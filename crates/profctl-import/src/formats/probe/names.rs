@@ -18,19 +18,19 @@ use crate::text;
 
 /// What one line of a name file says.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Named {
+pub(crate) struct Named {
     /// The function.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// The tag of its entry, or of the instant.
-    pub(super) tag: u32,
+    pub(crate) tag: u32,
     /// What it is; an instant is a mark.
-    pub(super) kind: FuncKind,
+    pub(crate) kind: FuncKind,
     /// Whether it switches threads.
-    pub(super) switches: bool,
+    pub(crate) switches: bool,
 }
 
 /// Reads a name file for tags of `tag_bits` bits.
-pub(super) fn parse(file: &[u8], tag_bits: u32) -> Result<Vec<Named>, ImportError> {
+pub(crate) fn parse(file: &[u8], tag_bits: u32) -> Result<Vec<Named>, ImportError> {
     let mut names = Vec::new();
     // Taken tags and names, with the line that took them.
     let mut tags: FastMap<u32, u64> = FastMap::default();
@@ -104,7 +104,7 @@ fn parse_entry(entry: &[u8], tag_bits: u32) -> Result<Named, String> {
 }
 
 /// The kind that `marks` give, and whether they include `!`.
-fn kind_of(marks: &str) -> Result<(FuncKind, bool), String> {
+pub(crate) fn kind_of(marks: &str) -> Result<(FuncKind, bool), String> {
     let [mut switch, mut instant, mut interrupt, mut idle] = [false; 4];
     for mark in marks.chars() {
         match mark {

@@ -1,28 +1,13 @@
 //! The loop over records: a load, a look into a table, an event.
 
-use std::sync::Arc;
-
 use profctl_model::diag::codes::CUT_RECORD;
-use profctl_model::{Code, Func, FuncKind, Severity};
 
 use super::layout::{Field, Layout};
 use super::names::Named;
+use super::tags::Tags;
 use crate::bytes::Endian;
-use crate::emit::{
-    Emitter, Event, EventKind, LaneKey, LaneRef, NO_DEPTH, NameRef, ThreadKey, UNSTATED,
-};
+use crate::emit::{Emitter, Event, LaneKey, LaneRef, NO_DEPTH, ThreadKey, UNSTATED};
 use crate::formats::{Reader, State};
-
-/// A tag that the name file does not know.
-pub static UNKNOWN_TAG: Code = Code {
-    name: "probe/unknown-tag",
-    severity: Severity::Warning,
-    help: "A tag is not in the name file; it counts as an instant. The name file may belong to \
-           another build.",
-};
-
-/// Tags below this number are looked up by index, which costs 8 bytes each.
-const INDEXED_MAX: u32 = 1 << 20;
 
 /// The most bytes that a field is read with.
 const WINDOW: usize = 8;
@@ -30,36 +15,18 @@ const WINDOW: usize = 8;
 /// Reads records of one layout.
 pub(super) struct Records {
     layout: Layout,
-    names: Arc<[Named]>,
-    /// What each tag says, once it was met. A reader always fills the same emitter, so a name
-    /// stays what it was from block to block.
-    known: Vec<Meaning>,
-}
-
-/// What a record of a tag says. The kind is absent until the tag was met.
-#[derive(Clone, Copy, Default)]
-struct Meaning {
-    name: u32,
-    kind: Option<EventKind>,
+    tags: Tags,
 }
 
 impl Records {
-    pub(super) fn new(layout: Layout, mut names: Vec<Named>) -> Self {
-        names.sort_by_key(|named| named.tag);
-        Self::unbound(layout, names.into())
-    }
-
-    /// A reader that has not met a tag yet.
-    fn unbound(layout: Layout, names: Arc<[Named]>) -> Self {
-        let end = names.last().map_or(0, |named| named.tag.saturating_add(2));
-        let known = vec![Meaning::default(); end.min(INDEXED_MAX) as usize];
-        Self { layout, names, known }
+    pub(super) fn new(layout: Layout, names: Vec<Named>) -> Self {
+        Self { layout, tags: Tags::new(names) }
     }
 }
 
 impl Reader for Records {
     fn fork(&self) -> Box<dyn Reader> {
-        Box::new(Self::unbound(self.layout, Arc::clone(&self.names)))
+        Box::new(Self { layout: self.layout, tags: self.tags.fork() })
     }
 
     fn boundary(&self, bytes: &[u8]) -> usize {
@@ -126,10 +93,7 @@ impl Records {
             let offset = record * stride;
             let tag = load::<BIG>(bytes, offset, tag_field);
             let time = load::<BIG>(bytes, offset, time_field);
-            let (kind, name) = match self.known.get(tag as usize) {
-                Some(&Meaning { name, kind: Some(kind) }) => (kind, NameRef(name)),
-                _ => self.meet(tag as u32, base + offset, out),
-            };
+            let (kind, name) = self.tags.meaning(tag as u32, base + offset, out);
             Event {
                 time,
                 duration: UNSTATED,
@@ -143,47 +107,6 @@ impl Records {
         }));
         out.events = events;
     }
-
-    /// What a record says whose tag is not in the table: met for the first time, too large for
-    /// it, or unknown.
-    #[cold]
-    fn meet(&mut self, tag: u32, offset: usize, out: &mut Emitter) -> (EventKind, NameRef) {
-        let is_it = |named: &&Named| {
-            tag == named.tag || (named.kind != FuncKind::Mark && tag == named.tag + 1)
-        };
-        let below = self.names.partition_point(|named| named.tag <= tag);
-        let Some(named) = self.names[..below].last().filter(is_it) else {
-            out.diag(&UNKNOWN_TAG, offset, || format!("found tag {tag:#06x}, which has no name"));
-            return (EventKind::Mark, unknown(tag, out));
-        };
-        let kind = match (named.kind, named.switches, tag == named.tag) {
-            (FuncKind::Mark, ..) => EventKind::Mark,
-            (_, true, true) => EventKind::SwitchTagEnter,
-            (_, true, false) => EventKind::SwitchTagExit,
-            (_, false, true) => EventKind::Enter,
-            (_, false, false) => EventKind::Exit,
-        };
-        let name = out.func(&named.name, named.kind);
-        if let Some(meaning) = self.known.get_mut(tag as usize) {
-            *meaning = Meaning { name: name.0, kind: Some(kind) };
-        }
-        (kind, name)
-    }
-}
-
-/// The name of a tag that has none. Garbage must not become a name for each of its records, so
-/// those of large tags share one.
-fn unknown(tag: u32, out: &mut Emitter) -> NameRef {
-    let name = match tag {
-        0..INDEXED_MAX => format!("tag {tag:#06x}"),
-        _ => format!("tags from {INDEXED_MAX:#x}"),
-    };
-    // The NUL keeps it apart from a function that somebody called that.
-    out.name(format!("\0{name}").as_bytes(), |_| Func {
-        name,
-        kind: FuncKind::Mark,
-        ..Func::default()
-    })
 }
 
 /// One field of the record at `offset`.

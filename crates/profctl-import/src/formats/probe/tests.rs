@@ -15,7 +15,7 @@ static NAMES: &[u8] =
     include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/probe/tcp_rx.names"));
 
 fn options(names: &[u8], probe: ProbeOptions) -> ImportOptions {
-    ImportOptions { names: Some(names.to_vec()), probe }
+    ImportOptions { names: Some(names.to_vec()), probe, ..ImportOptions::default() }
 }
 
 /// Records of the default layout.

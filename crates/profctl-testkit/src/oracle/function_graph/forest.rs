@@ -1,6 +1,6 @@
 //! One task's records into a forest of calls, and the sums over it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::tasks::Item;
 use super::{Function, Report};
@@ -27,6 +27,8 @@ struct Forest {
     left_cpu: Option<u64>,
     /// Calls whose exit is known to come late, by the place of that exit.
     late: BTreeMap<usize, usize>,
+    /// Functions that were called between another call of theirs and its late exit.
+    interleaved: BTreeSet<Function>,
 }
 
 /// Adds the sums of one task to `report`.
@@ -143,6 +145,10 @@ impl Forest {
             .collect();
         let sum = |calls: &[usize]| calls.iter().map(|&call| self.elapsed(call)).sum::<u64>();
         if sum(&self.calls[call].children) + sum(&beside) > wall {
+            let name = &self.calls[call].name;
+            if self.calls[call + 1..].iter().any(|other| other.name == *name) {
+                self.interleaved.insert(name.clone());
+            }
             return;
         }
         for &other in &beside {
@@ -224,6 +230,9 @@ impl Forest {
     }
 
     fn sum(&self, report: &mut Report) {
+        for name in &self.interleaved {
+            report.functions.entry(name.clone()).or_default().interleaved = true;
+        }
         for (index, call) in self.calls.iter().enumerate() {
             let totals = report.functions.entry(call.name.clone()).or_default();
             if call.wall.is_none() {

@@ -34,12 +34,15 @@ pub struct Totals {
     /// Whether a partial call is a direct callee of a complete call of this function, so that its
     /// net depends on what is known of that partial call.
     pub partial_below: bool,
+    /// Whether a call of it ran after another call of it had ended but before the exit of that was
+    /// written: by the times both are outermost, by the order of records one is nested.
+    pub interleaved: bool,
 }
 
 impl Totals {
     /// Whether `elapsed` is all there is to know of this function's elapsed time.
     pub fn elapsed_is_exact(&self) -> bool {
-        self.partial == 0
+        self.partial == 0 && !self.interleaved
     }
     /// Whether `net` is all there is to know of this function's net time.
     pub fn net_is_exact(&self) -> bool {

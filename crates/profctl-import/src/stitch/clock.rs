@@ -1,0 +1,105 @@
+//! The clock of a trace: what events carry, turned into times.
+
+use profctl_model::{CpuId, Tick, Timeline};
+
+use super::Setup;
+use crate::emit::{Event, UNSTATED};
+
+/// Turns what events carry into times.
+#[derive(Debug, Default)]
+pub(super) struct Clock {
+    pub(super) synthetic: bool,
+    /// The mask of a wrapping counter, its last value and the unfolded time of that.
+    pub(super) counter: Option<(u64, Option<u64>, u64)>,
+    /// The first and last time met, on a recorded timeline.
+    pub(super) span: Option<(Tick, Tick)>,
+    /// For synthetic timelines: how far each CPU has come; row 0 is "no CPU".
+    laid: Vec<Tick>,
+}
+
+impl Clock {
+    pub(super) fn new(setup: &Setup) -> Self {
+        Self {
+            synthetic: setup.timebase.timeline == Timeline::Synthetic,
+            counter: setup.counter_bits.map(|bits| {
+                let mask = 1u64.checked_shl(bits).map_or(u64::MAX, |bit| bit - 1);
+                (mask, None, 0)
+            }),
+            ..Self::default()
+        }
+    }
+
+    #[inline]
+    pub(super) fn time(&mut self, event: &Event, cpu: Option<CpuId>) -> Tick {
+        if self.synthetic || event.time == UNSTATED {
+            return self.laid(cpu);
+        }
+        let ticks = match &mut self.counter {
+            None => event.time,
+            Some((mask, last, unfolded)) => {
+                // A modular difference: right as long as no pause is longer than one period.
+                let step = last.map_or(event.time & *mask, |l| event.time.wrapping_sub(l) & *mask);
+                *last = Some(event.time);
+                *unfolded = unfolded.saturating_add(step);
+                *unfolded
+            }
+        };
+        let time = Tick(ticks);
+        match &mut self.span {
+            Some((first, last)) if time >= *first => *last = time.max(*last),
+            _ => self.begin(time),
+        }
+        time
+    }
+
+    #[cold]
+    fn begin(&mut self, time: Tick) {
+        let (first, last) = self.span.unwrap_or((time, time));
+        self.span = Some((first.min(time), last.max(time)));
+    }
+
+    fn row(cpu: Option<CpuId>) -> usize {
+        cpu.map_or(0, |cpu| cpu.index() + 1)
+    }
+
+    /// How far the clock of a CPU has come.
+    #[inline]
+    pub(super) fn laid(&self, cpu: Option<CpuId>) -> Tick {
+        if !self.synthetic {
+            return self.span.map_or(Tick(0), |(_, last)| last);
+        }
+        self.laid.get(Self::row(cpu)).copied().unwrap_or_default()
+    }
+
+    /// Moves the synthetic clock of a CPU to `time`, if that is ahead.
+    #[inline]
+    pub(super) fn lay(&mut self, cpu: Option<CpuId>, time: Tick) {
+        if !self.synthetic {
+            return;
+        }
+        match self.laid.get_mut(Self::row(cpu)) {
+            Some(laid) => *laid = time.max(*laid),
+            None => self.lay_first(cpu, time),
+        }
+    }
+
+    #[cold]
+    fn lay_first(&mut self, cpu: Option<CpuId>, time: Tick) {
+        self.laid.resize(Self::row(cpu) + 1, Tick(0));
+        self.laid[Self::row(cpu)] = time;
+    }
+
+    /// Takes a stated end as a timestamp.
+    #[inline]
+    pub(super) fn reach(&mut self, time: Tick) {
+        if let Some((_, last)) = &mut self.span {
+            *last = (*last).max(time);
+        }
+    }
+
+    /// The first and the last time of the trace.
+    pub(super) fn bounds(&self) -> (Tick, Tick) {
+        let laid = self.laid.iter().copied().max().map(|last| (Tick(0), last));
+        self.span.or(laid).unwrap_or_default()
+    }
+}

@@ -1,0 +1,98 @@
+//! Calls whose callers were not seen to begin, until an exit claims them.
+//!
+//! ```text
+//! printed depth   0  main() {
+//!                 1    a() {
+//!                 4        d();               an orphan: its callers at 2 and 3 were not seen
+//!                 3      } /* c */            entry not seen: adopts the orphans deeper than 3
+//!                 1    }
+//! ```
+
+use profctl_model::Ticks;
+
+/// What ended below a call.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Below {
+    pub(super) elapsed: Ticks,
+    pub(super) stolen: Ticks,
+    pub(super) callees: u32,
+    pub(super) descendants: u64,
+}
+
+impl Below {
+    #[inline]
+    pub(super) fn add(&mut self, other: Below) {
+        self.elapsed += other.elapsed;
+        self.stolen += other.stolen;
+        self.callees = self.callees.saturating_add(other.callees);
+        self.descendants = self.descendants.saturating_add(other.descendants);
+    }
+
+    pub(super) fn remove(&mut self, other: Below) {
+        self.elapsed = self.elapsed - other.elapsed;
+        self.stolen = self.stolen - other.stolen;
+        self.callees = self.callees.saturating_sub(other.callees);
+        self.descendants = self.descendants.saturating_sub(other.descendants);
+    }
+}
+
+/// The orphans of one stack: the deeper ones on top.
+#[derive(Debug, Default)]
+pub(super) struct Orphans {
+    groups: Vec<Group>,
+}
+
+/// Orphans of one depth.
+#[derive(Clone, Copy, Debug)]
+struct Group {
+    /// Number of open frames below them.
+    level: usize,
+    depth: u32,
+    below: Below,
+}
+
+impl Orphans {
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.groups.is_empty()
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.groups.clear();
+    }
+
+    /// Forgets those above `level` frames: the frames that they stood on have ended.
+    #[inline]
+    pub(super) fn forget_above(&mut self, level: usize) {
+        while self.groups.last().is_some_and(|group| group.level > level) {
+            self.groups.pop();
+        }
+    }
+
+    pub(super) fn add(&mut self, level: usize, depth: u32, below: Below) {
+        match self.groups.last_mut() {
+            Some(last) if last.level == level && last.depth >= depth => last.below.add(below),
+            _ => self.groups.push(Group { level, depth, below }),
+        }
+    }
+
+    /// Takes those deeper than `depth`.
+    pub(super) fn take_deeper(&mut self, level: usize, depth: u32) -> Below {
+        let mut taken = Below::default();
+        while let Some(group) = self.groups.last()
+            && group.level == level
+            && group.depth > depth
+        {
+            taken.add(group.below);
+            self.groups.pop();
+        }
+        taken
+    }
+
+    /// The elapsed time of what [`Self::take_deeper`] would take.
+    pub(super) fn elapsed_deeper(&self, level: usize, depth: u32) -> Ticks {
+        let deeper = |group: &&Group| group.level == level && group.depth > depth;
+        let groups = self.groups.iter().rev().take_while(deeper);
+        groups.fold(Ticks(0), |sum, group| sum + group.below.elapsed)
+    }
+}
