@@ -69,9 +69,10 @@ pub struct Thread {
 }
 
 impl Thread {
-    /// `name-tid`, as Linux writes it; whichever half is known, else `?`.
+    /// `name-tid`, as Linux writes it; whichever half is known, else `?`. The idle tasks share one
+    /// id, their names tell them apart.
     pub fn label(&self) -> String {
-        match (self.name.as_str(), self.tid) {
+        match (self.name.as_str(), self.tid.filter(|_| !self.idle)) {
             ("", None) => "?".into(),
             ("", Some(tid)) => tid.to_string(),
             (name, None) => name.into(),

@@ -40,13 +40,15 @@ pub(super) struct Grid {
 }
 
 impl Grid {
-    /// Lays `table` out.
-    pub(super) fn new(table: &Table, style: &Style) -> Self {
+    /// Lays `table` out, times with at most `decimals` digits behind the point.
+    pub(super) fn new(table: &Table, style: &Style, decimals: usize) -> Self {
         let columns = shown(&table.columns);
         let rows = table
             .rows
             .iter()
-            .map(|row| columns.iter().map(|column| column.text(row, table, style)).collect())
+            .map(|row| {
+                columns.iter().map(|column| column.text(row, table, style, decimals)).collect()
+            })
             .collect();
         Self { columns, rows }
     }
@@ -93,8 +95,11 @@ fn kind(role: Role) -> Kind {
 }
 
 impl Shown {
-    fn text(&self, row: &[Cell], table: &Table, style: &Style) -> String {
-        let one = |source: &usize| cell_text(&row[*source], table, style);
+    fn text(&self, row: &[Cell], table: &Table, style: &Style, decimals: usize) -> String {
+        let one = |source: &usize| match &row[*source] {
+            cell @ Cell::Time(_) => with_decimals(cell_text(cell, table, style), decimals),
+            cell => cell_text(cell, table, style),
+        };
         match self.sources.as_slice() {
             [source] => one(source),
             several if several.iter().all(|&source| row[source] == Cell::Null) => ABSENT.into(),
@@ -104,6 +109,15 @@ impl Shown {
             }
         }
     }
+}
+
+/// `number` cut behind the decimal point.
+fn with_decimals(mut number: String, decimals: usize) -> String {
+    if let Some(point) = number.find('.') {
+        let kept = if decimals == 0 { point } else { decimals.saturating_add(point + 1) };
+        number.truncate(kept);
+    }
+    number
 }
 
 /// What stands where the input cannot say.

@@ -9,7 +9,7 @@ use crate::table::Style;
 use crate::table::grid::{Grid, Kind, visible};
 
 pub(super) fn write(table: &Table, style: &Style, out: &mut dyn io::Write) -> io::Result<()> {
-    let grid = Grid::new(table, style);
+    let grid = Grid::new(table, style, usize::MAX);
     let kinds: Vec<Kind> = grid.columns.iter().map(|column| column.kind).collect();
     let header: Vec<String> =
         grid.columns.iter().map(|column| column.heading.replace('|', "\\|")).collect();

@@ -12,7 +12,7 @@ const HEADING: Paint = Paint::new().effects(Effects::BOLD);
 const NOTE: Paint = AnsiColor::Yellow.on_default();
 
 pub(super) fn write(table: &Table, style: &Style, out: &mut dyn io::Write) -> io::Result<()> {
-    let grid = Grid::new(table, style);
+    let (grid, cut) = fitting(table, style);
     let widths = widths(&grid);
     let headings = grid.columns.iter().map(|column| column.heading.as_str());
     let header = fit(line(&grid.columns, &widths, headings), style.width);
@@ -31,10 +31,40 @@ pub(super) fn write(table: &Table, style: &Style, out: &mut dyn io::Write) -> io
         writeln!(out, "{row}")?;
     }
     let (on, off) = paint(NOTE, style.color);
-    for note in &table.notes {
+    let narrow = cut.then(|| "digits behind the point were cut to fit the width".to_owned());
+    for note in table.notes.iter().chain(&narrow) {
         writeln!(out, "{on}note:{off} {}", visible(note))?;
     }
     Ok(())
+}
+
+/// Characters of a name that are worth more than digits behind the point.
+const NAME: usize = 24;
+
+/// The grid with as many digits as leave room for the names, and whether any were cut.
+fn fitting(table: &Table, style: &Style) -> (Grid, bool) {
+    let whole = Grid::new(table, style, usize::MAX);
+    let Some(width) = style.width else { return (whole, false) };
+    let leaves_room = |grid: &Grid| {
+        let numbers: usize = widths(grid)
+            .iter()
+            .zip(&grid.columns)
+            .filter(|(_, column)| column.kind != Kind::Name)
+            .map(|(width, _)| width)
+            .sum();
+        let name = grid.columns.iter().rposition(|column| column.kind == Kind::Name);
+        let longest = |name: usize| grid.rows.iter().map(|row| length(&row[name])).max();
+        let wanted = name.and_then(longest).unwrap_or(0).min(NAME) + gaps(Kind::Name).0;
+        numbers + wanted <= width
+    };
+    if leaves_room(&whole) {
+        return (whole, false);
+    }
+    let one = Grid::new(table, style, 1);
+    if leaves_room(&one) {
+        return (one, true);
+    }
+    (Grid::new(table, style, 0), true)
 }
 
 fn paint(paint: Paint, color: bool) -> (String, String) {

@@ -4,6 +4,7 @@
 
 mod cli;
 mod docs;
+mod pages;
 mod program;
 mod reports;
 mod tidy;

@@ -65,11 +65,13 @@ impl std::fmt::Display for Layout {
     }
 }
 
-/// The first header line that names columns.
+/// The line that names columns, in the header: the lines of `#` before all others. A text about
+/// traces may quote such a line further down.
 pub(super) fn find_header(head: &[u8]) -> Option<&[u8]> {
     text::lines(head)
         .map(|line| line.text)
-        .find(|line| line.starts_with(b"#") && Layout::from_header(line).is_some())
+        .take_while(|line| line.starts_with(b"#"))
+        .find(|line| Layout::from_header(line).is_some())
 }
 
 /// Lines that decide about a headerless capture.

@@ -85,7 +85,7 @@ impl Importer for FunctionGraph {
             facts.push(("recorded", "returns only (tracing_thresh)".into()));
         }
         if let Some(why) = clock.why_not() {
-            facts.push(("clock", why.into()));
+            facts.push(("timeline", why.into()));
         }
         Ok(Opened {
             timebase: Timebase {
