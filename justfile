@@ -42,3 +42,7 @@ demo:
 # Write a made-up trace of about SIZE (`200M`, `10G`) to standard output.
 make-trace FORMAT SIZE SEED="1":
     @cargo run --quiet --release --package profctl-testkit --bin make-trace -- {{ FORMAT }} {{ SIZE }} {{ SEED }}
+
+# Measure how often `diff` is wrong where nothing changed, and what it finds where something did.
+calibrate REPEATS="200":
+    @cargo run --quiet --release --package profctl-bench --bin calibrate -- {{ REPEATS }}

@@ -52,7 +52,7 @@ fn likeness(name: &str, wanted: &str) -> Option<usize> {
 }
 
 /// The number of letters to insert, delete or replace to get from one to the other (Levenshtein).
-fn edits(a: &[u8], b: &[u8]) -> usize {
+pub(crate) fn edits(a: &[u8], b: &[u8]) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, &from) in a.iter().enumerate() {
         let mut diagonal = row[0];

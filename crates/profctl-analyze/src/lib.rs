@@ -10,6 +10,7 @@
 )]
 
 pub mod critpath;
+pub mod diff;
 pub mod replay;
 pub mod summarize;
 pub mod tree;

@@ -194,6 +194,8 @@ pub(crate) fn show(table: &profctl_model::Table) -> String {
         Cell::Time(ticks) => ticks.0.to_string(),
         Cell::Count(n) => n.to_string(),
         Cell::Percent(share) => format!("{share:.1}%"),
+        Cell::Change(ticks) => format!("{ticks:+}"),
+        Cell::Ratio(ratio) => format!("{ratio:.2}x"),
     };
     let names: Vec<_> = table.columns.iter().map(|column| column.name.as_str()).collect();
     let mut text = names.join("|") + "\n";

@@ -59,14 +59,7 @@ fn stitch(criterion: &mut Criterion) {
     group.sample_size(10);
     group.throughput(Throughput::Elements(events.events.len() as u64));
     group.bench_function(sample.name, |bencher| {
-        let input = || BlockEvents {
-            events: events.events.clone(),
-            names: events.names.clone(),
-            lanes: events.lanes.clone(),
-            diags: events.diags.clone(),
-            more_diags: events.more_diags.clone(),
-            ..events
-        };
+        let input = || events.clone();
         let stitch = |mut block: BlockEvents| {
             let mut stitcher = Stitcher::new(setup.clone(), Count::default());
             stitcher.take(&mut block, &mut WorkerIds::default(), view);

@@ -63,6 +63,9 @@ pub enum EventKind {
     Return,
     /// An instant.
     Mark,
+    /// The lane's thread is in function `name`, whatever came before: if none of its calls is open,
+    /// this one is, and began before the trace.
+    Seen,
     /// The recorder lost `duration` events ([`UNSTATED`]: unknown how many) on the lane's CPU, or
     /// anywhere if it has none.
     Gap,
@@ -106,6 +109,21 @@ pub struct Event {
     pub kind: EventKind,
 }
 
+/// All calls of one function in one sum, where the input has nothing finer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Total {
+    /// The function.
+    pub name: NameRef,
+    /// Where and on whom.
+    pub lane: LaneRef,
+    /// How often it was called; 0 if it was running when the recording began.
+    pub calls: u64,
+    /// Ticks in it and in all it called.
+    pub elapsed: u64,
+    /// Ticks of its own.
+    pub net: u64,
+}
+
 /// Trouble that an importer found in a block.
 #[derive(Clone, Debug)]
 pub struct BlockDiag {
@@ -118,10 +136,12 @@ pub struct BlockDiag {
 }
 
 /// Everything that one block says.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct BlockEvents {
     /// The events, in file order.
     pub events: Vec<Event>,
+    /// Sums, of inputs that have no events.
+    pub totals: Vec<Total>,
     /// Functions that this worker met for the first time; see [`Emitter::names`].
     pub names: Vec<Func>,
     /// Lanes that this worker met for the first time; see [`Emitter::lanes`].
@@ -141,6 +161,8 @@ pub struct BlockEvents {
 pub struct Emitter {
     /// The events of this block, in file order.
     pub events: Vec<Event>,
+    /// Sums, of inputs that have no events.
+    pub totals: Vec<Total>,
     /// All functions that this worker has met; a [`NameRef`] is a row. Row 0 is the anonymous one.
     pub names: Vec<Func>,
     /// All lanes that this worker has met; a [`LaneRef`] is a row.
@@ -163,6 +185,7 @@ impl Default for Emitter {
     fn default() -> Self {
         Self {
             events: Vec::new(),
+            totals: Vec::new(),
             names: vec![Func::default()],
             lanes: Vec::new(),
             diags: Vec::new(),
@@ -189,6 +212,7 @@ impl Emitter {
         self.handed = (self.names.len(), self.lanes.len());
         BlockEvents {
             events: std::mem::take(&mut self.events),
+            totals: std::mem::take(&mut self.totals),
             names: self.names[n_names..].to_vec(),
             lanes: self.lanes[n_lanes..].to_vec(),
             diags: std::mem::take(&mut self.diags),

@@ -4,10 +4,13 @@
 //! Nothing here opens a file: the rim hands in a [`std::io::Read`].
 
 pub mod bytes;
+pub mod capture;
 pub mod emit;
+pub mod flow;
 pub mod formats;
 pub mod source;
 pub mod stitch;
+pub mod symbols;
 pub mod text;
 
 mod drive;
@@ -138,5 +141,10 @@ impl<S: SpanSink> SpanSink for Only<S> {
     }
     fn mark(&mut self, mark: &profctl_model::Mark) {
         self.inner.mark(mark);
+    }
+    fn total(&mut self, totals: &profctl_model::FuncTotals, names: &Names) {
+        if self.takes(totals.thread, None, names) {
+            self.inner.total(totals, names);
+        }
     }
 }

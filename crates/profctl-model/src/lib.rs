@@ -16,7 +16,7 @@ pub mod tree;
 pub use diag::{Code, DiagLog, Place, Severity};
 pub use id::{CpuId, FuncId, IdVec, SpanId, ThreadId};
 pub use names::{Func, FuncKind, Names, Thread};
-pub use span::{Fidelity, Gap, Mark, Slice, Span, SpanSink, Wake};
+pub use span::{Fidelity, FuncTotals, Gap, Mark, Slice, Span, SpanSink, Wake};
 pub use table::{Cell, Column, Role, Table};
 pub use time::{Tick, TickUnit, Ticks, Timebase, Timeline};
 pub use trace::{Spans, Trace, TraceBuilder, TraceMeta};

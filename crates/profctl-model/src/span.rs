@@ -119,6 +119,21 @@ pub struct Mark {
     pub depth: u32,
 }
 
+/// What an input that holds sums, and no single call, says of one function.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FuncTotals {
+    /// Which function.
+    pub func: FuncId,
+    /// On whose stack.
+    pub thread: ThreadId,
+    /// How often it was called; 0 if it was running when the recording began.
+    pub calls: u64,
+    /// Time in it and in all it called, recursion counted once; at least `net`.
+    pub elapsed: Ticks,
+    /// Time of its own.
+    pub net: Ticks,
+}
+
 /// Where a stitched trace flows: a streaming summary, or a [`crate::TraceBuilder`].
 ///
 /// Spans of a thread come in the order in which they end, so a call comes after all its callees;
@@ -134,4 +149,6 @@ pub trait SpanSink {
     fn gap(&mut self, _gap: &Gap) {}
     /// An instant.
     fn mark(&mut self, _mark: &Mark) {}
+    /// All calls of a function in one sum.
+    fn total(&mut self, _totals: &FuncTotals, _names: &Names) {}
 }

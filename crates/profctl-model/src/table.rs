@@ -17,6 +17,8 @@ pub enum Role {
     Count,
     /// A share in percent.
     Percent,
+    /// How much one thing is of another.
+    Ratio,
 }
 
 /// A column.
@@ -59,6 +61,10 @@ pub enum Cell {
     Count(u64),
     /// A share in percent.
     Percent(f64),
+    /// A difference of two lengths: above zero if the second is longer.
+    Change(i64),
+    /// How much the second thing is of the first: 2 if it is twice as much.
+    Ratio(f64),
 }
 
 impl From<&str> for Cell {

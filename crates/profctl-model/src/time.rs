@@ -132,6 +132,12 @@ impl Timebase {
         u64::try_from(self.reported_wide(u128::from(ticks.0))).unwrap_or(u64::MAX)
     }
 
+    /// Like [`Self::reported`], for a difference of lengths.
+    pub fn reported_change(&self, ticks: i64) -> i64 {
+        let size = i64::try_from(self.reported(Ticks(ticks.unsigned_abs()))).unwrap_or(i64::MAX);
+        if ticks < 0 { -size } else { size }
+    }
+
     /// Like [`Self::reported`], for sums that may be past 64 bits.
     pub fn reported_wide(&self, ticks: u128) -> u128 {
         let (numerator, denominator) = self.ratio();

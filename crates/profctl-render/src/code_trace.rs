@@ -57,14 +57,21 @@ impl<'a> Columns<'a> {
     fn text<'r>(&self, row: &'r [Cell], name: &str) -> &'r str {
         match self.cell(row, name) {
             Cell::Text(text) => text,
-            Cell::Null | Cell::Time(_) | Cell::Count(_) | Cell::Percent(_) => "",
+            Cell::Null
+            | Cell::Time(_)
+            | Cell::Count(_)
+            | Cell::Percent(_)
+            | Cell::Change(_)
+            | Cell::Ratio(_) => "",
         }
     }
 
     fn number(&self, row: &[Cell], name: &str) -> Option<u64> {
         match self.cell(row, name) {
             Cell::Time(Ticks(n)) | Cell::Count(n) => Some(*n),
-            Cell::Null | Cell::Text(_) | Cell::Percent(_) => None,
+            Cell::Null | Cell::Text(_) | Cell::Percent(_) | Cell::Change(_) | Cell::Ratio(_) => {
+                None
+            }
         }
     }
 }
@@ -136,7 +143,7 @@ mod tests {
                     ("-", _) => Cell::Null,
                     (word, Role::Time) => Cell::Time(Ticks(word.parse().unwrap())),
                     (word, Role::Count) => Cell::Count(word.parse().unwrap()),
-                    (word, Role::Text | Role::Name | Role::Percent) => word.into(),
+                    (word, Role::Text | Role::Name | Role::Percent | Role::Ratio) => word.into(),
                 })
                 .collect();
             row.push(if row[1] == Cell::from("init-1") { Cell::Count(3) } else { Cell::Null });

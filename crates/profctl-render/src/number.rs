@@ -171,6 +171,28 @@ fn fixed(ticks: u128, timebase: &Timebase, nanos: u128, decimals: usize) -> Stri
     digits
 }
 
+/// A difference of lengths in `unit`, with its sign.
+pub fn change(ticks: i64, timebase: &Timebase, unit: TimeUnit) -> String {
+    let sign = match ticks {
+        0 => "",
+        1.. => "+",
+        _ => "-",
+    };
+    format!("{sign}{}", length(Ticks(ticks.unsigned_abs()), timebase, unit))
+}
+
+/// How much one thing is of another, as `1.05x`: three digits, or all of them before the point.
+pub fn ratio(ratio: f64) -> String {
+    match ratio {
+        _ if !ratio.is_finite() => "-".into(),
+        0.0 => "0x".into(),
+        _ if ratio < 0.01 => format!("{ratio:.1e}x"),
+        _ if ratio < 0.1 => format!("{ratio:.3}x"),
+        _ if ratio < 99.95 => format!("{ratio:.2}x"),
+        _ => format!("{ratio:.0}x"),
+    }
+}
+
 /// A share with two decimals and its sign.
 pub fn percent(share: f64) -> String {
     format!("{share:.2}%")
@@ -282,6 +304,25 @@ mod tests {
             assert_eq!(unit.to_string().parse(), Ok(unit));
         }
         assert!("hours".parse::<TimeUnit>().is_err());
+    }
+
+    #[test]
+    fn changes_have_a_sign_and_ratios_three_digits() {
+        for (ticks, expected) in [(0, "0.000"), (1500, "+1.500"), (-1500, "-1.500")] {
+            assert_eq!(change(ticks, &Timebase::NANOSECONDS, TimeUnit::Us), expected);
+        }
+        for (value, expected) in [
+            (1.0, "1.00x"),
+            (0.344, "0.34x"),
+            (0.0213, "0.021x"),
+            (0.0, "0x"),
+            (0.000_42, "4.2e-4x"),
+            (240.4, "240x"),
+            (99.96, "100x"),
+            (f64::INFINITY, "-"),
+        ] {
+            assert_eq!(ratio(value), expected);
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ColorChoice, Parser};
 use profctl_import::FORMATS;
 use profctl_import::bytes::Endian;
+use profctl_import::capture::CaptureOptions;
 use profctl_import::formats::probe::{FieldOrder, ProbeOptions};
 use profctl_model::{TickUnit, Timebase};
 use profctl_render::TimeUnit;
@@ -17,9 +18,11 @@ use crate::exit::Failure;
 
 const AFTER_HELP: &str = "\
 Exit codes:
-  0  done
+  0  done; gate: nothing became slower
+  1  gate: at least one function became slower, or a budget was exceeded
   2  the arguments make no sense, or the output cannot be written
   3  an input cannot be read or is no trace; nothing was written
+  4  gate: inconclusive: too few runs, incomplete traces, or sides that cannot be compared
   5  --strict was given and the input was incomplete
 
 A TRACE is a file, `-` for standard input, a directory of runs, or a saved profile. \
@@ -105,6 +108,10 @@ pub(crate) struct Reading {
     /// Read the input as this format, whatever it looks like
     #[arg(long, value_name = "NAME", value_parser = format_names())]
     pub(crate) format: Option<String>,
+    /// Read the input by this rule: a rule file, or the name of a preset that `profctl formats`
+    /// lists
+    #[arg(long, value_name = "RULE")]
+    pub(crate) rule: Option<PathBuf>,
     /// A file that says what the tags of a probe capture mean, `name/tag` a line
     #[arg(long, value_name = "FILE")]
     pub(crate) names: Option<PathBuf>,
@@ -125,6 +132,8 @@ pub(crate) struct Reading {
     pub(crate) block_size: usize,
     #[command(flatten)]
     pub(crate) probe: Probe,
+    #[command(flatten)]
+    pub(crate) capture: Capture,
 }
 
 fn format_names() -> PossibleValuesParser {
@@ -203,6 +212,50 @@ impl Probe {
             endian: self.endian,
             order: self.record_order,
             record_bytes: self.record_bytes,
+        }
+    }
+}
+
+/// Which signals of a logic analyser, a waveform or a trace port tell the calls.
+///
+/// A bus is one signal (`tag`), or wires with the most significant first (`T15,T14,T13`, `T15..T0`).
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Logic captures")]
+pub(crate) struct Capture {
+    /// The bus that carries tags, whose meaning `--names` tells; the stimulus ports of an ITM
+    #[arg(long, value_name = "BUS")]
+    tag: Option<String>,
+    /// The wire whose edge says when to look at the bus: `stb`, `stb@fall`, `stb@both`
+    #[arg(long, value_name = "WIRE[@EDGE]")]
+    strobe: Option<String>,
+    /// What must hold at that edge; may be repeated
+    #[arg(long, value_name = "SIGNAL=VALUE")]
+    valid: Vec<String>,
+    /// Wires that are high while a function runs: `WIRE` or `WIRE=NAME`, or `*` for all
+    #[arg(long, value_name = "WIRES")]
+    gpio: Option<String>,
+    /// The bus that carries the program counter; functions are told by `--symbols`
+    #[arg(long, value_name = "BUS")]
+    pc: Option<String>,
+    /// The bus that carries the id of the running thread
+    #[arg(long, value_name = "BUS")]
+    thread_bus: Option<String>,
+    /// The clock of a capture that counts cycles without saying how long one is: `72MHz`, `1us`
+    #[arg(long, value_name = "RATE", value_parser = duration::parse_tick)]
+    clock: Option<TickUnit>,
+}
+
+impl Capture {
+    /// The same for the reader.
+    pub(crate) fn options(&self) -> CaptureOptions {
+        CaptureOptions {
+            tag: self.tag.clone(),
+            strobe: self.strobe.clone(),
+            valid: self.valid.clone(),
+            gpio: self.gpio.clone(),
+            pc: self.pc.clone(),
+            thread: self.thread_bus.clone(),
+            clock: self.clock,
         }
     }
 }

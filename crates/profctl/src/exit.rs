@@ -11,10 +11,14 @@ use profctl_import::ImportError;
 pub(crate) enum Exit {
     /// Done.
     Done = 0,
+    /// `gate`: something became slower, or a budget was exceeded.
+    Regressed = 1,
     /// The arguments ask for something that cannot be, or the output cannot be written.
     Usage = 2,
     /// An input could not be read or is no trace; nothing was written.
     Input = 3,
+    /// `gate`: there is not enough to say.
+    Inconclusive = 4,
     /// `--strict` was given and the input was incomplete.
     Incomplete = 5,
 }

@@ -5,6 +5,7 @@ use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
 
 use profctl_import::Input;
+use profctl_import::source::Source;
 
 use crate::exit::Failure;
 
@@ -115,6 +116,8 @@ fn walk(directory: &Path, files: &mut Vec<TraceFile>) -> Result<(), Failure> {
 
 /// How much of a file is looked at to tell a saved profile from a trace.
 const HEAD: u64 = 4096;
+/// The same of a compressed file: the first block of zstd must be whole to give anything.
+const COMPRESSED_HEAD: u64 = 160 << 10;
 
 impl TraceFile {
     fn at(path: &Path, metadata: &fs::Metadata) -> Self {
@@ -138,9 +141,33 @@ impl TraceFile {
             bytes.read_to_end(&mut head).map_err(unreadable)?;
             return Ok(Content::Profile(head));
         }
+        if is_compressed(&head) {
+            bytes.by_ref().take(COMPRESSED_HEAD).read_to_end(&mut head).map_err(unreadable)?;
+            // What is cut off behind the head is no reason to complain: it is only looked at.
+            let begins_a_profile = Source::new(Box::new(head.as_slice()))
+                .is_ok_and(|mut source| is_profile(source.head().0));
+            if begins_a_profile {
+                let bytes = Box::new(Cursor::new(head).chain(bytes));
+                return whole(bytes).map(Content::Profile).map_err(unreadable);
+            }
+        }
         let bytes = Box::new(Cursor::new(head).chain(bytes));
         Ok(Content::Trace(Input { name: self.name.clone(), bytes }))
     }
+}
+
+/// Whether a file that begins like this is compressed. If so, the beginning alone may be too short
+/// to undo it.
+fn is_compressed(head: &[u8]) -> bool {
+    Source::new(Box::new(head)).map_or(true, |source| source.compression.is_some())
+}
+
+/// Everything, decompressed.
+fn whole(bytes: Box<dyn Read + Send>) -> io::Result<Vec<u8>> {
+    let mut source = Source::new(bytes)?;
+    source.read_all();
+    let all = source.head().0.to_vec();
+    source.broken.map_or(Ok(all), Err)
 }
 
 /// Whether a file that begins like this is a saved profile.

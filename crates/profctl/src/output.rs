@@ -30,11 +30,15 @@ pub(crate) fn write_replay(report: &Table, global: &Global) -> Result<(), Failur
     write_bytes(&bytes, global)
 }
 
+/// Writes a finished report to a file of its own.
+pub(crate) fn write_to(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    write_file(path, bytes).map_err(|error| Failure::output(path.display().to_string(), &error))
+}
+
 /// Writes a finished report.
 pub(crate) fn write_bytes(bytes: &[u8], global: &Global) -> Result<(), Failure> {
     match &global.out_file {
-        Some(path) => write_file(path, bytes)
-            .map_err(|error| Failure::output(path.display().to_string(), &error)),
+        Some(path) => write_to(path, bytes),
         None => write_stdout(bytes).map_err(|error| Failure::output("standard output", &error)),
     }
 }

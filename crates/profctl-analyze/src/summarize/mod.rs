@@ -13,7 +13,9 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use profctl_model::{FuncId, FuncKind, IdVec, Names, Span, SpanSink, ThreadId, TraceMeta};
+use profctl_model::{
+    FuncId, FuncKind, FuncTotals, IdVec, Names, Span, SpanSink, ThreadId, TraceMeta,
+};
 
 pub use histogram::Histogram;
 pub use profile::{Profile, Row, Source};
@@ -205,6 +207,25 @@ impl SpanSink for Summary {
         row.add(span, self.options.percentiles);
         if info.idle {
             row.add_idle(span.net);
+        }
+    }
+
+    fn total(&mut self, totals: &FuncTotals, names: &Names) {
+        *self.threads.grow_to(totals.thread) = true;
+        let info = self.info(totals.func, names);
+        let index = match self.options.by {
+            By::Function => totals.func.index(),
+            By::Thread => totals.thread.index(),
+            By::Cpu => 0,
+            By::Module | By::Kind => info.row,
+        };
+        // Which functions of a group call one another is not known, so their elapsed times cannot
+        // be added: what is sure is that the group's own time was spent in it.
+        let elapsed = if self.options.by == By::Function { totals.elapsed } else { totals.net };
+        let row = row_at(&mut self.rows, index);
+        row.add_total(totals, elapsed);
+        if info.idle && self.options.by != By::Function {
+            row.add_idle(totals.net);
         }
     }
 }

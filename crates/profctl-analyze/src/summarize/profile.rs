@@ -186,7 +186,7 @@ impl Profile {
     }
 
     /// Makes the reported unit the tick. Sums are rounded to the nearest.
-    pub(super) fn convert_to_reported_unit(&mut self) {
+    pub(crate) fn convert_to_reported_unit(&mut self) {
         let timebase = self.timebase;
         let reported = |ticks: u64| timebase.reported(Ticks(ticks));
         let unit = match timebase.unit {
@@ -209,7 +209,7 @@ impl Profile {
             ] {
                 *time = reported(*time);
             }
-            if stats.calls > 0 {
+            if stats.measured() > 0 {
                 scale(&mut stats.net_of_calls, &timebase);
                 scale(&mut stats.elapsed_of_calls, &timebase);
             }

@@ -3,7 +3,7 @@
 //! Everything here is an integer, and every operation saturates. That makes adding two of them
 //! exact, associative and commutative, so shards, workers and repeats give the same bytes.
 
-use profctl_model::{Span, Ticks};
+use profctl_model::{FuncTotals, Span, Ticks};
 
 use super::histogram::{Buffer, Histogram};
 
@@ -12,6 +12,8 @@ use super::histogram::{Buffer, Histogram};
 pub struct FuncStats {
     /// Complete calls, recursive ones included.
     pub calls: u64,
+    /// Those of them that the input only counts, so that none of the lengths below is theirs.
+    pub counted: u64,
     /// Calls of which entry or exit was not seen. They are in the sums and in nothing else.
     pub partial: u64,
     /// From entry to exit, over outermost calls.
@@ -132,6 +134,7 @@ impl FuncStats {
     pub fn merge(&mut self, other: &Self) {
         for (ours, theirs) in [
             (&mut self.calls, other.calls),
+            (&mut self.counted, other.counted),
             (&mut self.partial, other.partial),
             (&mut self.wall, other.wall),
             (&mut self.off_cpu, other.off_cpu),
@@ -147,6 +150,11 @@ impl FuncStats {
         }
         self.net_of_calls.merge(&other.net_of_calls);
         self.elapsed_of_calls.merge(&other.elapsed_of_calls);
+    }
+
+    /// How many calls have their lengths in `net_of_calls` and `elapsed_of_calls`.
+    pub fn measured(&self) -> u64 {
+        self.calls.saturating_sub(self.counted)
     }
 
     /// Whether there was any call at all.
@@ -239,6 +247,20 @@ impl Live {
         }
         self.net_buffer.record(net, &mut self.stats.net_of_calls.histogram);
         self.elapsed_buffer.record(elapsed, &mut self.stats.elapsed_of_calls.histogram);
+    }
+
+    /// Adds calls of which the input gives only the sum. What was never called was running when the
+    /// recording began, and so is a partial call.
+    #[cold]
+    pub(super) fn add_total(&mut self, totals: &FuncTotals, elapsed: Ticks) {
+        let stats = &mut self.stats;
+        stats.calls = stats.calls.saturating_add(totals.calls);
+        stats.counted = stats.counted.saturating_add(totals.calls);
+        stats.partial = stats.partial.saturating_add(u64::from(totals.calls == 0));
+        stats.outermost = stats.outermost.saturating_add(totals.calls.max(1));
+        stats.wall = stats.wall.saturating_add(elapsed.0);
+        stats.elapsed = stats.elapsed.saturating_add(elapsed.0);
+        stats.net = stats.net.saturating_add(totals.net.0);
     }
 
     /// Adds net time that was spent in functions of kind idle.

@@ -79,19 +79,19 @@ static KNOWN: &[Known] = &[
         of_calls(row, row.stats.net_of_calls.max)
     }),
     ("net_avg", "avg", Role::Time, Some(GROUP_OF_NET), |row, _| {
-        time_or_null(row.stats.net_of_calls.avg(row.stats.calls))
+        time_or_null(row.stats.net_of_calls.avg(row.stats.measured()))
     }),
     ("net_min", "min", Role::Time, Some(GROUP_OF_NET), |row, _| {
         of_calls(row, row.stats.net_of_calls.min)
     }),
     ("net_stddev", "stddev", Role::Time, None, |row, _| {
-        time_or_null(row.stats.net_of_calls.stddev(row.stats.calls))
+        time_or_null(row.stats.net_of_calls.stddev(row.stats.measured()))
     }),
     ("elapsed_max", "max", Role::Time, Some(GROUP_OF_ELAPSED), |row, _| {
         of_calls(row, row.stats.elapsed_of_calls.max)
     }),
     ("elapsed_avg", "avg", Role::Time, Some(GROUP_OF_ELAPSED), |row, _| {
-        time_or_null(row.stats.elapsed_of_calls.avg(row.stats.calls))
+        time_or_null(row.stats.elapsed_of_calls.avg(row.stats.measured()))
     }),
     ("elapsed_min", "min", Role::Time, Some(GROUP_OF_ELAPSED), |row, _| {
         of_calls(row, row.stats.elapsed_of_calls.min)
@@ -125,7 +125,7 @@ fn text_or_null(text: Option<&str>) -> Cell {
 }
 
 fn of_calls(row: &Row, ticks: u64) -> Cell {
-    time_or_null((row.stats.calls > 0).then_some(ticks))
+    time_or_null((row.stats.measured() > 0).then_some(ticks))
 }
 
 fn corrected(context: &Context<'_>, of: impl Fn(u64) -> u64) -> Cell {

@@ -245,6 +245,7 @@ fn the_file_has_every_field_in_order() {
         "net_squares":"68",
         "elapsed_sum":11000,
         "elapsed_squares":"85",
+        "counted":0,
         "idle":0,
         "outermost":2,
         "callees":1,
@@ -276,6 +277,7 @@ fn the_file_has_every_field_in_order() {
         "net_squares":"1",
         "elapsed_sum":1000,
         "elapsed_squares":"1",
+        "counted":0,
         "idle":0,
         "outermost":1,
         "callees":0,
@@ -438,4 +440,57 @@ proptest! {
         reverse.merge(a.profile()).unwrap();
         prop_assert_eq!(sum.rows, reverse.rows);
     }
+}
+
+/// Sums of an input without single calls: `main`, which nobody called, and four calls of `work`.
+fn totals(by: By) -> Profile {
+    let calls = Calls::parse("0 main( 10 work( 100 ) 100 )");
+    let mut summary = Summary::new(Options { percentiles: true, by });
+    for (func, n, elapsed, net) in [(0, 0, 100, 10), (1, 4, 90, 90)] {
+        let totals = FuncTotals {
+            func: FuncId::from_index(func),
+            thread: calls.spans[0].thread,
+            calls: n,
+            elapsed: Ticks(elapsed),
+            net: Ticks(net),
+        };
+        summary.total(&totals, &calls.names);
+    }
+    let source = Source { path: "sums".into(), format: "callgrind".into(), bytes: 0 };
+    summary.finish(&calls.names, &calls.meta, source)
+}
+
+#[test]
+fn sums_without_single_calls_have_no_shortest_and_no_average() {
+    let table = totals(By::Function).table(&TableOptions::default()).unwrap();
+    expect![[r#"
+        elapsed|net|calls|net_max|net_avg|net_min|real_pct|net_pct|name
+        90|90|4|-|-|-|90.0%|90.0%|work
+        100|10|0|-|-|-|10.0%|10.0%|main
+        # partial: 1 call of which entry or exit was not seen: in the sums, not in max/avg/min
+    "#]]
+    .assert_eq(&show(&table));
+}
+
+#[test]
+fn by_anything_but_functions_sums_add_up_to_their_own_time() {
+    for by in [By::Module, By::Kind, By::Thread, By::Cpu] {
+        let profile = totals(by);
+        let stats = &profile.rows[0].stats;
+        assert_eq!((profile.rows.len(), stats.calls, stats.partial), (1, 4, 1), "{by:?}");
+        assert_eq!((stats.elapsed, stats.net, profile.n_functions), (100, 100, 2), "{by:?}");
+    }
+}
+
+/// Averages are over the calls that have a length, also after the two kinds were added and saved.
+#[test]
+fn sums_and_single_calls_can_be_added_and_saved() {
+    let mut profile = totals(By::Function);
+    let back = |profile: &Profile| Profile::from_json(profile.to_json().as_bytes()).unwrap();
+    assert_eq!(back(&profile).rows, profile.rows);
+    profile.merge(Calls::parse("0 main( 10 work( 15 ) 20 work( 27 ) 100 )").profile()).unwrap();
+    assert_eq!(back(&profile).rows, profile.rows);
+    let work = profile.rows.iter().find(|row| row.name == "work").unwrap();
+    let (calls, measured) = (work.stats.calls, work.stats.measured());
+    assert_eq!((calls, measured, work.stats.net_of_calls.avg(measured)), (6, 2, Some(6)));
 }

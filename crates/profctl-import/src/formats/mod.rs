@@ -8,14 +8,46 @@ use profctl_model::Timebase;
 
 use crate::emit::{Emitter, LaneKey};
 
+pub mod callgrind;
+pub mod execlog;
+pub mod fst;
 pub mod function_graph;
+pub mod gem5;
+pub mod itm;
+pub mod kdump;
+pub mod ktrace;
 pub mod mcrae;
 pub mod plain;
 pub mod probe;
+pub mod qemu;
+pub mod rule;
+pub mod saleae;
+pub mod sigrok;
+pub mod spike;
+pub mod systemview;
+pub mod vcd;
 
 /// Every format that is read, in the order in which they are asked.
-pub static FORMATS: &[&dyn Importer] =
-    &[&function_graph::FunctionGraph, &mcrae::CodeTrace, &plain::Plain, &probe::ProbeCapture];
+pub static FORMATS: &[&dyn Importer] = &[
+    &function_graph::FunctionGraph,
+    &kdump::KdumpText,
+    &ktrace::Ktrace,
+    &mcrae::CodeTrace,
+    &plain::Plain,
+    &probe::ProbeCapture,
+    &vcd::Dump,
+    &fst::WaveForm,
+    &sigrok::Samples,
+    &saleae::Export,
+    &itm::Instrumentation,
+    &systemview::Recording,
+    &callgrind::Profile,
+    &execlog::PluginLog,
+    &gem5::ExecTrace,
+    &qemu::ExecLog,
+    &spike::SpikeLog,
+    &rule::ByRule,
+];
 
 /// What a format is, for `profctl formats` and for errors.
 #[derive(Clone, Copy, Debug)]
@@ -51,8 +83,12 @@ pub struct ImportOptions {
     pub symbols: Option<Vec<u8>>,
     /// The variant of a format that `--dialect` forces.
     pub dialect: Option<String>,
+    /// The rule by which the `rule` format reads a text.
+    pub rule: Option<rule::RuleText>,
     /// The layout of probe records.
     pub probe: probe::ProbeOptions,
+    /// Which signals of a capture tell of calls.
+    pub capture: crate::capture::CaptureOptions,
 }
 
 /// Why an input cannot be read at all.

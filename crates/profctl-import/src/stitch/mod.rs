@@ -21,11 +21,11 @@ mod switch_tags;
 
 use profctl_model::diag::codes;
 use profctl_model::{
-    CpuId, Func, FuncId, Gap, IdVec, Mark, Names, Slice, SpanSink, ThreadId, Tick, Ticks, Timebase,
-    TraceMeta, Wake,
+    CpuId, Func, FuncId, FuncTotals, Gap, IdVec, Mark, Names, Slice, SpanSink, ThreadId, Tick,
+    Ticks, Timebase, TraceMeta, Wake,
 };
 
-use crate::emit::{BlockEvents, Event, EventKind, LaneKey, NO_DEPTH, NameRef, UNSTATED};
+use crate::emit::{BlockEvents, Event, EventKind, LaneKey, NO_DEPTH, NameRef, Total, UNSTATED};
 use clock::Clock;
 use lanes::{Lane, Lanes};
 use shared::Core;
@@ -135,6 +135,9 @@ impl<S: SpanSink> Stitcher<S> {
         for (code, n) in &block.more_diags {
             self.core.diags.count(code, *n);
         }
+        for total in &block.totals {
+            self.total(total, ids);
+        }
         for event in &block.events {
             let lane = match ids.lane_ids[event.lane.0 as usize] {
                 Some(lane) => lane,
@@ -209,6 +212,7 @@ impl<S: SpanSink> Stitcher<S> {
                     self.core.sink.mark(&Mark { time, func, thread, depth });
                 }
             }
+            EventKind::Seen => self.seen(event, lane, func, view),
             EventKind::Gap => self.gap(event, lane),
             EventKind::RunsNow => {
                 let row = usize::try_from(event.extra).ok();
@@ -323,6 +327,33 @@ impl<S: SpanSink> Stitcher<S> {
             }
             _ => {}
         }
+    }
+
+    /// A thread is known to be in `func`, which it entered before it was watched if no call is open.
+    #[cold]
+    fn seen(&mut self, event: &Event, lane: Lane, func: Option<FuncId>, view: BlockView<'_>) {
+        let time = self.clock.time(event, lane.cpu);
+        let thread = self.thread_of(lane);
+        let stack = self.stacks.grow_to(thread);
+        if stack.depth() > 0 {
+            stack.last = stack.last.max(time);
+            return;
+        }
+        let enter = Event { kind: EventKind::Enter, ..*event };
+        self.call(&enter, func, thread, lane.cpu, time, view);
+        self.stacks[thread].began_before();
+    }
+
+    /// Hands on a sum. Their own times laid end to end are the length of the trace.
+    #[cold]
+    fn total(&mut self, total: &Total, ids: &mut WorkerIds) {
+        let lane = self.lane(ids, total.lane.0 as usize);
+        let thread = self.thread_of(lane);
+        let func = self.core.func(&ids.names[total.name.0 as usize]);
+        let (calls, elapsed, net) = (total.calls, Ticks(total.elapsed), Ticks(total.net));
+        let (first, last) = self.clock.span.unwrap_or((Tick(0), Tick(0)));
+        self.clock.span = Some((first, last + net));
+        self.core.sink.total(&FuncTotals { func, thread, calls, elapsed, net }, &self.core.names);
     }
 
     /// Events were lost: nothing is paired across it.

@@ -3,6 +3,8 @@
 //! A *segment* is a stretch in which nothing was lost: it begins with the first record of a thread
 //! (or the first after a gap) and bounds what is credited to calls whose entry was not seen.
 
+mod segment;
+
 use profctl_model::diag::codes;
 use profctl_model::{CpuId, Fidelity, FuncId, Span, SpanSink, ThreadId, Tick, Ticks};
 
@@ -34,7 +36,7 @@ struct Frame {
     /// What `groups` wants back when it ends.
     groups_before: u64,
     below: Below,
-    /// Whether it began before the window that was asked for.
+    /// Whether it began before the window that was asked for, or before it was seen.
     clipped: bool,
 }
 
@@ -87,6 +89,13 @@ impl Stack {
     /// Functions of the open calls, the latest first.
     pub(super) fn open_funcs(&self) -> impl Iterator<Item = FuncId> + '_ {
         self.frames.iter().rev().map(|frame| frame.func)
+    }
+
+    /// The top call began before it was seen.
+    pub(super) fn began_before(&mut self) {
+        if let Some(top) = self.frames.last_mut() {
+            top.clipped = true;
+        }
     }
 
     pub(super) fn interrupt_enter(&mut self) {
@@ -552,95 +561,6 @@ impl Stack {
 
     fn ghost(&self, depth: u32) -> Option<FuncId> {
         self.ghosts.iter().find(|(at, _)| *at == depth).map(|(_, func)| *func)
-    }
-
-    /// Ends everything that is open because records are missing behind it.
-    pub(super) fn end_segment<S: SpanSink>(&mut self, core: &mut Core<S>, thread: ThreadId) {
-        self.ghosts = self.frames.iter().map(|frame| (frame.depth, frame.func)).collect();
-        let fidelity = Fidelity { end_inferred: true, at_gap: true, ..Fidelity::EXACT };
-        self.close_all(core, thread, self.reached.max(self.last), fidelity);
-        self.beside.clear();
-        self.orphans.clear();
-        self.headless.clear();
-        self.interrupts.clear();
-        self.off_since = None;
-        self.begin = None;
-    }
-
-    fn close_all<S: SpanSink>(
-        &mut self,
-        core: &mut Core<S>,
-        thread: ThreadId,
-        end: Tick,
-        fidelity: Fidelity,
-    ) {
-        let at = Exit { thread, cpu: self.cpu, time: end, offset: 0 };
-        while !self.frames.is_empty() {
-            self.close(core, at, None, fidelity, None);
-        }
-    }
-
-    /// Ends the input for this thread.
-    pub(super) fn finish<S: SpanSink>(&mut self, core: &mut Core<S>, thread: ThreadId) {
-        if self.left || self.frames.is_empty() {
-            return;
-        }
-        if let Some(from) = core.window.from
-            && !self.entered
-        {
-            self.cut(from);
-        }
-        core.diags.count(&codes::UNCLOSED_ENTRY, self.frames.len() as u64);
-        let fidelity = Fidelity { end_inferred: true, ..Fidelity::EXACT };
-        self.close_all(core, thread, self.reached.max(self.last), fidelity);
-    }
-
-    /// Begins a segment if none has begun, and says whether `time` is to be taken at all.
-    pub(super) fn open_window<S: SpanSink>(
-        &mut self,
-        core: &mut Core<S>,
-        (thread, cpu): (ThreadId, Option<CpuId>),
-        time: Tick,
-    ) -> bool {
-        if self.begin.is_none() {
-            self.begin = Some(time);
-            self.off_at_begin = self.off_total;
-        }
-        if self.left {
-            return false;
-        }
-        if let Some(until) = core.window.until
-            && time > until
-        {
-            self.left = true;
-            self.cpu = cpu;
-            let fidelity = Fidelity { end_inferred: true, ..Fidelity::EXACT };
-            self.close_all(core, thread, until, fidelity);
-            return false;
-        }
-        if let Some(from) = core.window.from
-            && !self.entered
-            && time >= from
-        {
-            self.cut(from);
-        }
-        true
-    }
-
-    /// Begins the window: open calls begin here.
-    fn cut(&mut self, from: Tick) {
-        self.entered = true;
-        for frame in &mut self.frames {
-            frame.start = from.max(frame.start);
-            frame.below = Below::default();
-            frame.off_base = self.off_total;
-            frame.clipped = true;
-        }
-        self.beside.clear();
-        self.orphans.clear();
-        self.begin = Some(from);
-        self.off_at_begin = self.off_total;
-        self.off_since = self.off_since.map(|since| since.max(from));
     }
 
     /// Hands a call on, unless it ends before the window.

@@ -95,7 +95,7 @@ pub(super) fn switch<S: SpanSink>(
             State::Running(thread) => suspend(stitcher, thread, time),
             State::Switching => {}
             State::Returning(held) => {
-                let thread = settle(stitcher, held, lane, view);
+                let thread = settle(stitcher, &held, lane, view);
                 suspend(stitcher, thread, time);
             }
         }
@@ -109,7 +109,7 @@ pub(super) fn switch<S: SpanSink>(
         // The capture began inside the switch, or its entry was lost.
         State::Running(thread) => suspend(stitcher, thread, time),
         State::Returning(held) => {
-            let thread = settle(stitcher, held, lane, view);
+            let thread = settle(stitcher, &held, lane, view);
             suspend(stitcher, thread, time);
         }
         State::Unused | State::Switching => {}
@@ -174,7 +174,7 @@ pub(super) fn call<S: SpanSink>(
                 _ => {}
             }
             if decided && let State::Returning(held) = std::mem::take(&mut stitcher.tags.state) {
-                let thread = settle(stitcher, held, lane, view);
+                let thread = settle(stitcher, &held, lane, view);
                 stitcher.tags.state = State::Running(thread);
             }
             return;
@@ -186,7 +186,7 @@ pub(super) fn call<S: SpanSink>(
 /// Decides whose the held events are, and replays them there.
 fn settle<S: SpanSink>(
     stitcher: &mut Stitcher<S>,
-    held: Held,
+    held: &Held,
     lane: Lane,
     view: BlockView<'_>,
 ) -> ThreadId {
@@ -215,7 +215,7 @@ pub(super) fn finish<S: SpanSink>(stitcher: &mut Stitcher<S>) {
         && !held.events.is_empty()
     {
         let view = BlockView { bytes: &[], offset: 0, lines: 0 };
-        settle(stitcher, held, Lane { cpu: None, thread: None }, view);
+        settle(stitcher, &held, Lane { cpu: None, thread: None }, view);
     }
 }
 

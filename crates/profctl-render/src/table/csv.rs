@@ -38,5 +38,7 @@ fn field<'a>(cell: &'a Cell, table: &Table) -> Cow<'a, str> {
         Cell::Time(ticks) => Cow::Owned(table.timebase.reported(*ticks).to_string()),
         Cell::Count(n) => Cow::Owned(n.to_string()),
         Cell::Percent(share) => Cow::Owned(share.to_string()),
+        Cell::Change(ticks) => Cow::Owned(table.timebase.reported_change(*ticks).to_string()),
+        Cell::Ratio(ratio) => Cow::Owned(ratio.to_string()),
     }
 }

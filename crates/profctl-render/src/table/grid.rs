@@ -90,14 +90,16 @@ fn kind(role: Role) -> Kind {
     match role {
         Role::Name => Kind::Name,
         Role::Text => Kind::Text,
-        Role::Time | Role::Count | Role::Percent => Kind::Number,
+        Role::Time | Role::Count | Role::Percent | Role::Ratio => Kind::Number,
     }
 }
 
 impl Shown {
     fn text(&self, row: &[Cell], table: &Table, style: &Style, decimals: usize) -> String {
         let one = |source: &usize| match &row[*source] {
-            cell @ Cell::Time(_) => with_decimals(cell_text(cell, table, style), decimals),
+            cell @ (Cell::Time(_) | Cell::Change(_)) => {
+                with_decimals(cell_text(cell, table, style), decimals)
+            }
             cell => cell_text(cell, table, style),
         };
         match self.sources.as_slice() {
@@ -130,6 +132,8 @@ fn cell_text(cell: &Cell, table: &Table, style: &Style) -> String {
         Cell::Time(ticks) => number::length(*ticks, &table.timebase, style.unit),
         Cell::Count(n) => n.to_string(),
         Cell::Percent(share) => number::percent(*share),
+        Cell::Change(ticks) => number::change(*ticks, &table.timebase, style.unit),
+        Cell::Ratio(ratio) => number::ratio(*ratio),
     }
 }
 

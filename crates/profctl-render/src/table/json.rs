@@ -30,5 +30,7 @@ fn value(cell: &Cell, table: &Table) -> Value {
         Cell::Time(ticks) => json!(table.timebase.reported(*ticks)),
         Cell::Count(n) => json!(n),
         Cell::Percent(share) => json!(share),
+        Cell::Change(ticks) => json!(table.timebase.reported_change(*ticks)),
+        Cell::Ratio(ratio) => json!(ratio),
     }
 }

@@ -61,10 +61,9 @@ fn fitting(table: &Table, style: &Style) -> (Grid, bool) {
         return (whole, false);
     }
     let one = Grid::new(table, style, 1);
-    if leaves_room(&one) {
-        return (one, true);
-    }
-    (Grid::new(table, style, 0), true)
+    let chosen = if leaves_room(&one) { one } else { Grid::new(table, style, 0) };
+    let cut = chosen.rows != whole.rows;
+    (chosen, cut)
 }
 
 fn paint(paint: Paint, color: bool) -> (String, String) {

@@ -6,6 +6,7 @@
 mod function_graph;
 mod large;
 mod mcrae;
+mod noise;
 mod plain;
 mod probe;
 mod random;
@@ -15,6 +16,7 @@ mod truth;
 pub use function_graph::{Layout, function_graph};
 pub use large::{LARGE_FORMATS, large_names, write_large};
 pub use mcrae::code_trace;
+pub use noise::{Noise, Runs, Series};
 pub use plain::plain;
 pub use probe::{probe_names, probe_records};
 pub use random::Random;

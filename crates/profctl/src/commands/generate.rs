@@ -4,8 +4,8 @@
 use std::fmt::Write as _;
 
 use clap::{Arg, Command, CommandFactory as _};
-use profctl_import::formats::{function_graph, probe};
-use profctl_import::stitch;
+use profctl_import::formats::{callgrind, fst, function_graph, itm, ktrace, probe};
+use profctl_import::{capture, flow, stitch};
 use profctl_model::Code;
 use profctl_model::diag::codes;
 
@@ -39,8 +39,19 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
 /// The codes of a single module, which live in it; a test looks for others.
 static OF_MODULES: &[&Code] = &[
     &stitch::AMBIGUOUS_SWITCH,
+    &callgrind::TOTAL_MISMATCH,
+    &capture::INFERRED_CALLS,
+    &capture::NO_STROBE,
+    &capture::UNKNOWN_ADDRESS,
+    &capture::UNKNOWN_LEVEL,
+    &flow::FOREIGN_LINE,
+    &flow::INFERRED,
+    &fst::NOT_WATCHED,
     &function_graph::FOREIGN_LINE,
     &function_graph::OVERRUNS,
+    &itm::DELAYED,
+    &itm::NO_TIMES,
+    &ktrace::UNKNOWN_RECORD,
     &probe::UNKNOWN_TAG,
 ];
 

@@ -2,7 +2,9 @@
 
 mod completions;
 mod critical_path;
+mod diff;
 mod formats;
+mod gate;
 mod generate;
 mod info;
 mod man;
@@ -22,6 +24,8 @@ pub(crate) enum Command {
     Replay(replay::Args),
     Tree(tree::Args),
     CriticalPath(critical_path::Args),
+    Diff(diff::Args),
+    Gate(gate::Args),
     Info(info::Args),
     Formats(formats::Args),
     Completions(completions::Args),
@@ -38,8 +42,10 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Replay(args) => replay::run(&args, global),
         Command::Tree(args) => tree::run(&args, global),
         Command::CriticalPath(args) => critical_path::run(&args, global),
+        Command::Diff(args) => diff::run(&args, global),
+        Command::Gate(args) => gate::run(&args, global),
         Command::Info(args) => info::run(&args, global),
-        Command::Formats(_) => formats::run(global),
+        Command::Formats(args) => formats::run(&args, global),
         Command::Completions(args) => completions::run(&args, global),
         Command::Man(args) => man::run(&args, global),
         Command::Generate(args) => generate::run(&args, global),

@@ -37,7 +37,7 @@ pub(crate) struct Args {
     /// The columns to show, by name
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     columns: Option<Vec<String>>,
-    /// Percentiles of net per call to show, or `none` to collect none
+    /// Percentiles of net per call to show; `none` keeps them out of JSON, too
     #[arg(long, value_name = "PERCENTS", value_parser = percentiles)]
     percentiles: Option<Percentiles>,
     /// What recording one event cost: shows times corrected by it beside the raw ones
@@ -120,9 +120,10 @@ fn profile(args: &Args, global: &Global) -> Result<Profile, Failure> {
                 Profile::from_json(&bytes).map_err(|message| Failure::input(name, message))?
             }
             Content::Trace(input) => {
-                let read = profctl_import::stream(input, &read_options, sink(args), &|bytes| {
-                    progress.at(bytes);
-                });
+                let read =
+                    profctl_import::stream(input, &read_options, sink(args, global), &|bytes| {
+                        progress.at(bytes);
+                    });
                 let read = read.map_err(|error| Failure::import(name, &error))?;
                 args.selection.fits(&read.meta.timebase)?;
                 read::say_origin(&read.origin, read.meta.events, global);
@@ -143,8 +144,19 @@ fn profile(args: &Args, global: &Global) -> Result<Profile, Failure> {
     Ok(merged.expect("clap asks for a trace, and each input gave a profile or an error"))
 }
 
-fn sink(args: &Args) -> Only<Summary> {
-    let keeps_histograms = args.percentiles.as_ref().is_none_or(|asked| !asked.0.is_empty());
-    let options = Options { percentiles: keeps_histograms, by: args.by.into() };
+fn sink(args: &Args, global: &Global) -> Only<Summary> {
+    let options = Options { percentiles: needs_histograms(args, global), by: args.by.into() };
     Only { inner: Summary::new(options), threads: args.selection.threads(), cpus: args.cpu.clone() }
+}
+
+/// Histograms cost a quarter of the time: they are collected if a percentile will be shown, or
+/// saved.
+fn needs_histograms(args: &Args, global: &Global) -> bool {
+    if let Some(Percentiles(asked)) = &args.percentiles {
+        return !asked.is_empty();
+    }
+    let is_percentile = |name: &String| name.starts_with("net_p") && name != "net_pct";
+    global.output == Format::Json
+        || is_percentile(&args.sort)
+        || args.columns.iter().flatten().any(is_percentile)
 }

@@ -3,8 +3,11 @@
 #![expect(clippy::disallowed_methods, reason = "tests read and write files")]
 
 mod cli;
+mod diff;
 mod docs;
+mod gate;
 mod pages;
 mod program;
 mod reports;
 mod tidy;
+mod tutorial;

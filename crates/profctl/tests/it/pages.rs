@@ -49,7 +49,7 @@ fn collect(folder: &Path, pages: &mut Vec<PathBuf>) {
 
 #[track_caller]
 fn check_page(page: &Path, at_least: usize) {
-    let text = fs::read_to_string(page).unwrap();
+    let text = fs::read_to_string(page).expect("the page can be read");
     let lines: Vec<&str> = text.lines().collect();
     let sessions = sessions(&lines);
     assert!(sessions.len() >= at_least, "{} shows few commands", page.display());
@@ -75,7 +75,7 @@ fn check_page(page: &Path, at_least: usize) {
         }
     }
     if update {
-        fs::write(page, updated.join("\n") + "\n").unwrap();
+        fs::write(page, updated.join("\n") + "\n").expect("the page can be written");
     }
 }
 

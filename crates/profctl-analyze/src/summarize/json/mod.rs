@@ -119,6 +119,7 @@ pub(super) struct FunctionFile {
     pub(super) net_squares: Option<String>,
     pub(super) elapsed_sum: Option<u64>,
     pub(super) elapsed_squares: Option<String>,
+    pub(super) counted: Option<u64>,
     pub(super) idle: Option<u64>,
     pub(super) outermost: Option<u64>,
     pub(super) callees: Option<u64>,

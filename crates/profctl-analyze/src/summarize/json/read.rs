@@ -173,6 +173,7 @@ fn read_row(file: FunctionFile, tick: u64) -> Result<Row, String> {
     let is_idle = kind == Some(FuncKind::Idle);
     let stats = FuncStats {
         calls: file.calls,
+        counted: counted(&file),
         partial: file.partial,
         wall: time("wall", file.wall)?,
         off_cpu: time("off_cpu", file.off_cpu.unwrap_or(0))?,
@@ -189,10 +190,16 @@ fn read_row(file: FunctionFile, tick: u64) -> Result<Row, String> {
     Ok(Row { name: file.name, module: file.module, kind, stats })
 }
 
+/// How many of the calls have no length.
+fn counted(file: &FunctionFile) -> u64 {
+    file.counted.unwrap_or(0).min(file.calls)
+}
+
 /// Reads one length; a file by another hand may have only the figures of the contract, from which
 /// the sums are then made as well as they allow.
 fn read_lengths(file: &FunctionFile, of: &LengthsFile<'_>, tick: u64) -> Result<Lengths, String> {
-    if file.calls == 0 {
+    let calls = file.calls - counted(file);
+    if calls == 0 {
         return Ok(Lengths::default());
     }
     let what = |text: &str| format!("{}: {}_{text}", file.name, of.name);
@@ -204,14 +211,14 @@ fn read_lengths(file: &FunctionFile, of: &LengthsFile<'_>, tick: u64) -> Result<
     let time = |field, time| ticks(&file.name, &format!("{}_{field}", of.name), time, tick);
     let (avg, stddev) = (u128::from(avg / tick), u128::from(of.stddev.unwrap_or(0) / tick));
     let squares = match of.squares {
-        None => (avg * avg).saturating_add(stddev * stddev).saturating_mul(u128::from(file.calls)),
+        None => (avg * avg).saturating_add(stddev * stddev).saturating_mul(u128::from(calls)),
         Some(text) => text
             .parse()
             .map_err(|_| format!("{} is {text:?}, expected an integer", what("squares")))?,
     };
     let histogram = Histogram::decode(of.histogram.unwrap_or(""))
         .map_err(|problem| format!("{}: {problem}", what("histogram")))?;
-    let sum = avg.saturating_mul(u128::from(file.calls));
+    let sum = avg.saturating_mul(u128::from(calls));
     Ok(Lengths {
         sum: match of.sum {
             Some(sum) => time("sum", sum)?,

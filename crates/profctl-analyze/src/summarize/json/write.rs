@@ -85,7 +85,7 @@ fn write_row(profile: &Profile, row: &Row, busy: u64, tick: u64) -> FunctionFile
     let kept = profile.has_percentiles;
     let (net, elapsed) = (&stats.net_of_calls, &stats.elapsed_of_calls);
     let percentile = |percent| some(net.percentile(percent).filter(|_| kept));
-    let of_calls = |ticks| (stats.calls > 0).then_some(time(ticks));
+    let of_calls = |ticks| (stats.measured() > 0).then_some(time(ticks));
     // Millionths of a percent tell any two functions apart and keep the file small.
     let percent = |share: Option<f64>| share.map(|share| (share * 1e6).round() / 1e6);
     FunctionFile {
@@ -100,14 +100,14 @@ fn write_row(profile: &Profile, row: &Row, busy: u64, tick: u64) -> FunctionFile
         net: time(stats.net),
         stolen: time(stats.stolen),
         net_min: of_calls(net.min),
-        net_avg: some(net.avg(stats.calls)),
+        net_avg: some(net.avg(stats.measured())),
         net_max: of_calls(net.max),
-        net_stddev: some(net.stddev(stats.calls)),
+        net_stddev: some(net.stddev(stats.measured())),
         net_p50: percentile(50.0),
         net_p90: percentile(90.0),
         net_p99: percentile(99.0),
         elapsed_min: of_calls(elapsed.min),
-        elapsed_avg: some(elapsed.avg(stats.calls)),
+        elapsed_avg: some(elapsed.avg(stats.measured())),
         elapsed_max: of_calls(elapsed.max),
         real_pct: percent(profile.real_pct(row)),
         net_pct: percent(profile.net_pct(row, busy)),
@@ -117,6 +117,7 @@ fn write_row(profile: &Profile, row: &Row, busy: u64, tick: u64) -> FunctionFile
         net_squares: Some(net.squares.to_string()),
         elapsed_sum: Some(time(elapsed.sum)),
         elapsed_squares: Some(elapsed.squares.to_string()),
+        counted: Some(stats.counted),
         idle: Some(time(stats.idle)),
         outermost: Some(stats.outermost),
         callees: Some(stats.callees),

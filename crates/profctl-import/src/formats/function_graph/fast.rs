@@ -84,9 +84,9 @@ impl Memory {
 
     #[inline]
     fn name(&self, hash: u32, name: &[u8]) -> Option<NameRef> {
-        let mut at = first_place(hash);
-        for _ in 0..PLACES {
-            let known = &self.names[at % NAMES];
+        let first = first_place(hash);
+        for place in first..first + PLACES {
+            let known = &self.names[place % NAMES];
             if known.hash == hash && known.length as usize == name.len() {
                 let start = known.start as usize;
                 if same(self.spellings.get(start..start + name.len())?, name) {
@@ -96,7 +96,6 @@ impl Memory {
             if known.length == 0 {
                 return None;
             }
-            at += 1;
         }
         None
     }
@@ -122,7 +121,7 @@ fn lane_bytes(line: &[u8], prefix: usize) -> Option<LaneBytes> {
         let only = u64::MAX >> (64 - 8 * length.max(1));
         return Some([word(line, start) & only, length as u64, 0, 0]);
     }
-    if length > 8 * LANE_WORDS || length < 16 || line.len() < prefix {
+    if !(16..=8 * LANE_WORDS).contains(&length) || line.len() < prefix {
         return None;
     }
     // The last word overlaps the one before it: together they hold every byte.

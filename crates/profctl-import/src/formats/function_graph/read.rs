@@ -187,57 +187,31 @@ impl GraphReader {
 
     fn line(&mut self, line: Line<'_>, text: &[u8], at: usize, layout: Layout, out: &mut Emitter) {
         match line {
-            Line::Blank | Line::Header | Line::Rule => {}
-            Line::Banner { cpu, before, now } => self.banner(cpu, before, now, at, layout, out),
+            Line::Blank | Line::Header | Line::Rule | Line::Overruns(0) => {}
+            Line::Banner { cpu, before, now } => banner(cpu, before, now, at, layout, out),
             Line::Lost { cpu, events } => {
                 out.records += 1;
                 let lane = self.lanes.lane(cpu, None, out);
                 let event = Event { duration: events.unwrap_or(UNSTATED), ..blank(at) };
                 out.push(Event { kind: EventKind::Gap, lane, ..event });
             }
-            Line::Overruns(0) => {}
             Line::Overruns(n) => {
                 out.diag(&OVERRUNS, at, || format!("{n} calls were too deep to record"));
             }
             Line::Call(call) => self.call(&call, text, at, out),
             Line::Other => {
                 if is_foreign(text) {
-                    out.diag(&FOREIGN_LINE, at, || excerpt(text));
+                    out.diag(&FOREIGN_LINE, at, || text::excerpt(text));
                 } else {
                     out.diag(&codes::SKIPPED_RECORD, at, || {
                         format!(
                             "no line of a function graph with the columns {layout}: {}",
-                            excerpt(text)
+                            text::excerpt(text)
                         )
                     });
                 }
             }
         }
-    }
-
-    fn banner(
-        &mut self,
-        cpu: u32,
-        before: &[u8],
-        now: &[u8],
-        at: usize,
-        layout: Layout,
-        out: &mut Emitter,
-    ) {
-        // Without a CPU column the lines of all CPUs are one sequence: a switch on one of them says
-        // nothing about whose line comes next.
-        if !layout.cpu || layout.task {
-            return;
-        }
-        let (Some(before), Some(now)) = (task_key(before), task_key(now)) else { return };
-        let before = out.lane(LaneKey { cpu: Some(cpu), thread: before });
-        let now = out.lane(LaneKey { cpu: Some(cpu), thread: now });
-        out.push(Event {
-            kind: EventKind::RunsNow,
-            lane: now,
-            extra: u64::from(before.0),
-            ..blank(at)
-        });
     }
 
     /// One line of the graph, whatever its layout.
@@ -275,44 +249,7 @@ impl GraphReader {
             }
             Body::InterruptEnter => out.push(Event { kind: EventKind::InterruptEnter, ..event }),
             Body::InterruptExit => out.push(Event { kind: EventKind::InterruptExit, ..event }),
-            Body::Event(inside) => self.event(inside, call, event, out),
-        }
-    }
-
-    fn event(&mut self, inside: &[u8], call: &Call<'_>, event: Event, out: &mut Emitter) {
-        let comment = event::parse(inside);
-        let timed = event.time != UNSTATED;
-        match comment {
-            // A switch without a time says nothing that the banner does not say better.
-            Comment::Switch { from, to, preempted } if timed => {
-                let from = task_lane(from, call.cpu, out);
-                let to = task_lane(to, call.cpu, out);
-                out.push(Event {
-                    kind: EventKind::Switch,
-                    lane: to,
-                    extra: u64::from(from.0),
-                    duration: u64::from(preempted),
-                    ..event
-                });
-            }
-            Comment::Waking(task) if timed => {
-                let woken = task_lane(task, None, out);
-                out.push(Event { kind: EventKind::Wake, extra: u64::from(woken.0), ..event });
-            }
-            Comment::Switch { .. } | Comment::Waking(_) | Comment::Mark(_) => {
-                let name = match comment {
-                    Comment::Mark(name) => name,
-                    Comment::Switch { .. } => b"sched_switch",
-                    Comment::Waking(_) => b"sched_waking",
-                };
-                let spelling = [b"/* ", name].concat();
-                let name = out.name(&spelling, |spelling| Func {
-                    name: String::from_utf8_lossy(&spelling[3..]).into_owned(),
-                    kind: FuncKind::Mark,
-                    ..Func::default()
-                });
-                out.push(Event { kind: EventKind::Mark, name, ..event });
-            }
+            Body::Event(inside) => inner_event(inside, call, event, out),
         }
     }
 }
@@ -320,6 +257,62 @@ impl GraphReader {
 /// Length of the first line with its end.
 fn line_length(bytes: &[u8]) -> usize {
     memchr::memchr(b'\n', bytes).map_or(bytes.len(), |at| at + 1)
+}
+
+/// A switch banner.
+fn banner(cpu: u32, before: &[u8], now: &[u8], at: usize, layout: Layout, out: &mut Emitter) {
+    // Without a CPU column the lines of all CPUs are one sequence: a switch on one of them says
+    // nothing about whose line comes next.
+    if !layout.cpu || layout.task {
+        return;
+    }
+    let (Some(before), Some(now)) = (task_key(before), task_key(now)) else { return };
+    let before = out.lane(LaneKey { cpu: Some(cpu), thread: before });
+    let now = out.lane(LaneKey { cpu: Some(cpu), thread: now });
+    out.push(Event {
+        kind: EventKind::RunsNow,
+        lane: now,
+        extra: u64::from(before.0),
+        ..blank(at)
+    });
+}
+
+/// An event inside the graph.
+fn inner_event(inside: &[u8], call: &Call<'_>, event: Event, out: &mut Emitter) {
+    let comment = event::parse(inside);
+    let timed = event.time != UNSTATED;
+    match comment {
+        // A switch without a time says nothing that the banner does not say better.
+        Comment::Switch { from, to, preempted } if timed => {
+            let from = task_lane(from, call.cpu, out);
+            let to = task_lane(to, call.cpu, out);
+            out.push(Event {
+                kind: EventKind::Switch,
+                lane: to,
+                extra: u64::from(from.0),
+                duration: u64::from(preempted),
+                ..event
+            });
+        }
+        Comment::Waking(task) if timed => {
+            let woken = task_lane(task, None, out);
+            out.push(Event { kind: EventKind::Wake, extra: u64::from(woken.0), ..event });
+        }
+        Comment::Switch { .. } | Comment::Waking(_) | Comment::Mark(_) => {
+            let name = match comment {
+                Comment::Mark(name) => name,
+                Comment::Switch { .. } => b"sched_switch",
+                Comment::Waking(_) => b"sched_waking",
+            };
+            let spelling = [b"/* ", name].concat();
+            let name = out.name(&spelling, |spelling| Func {
+                name: String::from_utf8_lossy(&spelling[3..]).into_owned(),
+                kind: FuncKind::Mark,
+                ..Func::default()
+            });
+            out.push(Event { kind: EventKind::Mark, name, ..event });
+        }
+    }
 }
 
 fn task_lane(task: Task<'_>, cpu: Option<u32>, out: &mut Emitter) -> LaneRef {
@@ -352,11 +345,4 @@ fn is_foreign(text: &[u8]) -> bool {
         || memchr::memmem::find(trimmed, b"us+: ").is_some()
         || memchr::memmem::find(trimmed, b"us!: ").is_some()
         || memchr::memmem::find(trimmed, b"us#: ").is_some()
-}
-
-fn excerpt(text: &[u8]) -> String {
-    const SHOWN: usize = 80;
-    let shown = String::from_utf8_lossy(&text[..text.len().min(SHOWN)]);
-    let more = if text.len() > SHOWN { "…" } else { "" };
-    format!("`{}{more}`", shown.escape_debug())
 }

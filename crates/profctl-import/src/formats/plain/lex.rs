@@ -63,12 +63,13 @@ impl<'a> Iterator for Words<'a> {
 }
 
 /// The verbs, with the event that each makes.
-pub(super) const VERBS: [(&[u8], EventKind); 13] = [
+pub(super) const VERBS: [(&[u8], EventKind); 14] = [
     (b">", EventKind::Enter),
     (b"<", EventKind::Exit),
     (b".", EventKind::Leaf),
     (b"=", EventKind::Return),
     (b"!", EventKind::Mark),
+    (b"in", EventKind::Seen),
     (b"lost", EventKind::Gap),
     (b"runs", EventKind::RunsNow),
     (b"switch", EventKind::Switch),
@@ -94,8 +95,8 @@ pub(super) fn may_lack_time(kind: EventKind) -> bool {
 
 /// Whether an event of `kind` may state its depth: those that name a function.
 pub(super) fn takes_depth(kind: EventKind) -> bool {
-    use EventKind::{Enter, Exit, Leaf, Mark, Return, SwitchTagEnter, SwitchTagExit};
-    matches!(kind, Enter | Exit | Leaf | Return | Mark | SwitchTagEnter | SwitchTagExit)
+    use EventKind::{Enter, Exit, Leaf, Mark, Return, Seen, SwitchTagEnter, SwitchTagExit};
+    matches!(kind, Enter | Exit | Leaf | Return | Mark | Seen | SwitchTagEnter | SwitchTagExit)
 }
 
 /// The number in `cpuN`.
@@ -123,6 +124,7 @@ pub(super) fn kind_by_verb(kind: EventKind) -> FuncKind {
         | EventKind::Exit
         | EventKind::Leaf
         | EventKind::Return
+        | EventKind::Seen
         | EventKind::Gap
         | EventKind::RunsNow
         | EventKind::Switch

@@ -82,6 +82,7 @@ impl Lines {
         match kind {
             EventKind::Enter
             | EventKind::Mark
+            | EventKind::Seen
             | EventKind::SwitchTagEnter
             | EventKind::SwitchTagExit => {
                 event.name = parse_name(&words.next().ok_or("a name")?, kind, out)?;

@@ -86,6 +86,7 @@ fn every_kind_is_written_as_it_was_read() {
         FIXTURES[0].1,
         expect![[r##"
             # profctl plain 1 unit=us
+            9 cpu0 sh-7 in _start
             10 cpu0 sh-7 > main
             12 cpu0 sh-7 > sys_read$
             13 cpu0 sh-7 . fget 2
@@ -398,7 +399,10 @@ fn emit(sketch: &Sketch, out: &mut Emitter) {
         EventKind::Leaf | EventKind::Return => {
             (made.name, made.duration) = (named(out), first.min(UNSTATED - 1));
         }
-        EventKind::Mark | EventKind::SwitchTagEnter | EventKind::SwitchTagExit => {
+        EventKind::Mark
+        | EventKind::Seen
+        | EventKind::SwitchTagEnter
+        | EventKind::SwitchTagExit => {
             made.name = named(out);
         }
         EventKind::Gap => made.duration = first,

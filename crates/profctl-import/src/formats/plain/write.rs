@@ -70,6 +70,7 @@ fn line(block: &Emitter, event: &Event, text: &mut String) -> std::fmt::Result {
         EventKind::Enter
         | EventKind::Exit
         | EventKind::Mark
+        | EventKind::Seen
         | EventKind::Gap
         | EventKind::RunsNow
         | EventKind::InterruptEnter

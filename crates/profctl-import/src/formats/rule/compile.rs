@@ -97,8 +97,23 @@ pub(super) enum Group {
 
 /// Their names, in the order of [`Group`].
 pub(super) const GROUPS: [&str; 17] = [
-    "ts", "cpu", "pid", "tid", "thread", "kind", "name", "module", "addr", "depth", "indent", "dur",
-    "dur_unit", "net", "lost", "from_tid", "from_thread",
+    "ts",
+    "cpu",
+    "pid",
+    "tid",
+    "thread",
+    "kind",
+    "name",
+    "module",
+    "addr",
+    "depth",
+    "indent",
+    "dur",
+    "dur_unit",
+    "net",
+    "lost",
+    "from_tid",
+    "from_thread",
 ];
 
 /// One way a line can look.
@@ -339,8 +354,7 @@ fn pattern(text: &str, entry: &PatternEntry) -> Result<Pattern, ImportError> {
 }
 
 fn times(text: &str, file: &File, patterns: &[Pattern]) -> Result<Times, ImportError> {
-    let telling =
-        || patterns.iter().filter(|p| p.refuse.is_none() && p.kind != Some(Kind::Ignore));
+    let telling = || patterns.iter().filter(|p| p.refuse.is_none() && p.kind != Some(Kind::Ignore));
     let has = |group| telling().any(|pattern| pattern.has(group));
     let (has_ts, has_dur) = (has(Group::Ts), has(Group::Dur) || has(Group::Net));
     let object = |span, message: String| Err(objection(text, Some(span), message));

@@ -25,6 +25,8 @@ impl Format {
 /// number is by how many digits the unit is longer.
 pub(super) const UNITS: [(&str, u32); 4] = [("s", 9), ("ms", 6), ("us", 3), ("ns", 0)];
 
+/// By how many digits a second is longer than a nanosecond.
+pub(super) const SECOND_DIGITS: u32 = 9;
 const SECOND: u64 = 1_000_000_000;
 const DAY: u64 = 86_400 * SECOND;
 
@@ -127,8 +129,16 @@ mod tests {
         assert_eq!(clock(b"11:55:59.2861"), Some(42_959_286_100_000));
         assert_eq!(clock(b"1:02:03,5"), Some(3_723_500_000_000));
         for wrong in [
-            "", "12:00", "24:00:00", "12:60:00", "12:00:61", "12:00:00.", "12:00:00.1234567890",
-            "-1:00:00", "12:00:0x", "123:00:00",
+            "",
+            "12:00",
+            "24:00:00",
+            "12:60:00",
+            "12:00:61",
+            "12:00:00.",
+            "12:00:00.1234567890",
+            "-1:00:00",
+            "12:00:0x",
+            "123:00:00",
         ] {
             assert_eq!(clock(wrong.as_bytes()), None, "{wrong}");
         }
@@ -145,7 +155,8 @@ mod tests {
         ] {
             assert_eq!(datetime(text.as_bytes()), Some(seconds * SECOND), "{text}");
         }
-        for wrong in ["2023-11-14", "1969-12-31 00:00:00", "2023/11/14 00:00:00", "2023-13-01 1:1:1"]
+        for wrong in
+            ["2023-11-14", "1969-12-31 00:00:00", "2023/11/14 00:00:00", "2023-13-01 1:1:1"]
         {
             assert_eq!(datetime(wrong.as_bytes()), None, "{wrong}");
         }
@@ -166,7 +177,10 @@ mod tests {
     fn units() {
         assert_eq!(unit("us"), Some((NANOSECOND, 3)));
         assert_eq!(unit("cycles"), Some((TickUnit::Cycles, 0)));
-        assert_eq!(unit("MHz"), Some((TickUnit::Seconds { numerator: 1, denominator: 1_000_000 }, 0)));
+        assert_eq!(
+            unit("MHz"),
+            Some((TickUnit::Seconds { numerator: 1, denominator: 1_000_000 }, 0))
+        );
         assert_eq!(digits_of("µs".as_bytes()), Some(3));
         assert_eq!(unit("fortnight"), None);
     }

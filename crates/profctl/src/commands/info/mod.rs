@@ -13,6 +13,7 @@ use crate::args::{Global, Reading, Selection};
 use crate::exit::{Exit, Failure};
 use crate::{output, read};
 
+mod explain;
 mod json;
 
 /// Say what a trace is: format, clock, threads, CPUs, span of time, quality
@@ -30,7 +31,11 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     let options = read::options(&args.reading, &everything, By::Function)?;
     let read = read::one(&args.trace, &options, &everything, Tally::default(), global)?;
     match global.output {
-        Format::Table => output::write_bytes(for_people(&read, global).as_bytes(), global)?,
+        Format::Table => {
+            let mut text = for_people(&read, global);
+            explain::append(&args.trace, &options.import, &mut text)?;
+            output::write_bytes(text.as_bytes(), global)?;
+        }
         Format::Json => output::write_bytes(&json::bytes(&read), global)?,
         Format::Csv | Format::Markdown => output::write_table(&as_table(&read, global), global)?,
     }

@@ -1,0 +1,176 @@
+//! How much the functions of a baseline vary from run to run, kept in a file for builds that are
+//! recorded once: `profctl.calibration/1`.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::side::counts;
+use super::stats::{self, Change, Noise, Tested};
+use super::{Measure, Options, Side};
+
+const SCHEMA: &str = "profctl.calibration/1";
+
+/// The run-to-run noise of the functions of a baseline.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Calibration {
+    /// What the baseline was called.
+    pub baseline: String,
+    /// How many runs it had.
+    pub runs: u32,
+    functions: BTreeMap<(String, Option<String>), [Option<Noise>; 3]>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct CalibrationFile {
+    schema: String,
+    baseline: String,
+    runs: u32,
+    functions: Vec<FunctionFile>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct FunctionFile {
+    name: String,
+    module: Option<String>,
+    net: Option<NoiseFile>,
+    total: Option<NoiseFile>,
+    elapsed: Option<NoiseFile>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct NoiseFile {
+    sd: f64,
+    df: f64,
+}
+
+/// As many digits as mean anything, so that a file holds exactly what was learnt. Degrees of
+/// freedom may be infinite, which JSON cannot say and a million comes close to.
+fn short(Noise { sd, df }: Noise) -> Noise {
+    let digits = |number: f64, scale: f64| (number * scale).round() / scale;
+    Noise { sd: digits(sd, 1e6), df: digits(df.min(1e6), 1e3) }
+}
+
+impl Calibration {
+    /// Learns from the runs of a baseline.
+    pub fn learn(mut baseline: Side, options: &Options<'_>) -> Result<Self, String> {
+        baseline.settle();
+        let runs = baseline.runs.len();
+        let (blocks, _) = baseline.blocks();
+        let merged = baseline.merged()?;
+        let asked: Vec<_> = merged
+            .rows
+            .iter()
+            .filter(|row| {
+                let calls = row.stats.calls as f64 / runs as f64;
+                counts(row.kind) && calls >= options.calls_min
+            })
+            .collect();
+        let intensities: Vec<f64> =
+            asked.iter().map(|row| (row.stats.calls.max(1) as f64 / runs as f64).log2()).collect();
+        let mut functions: BTreeMap<_, [Option<Noise>; 3]> =
+            asked.iter().map(|row| ((row.name.clone(), row.module.clone()), [None; 3])).collect();
+        for measure in Measure::ALL {
+            let rows: Vec<Vec<f64>> = asked
+                .iter()
+                .map(|row| {
+                    let in_run = |run: &super::Run| {
+                        let same = |other: &&crate::summarize::Row| {
+                            other.name == row.name && other.module == row.module
+                        };
+                        let found = run.profile.rows.iter().find(same);
+                        found.map_or(f64::NAN, |row| measure.of(&row.stats))
+                    };
+                    baseline.runs.iter().map(in_run).collect()
+                })
+                .collect();
+            let learnt = stats::Calibration::new(&blocks, &rows, &intensities, &options.stats);
+            let least = stats::Calibration::RUNS_MIN;
+            let learnt = learnt.ok_or_else(|| {
+                let found = crate::summarize::count(runs as u64, "run", "runs");
+                format!("{}: {found} of the baseline, expected {least} or more", baseline.name)
+            })?;
+            for (row, noise) in asked.iter().zip(learnt.rows) {
+                let key = (row.name.clone(), row.module.clone());
+                if let Some(of_all) = functions.get_mut(&key) {
+                    of_all[measure.index()] = noise.map(short);
+                }
+            }
+        }
+        Ok(Self { baseline: baseline.name, runs: runs as u32, functions })
+    }
+
+    /// Judges the change between two single runs; `asked` names each row and says how unsure the
+    /// two traces are of themselves, as the standard error of a binary logarithm.
+    pub(super) fn judge<'a>(
+        &self,
+        measure: Measure,
+        asked: impl Iterator<Item = (&'a String, &'a Option<String>, f64)>,
+        rows: &[stats::Row],
+        options: &stats::Options,
+    ) -> Vec<Tested> {
+        let (noises, changes): (Vec<_>, Vec<_>) = asked
+            .zip(rows)
+            .map(|((name, module, se_within), row)| {
+                let noise = self
+                    .functions
+                    .get(&(name.clone(), module.clone()))
+                    .and_then(|noises| noises[measure.index()]);
+                let estimate = row.after[0] - row.before[0];
+                let change = estimate.is_finite().then_some(Change { estimate, se_within });
+                (noise, change)
+            })
+            .unzip();
+        stats::Calibration { rows: noises }.judge(&changes, options)
+    }
+
+    /// The file.
+    pub fn to_json(&self) -> String {
+        let noise = |noise: &Option<Noise>| noise.map(|Noise { sd, df }| NoiseFile { sd, df });
+        let functions = self.functions.iter().map(|((name, module), noises)| FunctionFile {
+            name: name.clone(),
+            module: module.clone(),
+            net: noise(&noises[Measure::Net.index()]),
+            total: noise(&noises[Measure::Total.index()]),
+            elapsed: noise(&noises[Measure::Elapsed.index()]),
+        });
+        let file = CalibrationFile {
+            schema: SCHEMA.into(),
+            baseline: self.baseline.clone(),
+            runs: self.runs,
+            functions: functions.collect(),
+        };
+        serde_json::to_string(&file).expect("only strings and finite numbers") + "\n"
+    }
+
+    /// Reads a file back.
+    pub fn from_json(bytes: &[u8]) -> Result<Self, String> {
+        let file: CalibrationFile = serde_json::from_slice(bytes)
+            .map_err(|error| format!("{error}, expected a calibration ({SCHEMA})"))?;
+        if file.schema != SCHEMA {
+            return Err(format!("schema is {:?}, expected {SCHEMA:?}", file.schema));
+        }
+        let noise = |noise: Option<NoiseFile>| {
+            let valid = |noise: &NoiseFile| noise.sd >= 0.0 && noise.df > 0.0;
+            noise.filter(valid).map(|NoiseFile { sd, df }| Noise { sd, df })
+        };
+        let functions = file.functions.into_iter().map(|function| {
+            let noises = [function.net, function.total, function.elapsed].map(noise);
+            ((function.name, function.module), noises)
+        });
+        Ok(Self { baseline: file.baseline, runs: file.runs, functions: functions.collect() })
+    }
+
+    /// For how many functions the noise is known.
+    pub fn n_functions(&self) -> usize {
+        self.functions.values().filter(|noises| noises.iter().any(Option::is_some)).count()
+    }
+
+    /// The median standard deviation of the net time of a call, as a ratio less 1.
+    pub fn median_noise(&self) -> Option<f64> {
+        let net = |noises: &[Option<Noise>; 3]| Some(noises[Measure::Net.index()]?.sd);
+        let mut noises: Vec<f64> = self.functions.values().filter_map(net).collect();
+        noises.sort_by(f64::total_cmp);
+        noises.get(noises.len() / 2).map(|sd| sd.exp2() - 1.0)
+    }
+}

@@ -1,0 +1,200 @@
+//! Whether two sides may be compared at all: looked at before any figure.
+
+use profctl_model::Timeline;
+
+use super::{Options, Run, Side};
+use crate::summarize::{By, Profile, count};
+
+/// Something about the two sides that a reader must know before the figures.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Warning {
+    /// What kind of thing, stable: `unit`, `loss`, `duration` …
+    pub code: &'static str,
+    /// What was found.
+    pub message: String,
+    /// Whether no verdict can be given because of it.
+    pub veto: bool,
+}
+
+/// How much longer the runs of one side may last before it is mentioned.
+const DURATION_MAX: f64 = 1.25;
+/// Which share of the net time should be in functions that both sides have.
+const COMMON_MIN: f64 = 0.5;
+
+/// Everything of note.
+pub(super) fn check(
+    sides: [&Side; 2],
+    merged: [&Profile; 2],
+    common: [f64; 2],
+    options: &Options<'_>,
+) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    let mut say = |code, veto, message| warnings.push(Warning { code, message, veto });
+    let [before, after] = merged;
+    for profile in merged {
+        if profile.by != By::Function {
+            let by = profile.by.name();
+            say("by", true, format!("a saved profile is by {by}, expected by function"));
+            break;
+        }
+    }
+    let units = merged.map(|profile| profile.timebase.unit_name());
+    if units[0] != units[1] {
+        say("unit", true, format!("before counts {}, after {}", units[0], units[1]));
+    }
+    if before.knows_off_cpu != after.knows_off_cpu && has_rows(before) && has_rows(after) {
+        let (knows, not) = order(before.knows_off_cpu);
+        let message = format!(
+            "{knows} says when threads were switched out, {not} does not: elapsed and net time \
+             are different things"
+        );
+        say("events", true, message);
+    }
+    for (name, side) in ["before", "after"].into_iter().zip(sides) {
+        for (what, share) in loss(side) {
+            if share > options.loss_max {
+                let percent = share * 100.0;
+                let limit = options.loss_max * 100.0;
+                let message = format!("{name}: {what}: {percent:.1}%, expected at most {limit}%");
+                say("loss", true, message);
+            }
+        }
+        if let Some(message) = unknown_loss(side) {
+            say("loss", options.loss_max < 1.0, format!("{name}: {message}"));
+        }
+    }
+    differences(sides, merged, &mut say);
+    for (name, share) in ["before", "after"].into_iter().zip(common) {
+        if share < COMMON_MIN {
+            let percent = share * 100.0;
+            let message = format!(
+                "only {percent:.0}% of the time {name} is in functions that both sides have"
+            );
+            say("functions", false, message);
+        }
+    }
+    warnings
+}
+
+fn has_rows(profile: &Profile) -> bool {
+    !profile.rows.is_empty()
+}
+
+fn order(first: bool) -> (&'static str, &'static str) {
+    if first { ("before", "after") } else { ("after", "before") }
+}
+
+/// What differs between the sides and need not matter.
+fn differences(
+    sides: [&Side; 2],
+    merged: [&Profile; 2],
+    say: &mut impl FnMut(&'static str, bool, String),
+) {
+    let [before, after] = merged;
+    let formats = merged.map(|profile| {
+        let mut names: Vec<&str> = profile.sources.iter().map(|s| s.format.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        names.join(", ")
+    });
+    if formats[0] != formats[1] {
+        say("format", false, format!("before is {}, after {}", formats[0], formats[1]));
+    }
+    let timelines = merged.map(|profile| match profile.timebase.timeline {
+        Timeline::Recorded => "recorded",
+        Timeline::Synthetic => "synthetic",
+    });
+    if timelines[0] != timelines[1] {
+        let message = format!("the timeline is {} before, {} after", timelines[0], timelines[1]);
+        say("timeline", false, message);
+    }
+    let resolutions = merged.map(|profile| profile.timebase.resolution.0);
+    if resolutions[0] != resolutions[1] {
+        let unit = before.timebase.unit_name();
+        let [a, b] = resolutions;
+        say("resolution", false, format!("the clock steps {a} {unit} before, {b} {unit} after"));
+    }
+    if before.lanes != after.lanes {
+        let cpus = |profile: &Profile| count(profile.lanes, "CPU", "CPUs");
+        say("cpus", false, format!("{} before, {} after", cpus(before), cpus(after)));
+    }
+    // Functions of different kinds mean different events: a recording with interrupts told apart
+    // takes their time out of what they hit.
+    let kinds = merged.map(|profile| profile.rows.iter().any(|row| row.stats.stolen > 0));
+    if kinds[0] != kinds[1] {
+        let (tells, not) = order(kinds[0]);
+        say("events", false, format!("{tells} tells interrupts apart, {not} does not"));
+    }
+    for (name, [a, b]) in facts(sides) {
+        // A recorder that was told to leave calls out gives other sums.
+        say("input", name == RECORDED, format!("{name}: before {a}, after {b}"));
+    }
+    let real = sides.map(|side| {
+        let mut real: Vec<u64> = side.runs.iter().map(|run| run.profile.real).collect();
+        real.sort_unstable();
+        real[real.len() / 2] as f64
+    });
+    let (short, long) = (real[0].min(real[1]), real[0].max(real[1]));
+    if short > 0.0 && long > DURATION_MAX * short {
+        let (longer, _) = order(real[0] > real[1]);
+        let factor = long / short;
+        say(
+            "duration",
+            false,
+            format!("a run {longer} lasts {factor:.2} times as long: is it the same work?"),
+        );
+    }
+}
+
+/// The fact that says which calls were recorded, where not all were.
+const RECORDED: &str = "recorded";
+
+/// What the heads of the inputs say differently. The kernel is meant to differ.
+fn facts(sides: [&Side; 2]) -> Vec<(String, [String; 2])> {
+    // A saved profile does not have the head of its trace.
+    if sides.iter().any(|side| side.runs.iter().any(|run| run.facts.is_empty())) {
+        return Vec::new();
+    }
+    let told = |side: &Side, name: &str| -> String {
+        let of_run = |run: &Run| {
+            let fact = run.facts.iter().find(|fact| fact.0 == name);
+            fact.map_or_else(|| "not said".to_owned(), |fact| fact.1.clone())
+        };
+        let mut values: Vec<String> = side.runs.iter().map(of_run).collect();
+        values.sort_unstable();
+        values.dedup();
+        values.join("; ")
+    };
+    let runs = sides.iter().flat_map(|side| &side.runs);
+    let mut names: Vec<&str> = runs.flat_map(|run| &run.facts).map(|f| f.0.as_str()).collect();
+    names.retain(|&name| name != "kernel");
+    names.sort_unstable();
+    names.dedup();
+    let both = names.into_iter().map(|name| (name.to_owned(), sides.map(|side| told(side, name))));
+    both.filter(|(_, [before, after])| before != after).collect()
+}
+
+/// The worst run's share of what was lost, of calls that are partial, of records that could not be
+/// read.
+fn loss(side: &Side) -> [(&'static str, f64); 3] {
+    let worst = |of: fn(&Profile) -> (u64, u64)| {
+        side.runs.iter().map(|run| of(&run.profile)).fold(0.0, |worst: f64, (part, rest)| {
+            let whole = part.saturating_add(rest);
+            worst.max(if whole == 0 { 0.0 } else { part as f64 / whole as f64 })
+        })
+    };
+    [
+        (
+            "events lost",
+            worst(|profile| (profile.quality.lost_events.unwrap_or(0), profile.events)),
+        ),
+        ("calls seen in part", worst(|profile| (profile.partial(), profile.calls()))),
+        ("records skipped", worst(|profile| (profile.quality.skipped_records, profile.events))),
+    ]
+}
+
+fn unknown_loss(side: &Side) -> Option<String> {
+    let runs = side.runs.iter().filter(|run| run.profile.quality.lost_events.is_none()).count();
+    let runs = (runs > 0).then(|| count(runs as u64, "run", "runs"))?;
+    Some(format!("{runs} lost an unknown number of events"))
+}

@@ -1,0 +1,117 @@
+//! From what was tested of a function to what is said of it.
+
+use std::cmp::Reverse;
+
+use super::compare::{Function, Interval};
+use super::{Measure, Moved, Verdict, stats};
+
+pub(super) fn sensitivity(functions: &[Function]) -> Option<f64> {
+    let of_net = |function: &Function| function.tests[Measure::Net.index()].as_ref().map(|t| t.mde);
+    let mut changes: Vec<f64> =
+        functions.iter().filter_map(of_net).filter(|mde| mde.is_finite()).collect();
+    changes.sort_by(f64::total_cmp);
+    changes.get(changes.len() / 2).map(|mde| mde.exp2() - 1.0)
+}
+
+/// Makes one verdict of those of the measures: the worst, and of equals the first.
+pub(super) fn decide(
+    function: &mut Function,
+    interval: Interval,
+    testable: bool,
+    measures: &[Measure],
+) {
+    let (before, after) = (function.before.is_there(), function.after.is_there());
+    let ratio = |measure: Measure| {
+        let (from, to) = (measure.of(&function.before.total), measure.of(&function.after.total));
+        let runs = f64::from(function.before.of_runs) / f64::from(function.after.of_runs);
+        let scale = if measure == Measure::Total { runs } else { 1.0 };
+        Some((to - from).exp2() * scale).filter(|ratio| ratio.is_finite())
+    };
+    function.measure = measures[0];
+    function.verdict = match (before, after) {
+        (false, _) => Verdict::New,
+        (_, false) => Verdict::Gone,
+        _ if !testable => Verdict::NotTested,
+        _ if interval == Interval::WithinTrace => Verdict::Inconclusive,
+        _ => {
+            let said = measures.iter().filter_map(|&measure| {
+                let tested = function.tests[measure.index()].as_ref()?;
+                let verdict = Verdict::from(tested.verdict);
+                Some((severity(verdict), measure, verdict))
+            });
+            // The measures come in the order in which they are shown.
+            match said.min_by_key(|&(severity, ..)| severity) {
+                Some((_, measure, verdict)) => {
+                    function.measure = measure;
+                    verdict
+                }
+                None => Verdict::NotTested,
+            }
+        }
+    };
+    let tested = function.tested().filter(|tested| tested.estimate.is_finite());
+    if let Some(tested) = tested.filter(|_| interval != Interval::WithinTrace)
+        && tested.verdict != stats::Verdict::NotTested
+    {
+        let ends = (tested.ci_low.exp2(), tested.ci_high.exp2());
+        function.ratio = Some(tested.estimate.exp2());
+        function.interval = Some(ends).filter(|ends| ends.0.is_finite() && ends.1.is_finite());
+        return;
+    }
+    function.ratio = if before && after { ratio(function.measure) } else { None };
+}
+
+/// Which verdict outweighs which, where measures differ: a change does, whatever the others say.
+fn severity(verdict: Verdict) -> u8 {
+    match verdict {
+        Verdict::Regressed => 0,
+        Verdict::Suspect => 1,
+        Verdict::Improved => 2,
+        Verdict::Inconclusive | Verdict::Equivalent | Verdict::New | Verdict::Gone => 3,
+        Verdict::NotTested => 4,
+    }
+}
+
+/// Takes back what was said of a function whose own time changed because work moved into it or out
+/// of it, unless whole calls of it changed too.
+pub(super) fn explain(functions: &mut [Function], moved: &Moved) {
+    let Some(caller) = functions.iter_mut().find(|function| function.name == moved.caller) else {
+        return;
+    };
+    caller.moved = Some(moved.callee.clone());
+    if caller.measure == Measure::Elapsed {
+        return;
+    }
+    let elapsed = caller.tests[Measure::Elapsed.index()].as_ref().map(|tested| tested.verdict);
+    match (caller.verdict, moved.inlined) {
+        (Verdict::Regressed, true) if elapsed != Some(stats::Verdict::Regressed) => {
+            caller.verdict = Verdict::Suspect;
+        }
+        (Verdict::Improved, false) if elapsed != Some(stats::Verdict::Improved) => {
+            caller.verdict = Verdict::Inconclusive;
+        }
+        _ => {}
+    }
+}
+
+/// Where a function stands among the others: by verdict, own time before that of callees, then by
+/// size. Callers of something slow are many, and the further away the more diluted: the largest
+/// factor is nearest to it. What one side has in some runs only comes after what it has in all.
+pub(super) fn order(function: &Function) -> (Verdict, bool, bool, Reverse<u64>) {
+    let Function { before, after, .. } = function;
+    let elapsed = function.measure == Measure::Elapsed;
+    let by_chance = match function.verdict {
+        Verdict::New => after.runs < after.of_runs,
+        Verdict::Gone => before.runs < before.of_runs,
+        _ => false,
+    };
+    let size = match function.ratio.filter(|&ratio| elapsed && ratio > 0.0) {
+        Some(ratio) => (ratio.log2().abs() * 1e9) as u64,
+        // What the verdict is about, which is not always the larger part of the change.
+        None if function.measure == Measure::Net && function.was_tested() => {
+            function.parts.from_cost.unsigned_abs()
+        }
+        None => function.parts.delta_net.unsigned_abs(),
+    };
+    (function.verdict, elapsed, by_chance, Reverse(size))
+}

@@ -1,0 +1,532 @@
+//! Comparisons and judgements as files: `profctl.diff/1` and `profctl.gate/1`, described in
+//! `docs/schemas/`.
+
+use profctl_model::{FuncKind, Timeline};
+use serde::Serialize;
+
+use super::compare::{Comparison, Function, SideSummary};
+use super::gate::{Judgement, Limit, Spent};
+use super::stats::{self, Replicate, Tested};
+use super::table::{chances, matched_as};
+use super::{MatchedBy, Measure, SideStats, Verdict};
+
+const DIFF: &str = "profctl.diff/1";
+const GATE: &str = "profctl.gate/1";
+
+#[derive(Serialize)]
+struct DiffFile<'a> {
+    schema: &'static str,
+    before: SideFile<'a>,
+    after: SideFile<'a>,
+    timebase: TimebaseFile,
+    global: Option<GlobalFile>,
+    interval: &'static str,
+    replicate: &'static str,
+    confounded: bool,
+    margin: f64,
+    fdr: f64,
+    sensitivity: Option<f64>,
+    comparability: Vec<WarningFile<'a>>,
+    counts: CountsFile,
+    matched: Vec<MatchedCountFile>,
+    renames: Vec<RenameFile<'a>>,
+    moved: Vec<MovedFile<'a>>,
+    functions: Vec<FunctionFile<'a>>,
+}
+
+#[derive(Serialize)]
+struct GateFile<'a> {
+    schema: &'static str,
+    verdict: &'static str,
+    exit_code: u8,
+    baseline: &'a str,
+    candidate: &'a str,
+    reasons: &'a [String],
+    policy: &'a serde_json::Value,
+    before: SideFile<'a>,
+    after: SideFile<'a>,
+    timebase: TimebaseFile,
+    global: Option<GlobalFile>,
+    interval: &'static str,
+    sensitivity: Option<f64>,
+    comparability: Vec<WarningFile<'a>>,
+    counts: CountsFile,
+    budgets: Vec<BudgetFile<'a>>,
+    rows: Vec<FunctionFile<'a>>,
+}
+
+#[derive(Serialize)]
+struct SideFile<'a> {
+    name: &'a str,
+    sources: Vec<SourceFile<'a>>,
+    runs: Vec<RunFile<'a>>,
+    blocks: u32,
+    passed_over: u64,
+    totals: TotalsFile,
+    quality: QualityFile,
+}
+
+#[derive(Serialize)]
+struct SourceFile<'a> {
+    path: &'a str,
+    format: &'a str,
+    bytes: u64,
+}
+
+#[derive(Serialize)]
+struct RunFile<'a> {
+    name: &'a str,
+    block: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct TotalsFile {
+    real: u64,
+    lanes: u64,
+    busy: u64,
+    idle: u64,
+    calls: u64,
+    partial: u64,
+    events: u64,
+    functions: u64,
+    threads: u64,
+}
+
+#[derive(Serialize)]
+struct QualityFile {
+    complete: bool,
+    lost_events: Option<u64>,
+    gaps: u64,
+    unmatched_exits: u64,
+    unclosed_entries: u64,
+    forced_exits: u64,
+    skipped_records: u64,
+    backwards: u64,
+    clamped: u64,
+    cut_records: u64,
+}
+
+#[derive(Serialize)]
+struct TimebaseFile {
+    unit: &'static str,
+    resolution: u64,
+    timeline: &'static str,
+}
+
+#[derive(Serialize)]
+struct GlobalFile {
+    ratio: f64,
+    ci_low: Option<f64>,
+    ci_high: Option<f64>,
+    p: Option<f64>,
+    normalised: bool,
+}
+
+#[derive(Serialize)]
+struct WarningFile<'a> {
+    code: &'static str,
+    message: &'a str,
+    veto: bool,
+}
+
+/// How many functions have which verdict; `unchanged` ones are in none of the others.
+#[derive(Serialize)]
+struct CountsFile {
+    tested: u64,
+    unchanged: u64,
+    regressed: u64,
+    suspect: u64,
+    improved: u64,
+    equivalent: u64,
+    inconclusive: u64,
+    #[serde(rename = "not-tested")]
+    not_tested: u64,
+    new: u64,
+    gone: u64,
+}
+
+#[derive(Serialize)]
+struct MatchedCountFile {
+    by: &'static str,
+    rows: u64,
+    names: u64,
+}
+
+#[derive(Serialize)]
+struct RenameFile<'a> {
+    before: &'a str,
+    after: &'a str,
+}
+
+#[derive(Serialize)]
+struct MovedFile<'a> {
+    kind: &'static str,
+    callee: &'a str,
+    caller: &'a str,
+    net: u64,
+    caller_delta_net: i64,
+}
+
+#[derive(Serialize)]
+struct FunctionFile<'a> {
+    name: &'a str,
+    module: Option<&'a str>,
+    kind: Option<&'static str>,
+    before: StatsFile,
+    after: StatsFile,
+    delta_net: i64,
+    delta_from_calls: i64,
+    delta_from_cost: i64,
+    measure: &'static str,
+    ratio: Option<f64>,
+    ci_low: Option<f64>,
+    ci_high: Option<f64>,
+    p: Option<f64>,
+    q: Option<f64>,
+    verdict: &'static str,
+    runs_needed: Option<u32>,
+    matched_as: Option<String>,
+    matched_by: Option<&'static str>,
+    names_before: Option<&'a [String]>,
+    names_after: Option<&'a [String]>,
+    moved: Option<&'a str>,
+    flags: Vec<&'static str>,
+    tests: Option<TestsFile>,
+}
+
+#[derive(Serialize)]
+struct StatsFile {
+    calls: u64,
+    net: u64,
+    net_avg: Option<u64>,
+    elapsed: u64,
+    elapsed_avg: Option<u64>,
+    runs: u32,
+    calls_total: u64,
+    partial_total: u64,
+    net_total: u64,
+}
+
+#[derive(Serialize)]
+struct TestsFile {
+    net: Option<TestFile>,
+    total: Option<TestFile>,
+    elapsed: Option<TestFile>,
+}
+
+#[derive(Serialize)]
+struct TestFile {
+    verdict: &'static str,
+    ratio: Option<f64>,
+    ci_low: Option<f64>,
+    ci_high: Option<f64>,
+    p: Option<f64>,
+    q: Option<f64>,
+    q_regressed: Option<f64>,
+    q_improved: Option<f64>,
+    q_equivalent: Option<f64>,
+    p_ranks: Option<f64>,
+    sensitivity: Option<f64>,
+    runs_needed: Option<u32>,
+}
+
+#[derive(Serialize)]
+struct BudgetFile<'a> {
+    function: &'a str,
+    what: &'static str,
+    limit: Option<u64>,
+    limit_ratio: Option<f64>,
+    before: Option<u64>,
+    after: Option<u64>,
+    state: &'static str,
+}
+
+impl Comparison {
+    /// The comparison as `profctl.diff/1`, on one line.
+    pub fn to_json(&self) -> String {
+        let file = DiffFile {
+            schema: DIFF,
+            before: side(&self.before),
+            after: side(&self.after),
+            timebase: timebase(self),
+            global: global(self),
+            interval: self.interval.name(),
+            replicate: replicate(self.replicate),
+            confounded: self.confounded,
+            margin: self.margin,
+            fdr: self.fdr,
+            sensitivity: self.sensitivity.and_then(finite),
+            comparability: warnings(self),
+            counts: counts(self),
+            matched: matched(self),
+            renames: self
+                .renames
+                .iter()
+                .map(|rename| RenameFile { before: &rename.before, after: &rename.after })
+                .collect(),
+            moved: self
+                .moved
+                .iter()
+                .map(|moved| MovedFile {
+                    kind: if moved.inlined { "inlined" } else { "outlined" },
+                    callee: &moved.callee,
+                    caller: &moved.caller,
+                    net: moved.net,
+                    caller_delta_net: moved.caller_delta,
+                })
+                .collect(),
+            functions: self.changed().map(function).collect(),
+        };
+        text(&file)
+    }
+
+    /// The judgement on this comparison as `profctl.gate/1`. `policy` is what was asked for, and
+    /// `exit_code` how the program ends.
+    pub fn to_gate_json(
+        &self,
+        judgement: &Judgement,
+        policy: &serde_json::Value,
+        exit_code: u8,
+    ) -> String {
+        let file = GateFile {
+            schema: GATE,
+            verdict: judgement.answer.name(),
+            exit_code,
+            baseline: &self.before.name,
+            candidate: &self.after.name,
+            reasons: &judgement.reasons,
+            policy,
+            before: side(&self.before),
+            after: side(&self.after),
+            timebase: timebase(self),
+            global: global(self),
+            interval: self.interval.name(),
+            sensitivity: self.sensitivity.and_then(finite),
+            comparability: warnings(self),
+            counts: counts(self),
+            budgets: judgement.budgets.iter().map(budget).collect(),
+            rows: judgement.offending.iter().map(|&at| function(&self.functions[at])).collect(),
+        };
+        text(&file)
+    }
+}
+
+fn text(file: &impl Serialize) -> String {
+    let json = serde_json::to_string(file);
+    json.expect("only strings, integers and finite numbers") + "\n"
+}
+
+/// JSON has no number for what is not one.
+fn finite(number: f64) -> Option<f64> {
+    number.is_finite().then_some(number)
+}
+
+fn side(side: &SideSummary) -> SideFile<'_> {
+    let (profile, quality) = (&side.profile, &side.profile.quality);
+    SideFile {
+        name: &side.name,
+        sources: profile
+            .sources
+            .iter()
+            .map(|source| SourceFile {
+                path: &source.path,
+                format: &source.format,
+                bytes: source.bytes,
+            })
+            .collect(),
+        runs: side
+            .runs
+            .iter()
+            .map(|(name, block)| RunFile { name, block: block.as_deref() })
+            .collect(),
+        blocks: side.n_blocks,
+        passed_over: side.passed_over,
+        totals: TotalsFile {
+            real: profile.real,
+            lanes: profile.lanes,
+            busy: profile.busy(),
+            idle: profile.idle(),
+            calls: profile.calls(),
+            partial: profile.partial(),
+            events: profile.events,
+            functions: profile.n_functions,
+            threads: profile.n_threads,
+        },
+        quality: QualityFile {
+            complete: quality.is_complete(),
+            lost_events: quality.lost_events,
+            gaps: quality.gaps,
+            unmatched_exits: quality.unmatched_exits,
+            unclosed_entries: quality.unclosed_entries,
+            forced_exits: quality.forced_exits,
+            skipped_records: quality.skipped_records,
+            backwards: quality.backwards,
+            clamped: quality.clamped,
+            cut_records: quality.cut_records,
+        },
+    }
+}
+
+fn timebase(comparison: &Comparison) -> TimebaseFile {
+    let timebase = &comparison.timebase;
+    TimebaseFile {
+        unit: timebase.unit_name(),
+        resolution: timebase.resolution.0,
+        timeline: match timebase.timeline {
+            Timeline::Recorded => "recorded",
+            Timeline::Synthetic => "synthetic",
+        },
+    }
+}
+
+fn global(comparison: &Comparison) -> Option<GlobalFile> {
+    comparison.global.map(|global| GlobalFile {
+        ratio: global.factor.exp2(),
+        ci_low: finite(global.ci_low.exp2()),
+        ci_high: finite(global.ci_high.exp2()),
+        p: finite(global.p),
+        normalised: global.normalised,
+    })
+}
+
+fn replicate(replicate: Replicate) -> &'static str {
+    match replicate {
+        Replicate::Runs => "runs",
+        Replicate::Blocks => "blocks",
+        Replicate::Pairs => "pairs",
+    }
+}
+
+fn warnings(comparison: &Comparison) -> Vec<WarningFile<'_>> {
+    comparison
+        .warnings
+        .iter()
+        .map(|warning| WarningFile {
+            code: warning.code,
+            message: &warning.message,
+            veto: warning.veto,
+        })
+        .collect()
+}
+
+fn counts(comparison: &Comparison) -> CountsFile {
+    let count = |verdict| comparison.count(verdict);
+    CountsFile {
+        tested: comparison.tested,
+        unchanged: comparison.unchanged,
+        regressed: count(Verdict::Regressed),
+        suspect: count(Verdict::Suspect),
+        improved: count(Verdict::Improved),
+        equivalent: count(Verdict::Equivalent),
+        inconclusive: count(Verdict::Inconclusive),
+        not_tested: count(Verdict::NotTested),
+        new: count(Verdict::New),
+        gone: count(Verdict::Gone),
+    }
+}
+
+fn matched(comparison: &Comparison) -> Vec<MatchedCountFile> {
+    let of = |by: MatchedBy| {
+        let (rows, names) = comparison.n_matched(by);
+        (rows > 0).then_some(MatchedCountFile { by: by.name(), rows, names })
+    };
+    MatchedBy::ALL.into_iter().filter_map(of).collect()
+}
+
+fn function(function: &Function) -> FunctionFile<'_> {
+    let (p, q) = chances(function);
+    let matched = function.matched.as_ref();
+    let tested = function.tested();
+    FunctionFile {
+        name: &function.name,
+        module: function.module.as_deref(),
+        kind: function.kind.map(FuncKind::name),
+        before: stats(&function.before),
+        after: stats(&function.after),
+        delta_net: function.parts.delta_net,
+        delta_from_calls: function.parts.from_calls,
+        delta_from_cost: function.parts.from_cost,
+        measure: function.measure.name(),
+        ratio: function.ratio.and_then(finite),
+        ci_low: function.interval.and_then(|ends| finite(ends.0)),
+        ci_high: function.interval.and_then(|ends| finite(ends.1)),
+        p,
+        q,
+        verdict: function.verdict.name(),
+        runs_needed: tested.and_then(|tested| tested.runs_needed),
+        matched_as: matched_as(function),
+        matched_by: matched.map(|matched| matched.by.name()),
+        names_before: matched.map(|matched| matched.before.as_slice()),
+        names_after: matched.map(|matched| matched.after.as_slice()),
+        moved: function.moved.as_deref(),
+        flags: tested.map_or_else(Vec::new, flags),
+        tests: function.was_tested().then(|| {
+            let of = |measure: Measure| {
+                let tested = function.tests[measure.index()].as_ref();
+                tested.filter(|t| t.verdict != stats::Verdict::NotTested).map(test)
+            };
+            TestsFile {
+                net: of(Measure::Net),
+                total: of(Measure::Total),
+                elapsed: of(Measure::Elapsed),
+            }
+        }),
+    }
+}
+
+/// What to look at before believing a verdict.
+pub(super) fn flags(tested: &Tested) -> Vec<&'static str> {
+    let all = [
+        (tested.disagrees, "ranks-disagree"),
+        (tested.unequal_variance, "unequal-variance"),
+        (tested.bimodal, "bimodal"),
+    ];
+    all.into_iter().filter(|flag| flag.0).map(|flag| flag.1).collect()
+}
+
+fn stats(side: &SideStats) -> StatsFile {
+    StatsFile {
+        calls: side.calls,
+        net: side.net,
+        net_avg: side.net_avg(),
+        elapsed: side.elapsed,
+        elapsed_avg: side.elapsed_avg(),
+        runs: side.runs,
+        calls_total: side.total.calls,
+        partial_total: side.total.partial,
+        net_total: side.total.net,
+    }
+}
+
+fn test(tested: &Tested) -> TestFile {
+    TestFile {
+        verdict: Verdict::from(tested.verdict).name(),
+        ratio: finite(tested.estimate.exp2()),
+        ci_low: finite(tested.ci_low.exp2()),
+        ci_high: finite(tested.ci_high.exp2()),
+        p: finite(tested.p),
+        q: finite(tested.q),
+        q_regressed: finite(tested.q_regressed),
+        q_improved: finite(tested.q_improved),
+        q_equivalent: finite(tested.q_equivalent),
+        p_ranks: tested.p_ranks.and_then(finite),
+        sensitivity: finite(tested.mde.exp2() - 1.0),
+        runs_needed: tested.runs_needed,
+    }
+}
+
+fn budget(spent: &Spent) -> BudgetFile<'_> {
+    let (limit, limit_ratio) = match spent.budget.limit {
+        Limit::Time(most) | Limit::Calls(most) => (Some(most), None),
+        Limit::Ratio(most) => (None, Some(most)),
+    };
+    BudgetFile {
+        function: &spent.budget.function,
+        what: spent.budget.what.name(),
+        limit,
+        limit_ratio,
+        before: spent.before,
+        after: spent.after,
+        state: spent.state.name(),
+    }
+}

@@ -1,0 +1,71 @@
+//! What is tested of a function: one number a run.
+
+use crate::summarize::FuncStats;
+
+/// One number that a run gives for a function.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Measure {
+    /// Net time of a call: whether the function itself became dearer.
+    Net,
+    /// Net time of a run: whether it costs more altogether, be it through more calls.
+    Total,
+    /// Elapsed time of a call: whether it takes longer with all that it calls.
+    Elapsed,
+}
+
+impl Measure {
+    /// Every measure; where two say the same of a function, the first is shown.
+    pub const ALL: [Self; 3] = [Self::Net, Self::Total, Self::Elapsed];
+
+    /// What is tested unless asked otherwise. More calls of a function show in the elapsed time of
+    /// whoever makes them; more calls from nowhere are more work.
+    pub const DEFAULT: [Self; 2] = [Self::Net, Self::Elapsed];
+
+    /// The name on the command line and in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Net => "net",
+            Self::Total => "total",
+            Self::Elapsed => "elapsed",
+        }
+    }
+
+    /// The one of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|measure| measure.name() == name)
+    }
+
+    /// Where it is kept in a list of one each.
+    pub(super) fn index(self) -> usize {
+        match self {
+            Self::Net => 0,
+            Self::Total => 1,
+            Self::Elapsed => 2,
+        }
+    }
+
+    /// What people read: the time that is compared.
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::Net => "net time per call",
+            Self::Total => "net time per run",
+            Self::Elapsed => "elapsed time per call",
+        }
+    }
+
+    /// Its binary logarithm in a run with these calls; NaN where there is none.
+    pub(super) fn of(self, stats: &FuncStats) -> f64 {
+        let measured = stats.measured();
+        let per_call = |of_calls: u64, of_all: u64| match (measured, stats.calls) {
+            (0, 0) => f64::NAN,
+            (0, calls) => of_all as f64 / calls as f64,
+            (calls, _) => of_calls as f64 / calls as f64,
+        };
+        let value = match self {
+            Self::Net => per_call(stats.net_of_calls.sum, stats.net),
+            Self::Elapsed => per_call(stats.elapsed_of_calls.sum, stats.elapsed),
+            Self::Total => stats.net as f64,
+        };
+        if value > 0.0 { value.log2() } else { f64::NAN }
+    }
+}

@@ -1,0 +1,142 @@
+//! What changed between two builds, function by function.
+//!
+//! A side is one run or many; a run is one measurement, however many calls it holds. Functions are
+//! matched by name ([`MatchedBy`] says how where the names differ), every change of net time is cut
+//! into more calls and dearer calls ([`Parts`]), and each function gets a [`Verdict`]. With one
+//! trace a side there is no telling noise from change, and the verdicts say that.
+
+pub mod gate;
+pub mod paths;
+pub mod stats;
+
+mod align;
+mod calibration;
+mod canonical;
+mod comparability;
+mod compare;
+mod decide;
+mod decompose;
+mod json;
+mod measure;
+mod moved;
+mod notes;
+mod renamed;
+mod seen;
+mod series;
+mod side;
+mod table;
+#[cfg(test)]
+mod tests;
+
+pub use align::{MatchedBy, Rename, Rule};
+pub use calibration::Calibration;
+pub use comparability::Warning;
+pub use compare::{Comparison, Function, Interval, Matched, SideSummary, compare};
+pub use decompose::Parts;
+pub use measure::Measure;
+pub use moved::Moved;
+pub use series::{Series, SeriesSink};
+pub use side::{Run, Side, SideStats};
+pub use table::{Section, Shown, Sum};
+
+/// How to compare.
+pub struct Options<'a> {
+    /// What counts as a change, and how sure one has to be.
+    pub stats: stats::Options,
+    /// What is tested of a function: the worst verdict of them is the function's.
+    pub measures: Vec<Measure>,
+    /// Whether run *i* (or block *i*) of both sides was measured together.
+    pub paired: bool,
+    /// Calls in a run, on average over both sides, below which a function is not tested.
+    pub calls_min: f64,
+    /// Share of all net time, in percent and on average over both sides, below which a function is
+    /// not tested.
+    pub share_min: f64,
+    /// Share of events lost, of calls seen in part, or of records skipped in any run above which
+    /// there is no verdict.
+    pub loss_max: f64,
+    /// Whether a function under a likely new name is taken for the old one.
+    pub renames: bool,
+    /// New names for functions, tried in this order before anything else.
+    pub rules: Vec<&'a Rule<'a>>,
+    /// How much runs of the baseline vary, for sides of a single run.
+    pub calibration: Option<&'a Calibration>,
+}
+
+impl Default for Options<'_> {
+    fn default() -> Self {
+        Self {
+            stats: stats::Options::default(),
+            measures: Measure::DEFAULT.into(),
+            paired: false,
+            calls_min: 5.0,
+            share_min: 0.0,
+            loss_max: 0.01,
+            renames: true,
+            rules: Vec::new(),
+            calibration: None,
+        }
+    }
+}
+
+/// What is said of a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Verdict {
+    /// Dearer by more than the margin.
+    Regressed,
+    /// Dearer, and by more than the margin as far as one can tell.
+    Suspect,
+    /// Cheaper by more than the margin.
+    Improved,
+    /// Called only after.
+    New,
+    /// Called only before.
+    Gone,
+    /// Too noisy to say.
+    Inconclusive,
+    /// Too few runs or calls to ask.
+    NotTested,
+    /// Not changed by more than the margin.
+    Equivalent,
+}
+
+impl Verdict {
+    /// Every verdict, in the order in which reports list them.
+    pub const ALL: [Self; 8] = [
+        Self::Regressed,
+        Self::Suspect,
+        Self::Improved,
+        Self::New,
+        Self::Gone,
+        Self::Inconclusive,
+        Self::NotTested,
+        Self::Equivalent,
+    ];
+
+    /// The name in JSON and tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Regressed => "regressed",
+            Self::Suspect => "suspect",
+            Self::Improved => "improved",
+            Self::New => "new",
+            Self::Gone => "gone",
+            Self::Inconclusive => "inconclusive",
+            Self::NotTested => "not-tested",
+            Self::Equivalent => "equivalent",
+        }
+    }
+}
+
+impl From<stats::Verdict> for Verdict {
+    fn from(verdict: stats::Verdict) -> Self {
+        match verdict {
+            stats::Verdict::Regressed => Self::Regressed,
+            stats::Verdict::Suspect => Self::Suspect,
+            stats::Verdict::Improved => Self::Improved,
+            stats::Verdict::Equivalent => Self::Equivalent,
+            stats::Verdict::Inconclusive => Self::Inconclusive,
+            stats::Verdict::NotTested => Self::NotTested,
+        }
+    }
+}

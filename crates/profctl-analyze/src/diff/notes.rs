@@ -1,0 +1,182 @@
+//! What a reader of a comparison must know besides its rows.
+
+use super::compare::{Comparison, Function, Interval, SideSummary};
+use super::stats::Replicate;
+use super::{MatchedBy, Measure, Verdict};
+use crate::summarize::count;
+
+/// How many names a note lists.
+const NAMED: usize = 5;
+
+impl Comparison {
+    /// Notes, the gravest first, one line each.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        for warning in &self.warnings {
+            let what = if warning.veto { "not comparable" } else { "differs" };
+            notes.push(format!("{what}: {}", warning.message));
+        }
+        self.measurements(&mut notes);
+        self.drift(&mut notes);
+        self.more_calls(&mut notes);
+        self.matches(&mut notes);
+        self.moves(&mut notes);
+        self.cautions(&mut notes);
+        for (name, side) in [("before", &self.before), ("after", &self.after)] {
+            notes.extend(quality(side).into_iter().map(|note| format!("{name}: {note}")));
+        }
+        notes
+    }
+
+    /// What was counted as one measurement.
+    fn measurements(&self, notes: &mut Vec<String>) {
+        match self.interval {
+            Interval::WithinTrace => notes.push(
+                "one trace a side: intervals are of the variation inside these two traces and say \
+                 nothing of other runs, so no function gets a verdict"
+                    .into(),
+            ),
+            Interval::Calibrated => {
+                notes.push(
+                    "one trace a side: judged by how much runs of the calibration vary".into(),
+                );
+            }
+            Interval::BetweenRuns => {}
+        }
+        let (before, after) = (self.before.n_blocks, self.after.n_blocks);
+        match self.replicate {
+            Replicate::Blocks => notes.push(format!(
+                "runs of a block are alike: {before} blocks before and {after} after are what was \
+                 compared, not their runs"
+            )),
+            Replicate::Pairs => notes.push("paired: the differences of pairs were tested".into()),
+            Replicate::Runs => {}
+        }
+        if self.confounded {
+            notes.push(
+                "each side is one block: what the blocks differ in cannot be told from what the \
+                 builds differ in"
+                    .into(),
+            );
+        }
+    }
+
+    /// What moved nearly all functions.
+    fn drift(&self, notes: &mut Vec<String>) {
+        let Some(global) = self.global.filter(|global| !global.normalised) else { return };
+        if global.factor.abs() > (1.0 + self.margin).log2() {
+            notes.push(
+                "nearly every function moved alike: another compiler, clock or tracer? --normalise                  takes that out and tests what moved besides"
+                    .into(),
+            );
+        }
+    }
+
+    /// Functions that cost more only because they are called more often, where that is not tested.
+    fn more_calls(&self, notes: &mut Vec<String>) {
+        let more = |function: &&Function| {
+            let (before, after) = (function.before.calls, function.after.calls);
+            matches!(function.verdict, Verdict::Equivalent | Verdict::Inconclusive)
+                && function.tests[Measure::Total.index()].is_none()
+                && after as f64 > before as f64 * (1.0 + self.margin)
+        };
+        let mut found: Vec<&Function> = self.changed().filter(more).collect();
+        found.sort_by_key(|function| std::cmp::Reverse(function.parts.from_calls));
+        if let Some(list) = list(found.iter().map(|function| function.name.clone()).collect()) {
+            notes.push(format!(
+                "called more often, which only --measure total would hold against them: {list}"
+            ));
+        }
+    }
+
+    fn matches(&self, notes: &mut Vec<String>) {
+        let counts: Vec<String> = MatchedBy::ALL
+            .into_iter()
+            .filter_map(|by| {
+                let (rows, names) = self.n_matched(by);
+                let rows = (rows > 0).then(|| count(rows, "function", "functions"))?;
+                Some(format!("{rows} by {} ({names} names)", by.name()))
+            })
+            .collect();
+        if !counts.is_empty() {
+            notes.push(format!("matched: {}", counts.join(", ")));
+        }
+        let renamed = self.functions.iter().filter_map(|function| {
+            let matched = function.matched.as_ref()?;
+            let old = matched.before.first().filter(|_| matched.by == MatchedBy::Rename)?;
+            Some(format!("{old} is now {}", function.name))
+        });
+        if let Some(list) = list(renamed.collect()) {
+            notes.push(format!("taken for renamed: {list}"));
+        }
+        let maybe = self.renames.iter().map(|one| format!("{} to {}", one.before, one.after));
+        if let Some(list) = list(maybe.collect()) {
+            notes.push(format!("perhaps renamed: {list}"));
+        }
+    }
+
+    fn moves(&self, notes: &mut Vec<String>) {
+        for inlined in [true, false] {
+            let moves = self.moved.iter().filter(|moved| moved.inlined == inlined);
+            let word = if inlined { "into" } else { "out of" };
+            let moves = moves.map(|moved| format!("{} {word} {}", moved.callee, moved.caller));
+            if let Some(list) = list(moves.collect()) {
+                let what = if inlined { "inlined" } else { "cut out" };
+                notes.push(format!("perhaps {what}: {list}: net time moved, its sum did not"));
+            }
+        }
+    }
+
+    /// What to look at before believing a verdict.
+    fn cautions(&self, notes: &mut Vec<String>) {
+        let claimed = |function: &&Function| {
+            matches!(function.verdict, Verdict::Regressed | Verdict::Suspect | Verdict::Improved)
+        };
+        let of = |is: fn(&super::stats::Tested) -> bool| -> Vec<String> {
+            let claimed = self.changed().filter(claimed);
+            let found = claimed.filter(|function| function.tested().is_some_and(is));
+            found.map(|function| function.name.clone()).collect()
+        };
+        if let Some(list) = list(of(|tested| tested.bimodal)) {
+            notes.push(format!("runs fall into two heaps, look at them one by one: {list}"));
+        }
+        if let Some(list) = list(of(|tested| tested.disagrees)) {
+            notes.push(format!("ranks of the runs do not bear the verdict out: {list}"));
+        }
+        let batched = self.changed().filter(|function| {
+            function.verdict == Verdict::Regressed
+                && function.measure == Measure::Net
+                && function.parts.delta_net < 0
+        });
+        if let Some(list) = list(batched.map(|function| function.name.clone()).collect()) {
+            notes.push(format!("dearer by the call, but cheaper by the run: {list}"));
+        }
+        let seldom = |function: &&Function| match function.verdict {
+            Verdict::New => function.after.runs < function.after.of_runs,
+            Verdict::Gone => function.before.runs < function.before.of_runs,
+            _ => false,
+        };
+        let seldom = self.functions.iter().filter(seldom).count() as u64;
+        if seldom > 0 {
+            let functions = count(seldom, "new or gone function was", "new or gone functions were");
+            notes.push(format!("{functions} called in some runs only, perhaps by chance"));
+        }
+    }
+}
+
+/// What was repaired or lost on one side.
+fn quality(side: &SideSummary) -> Vec<String> {
+    let mut notes = side.profile.quality.notes(side.profile.timebase.timeline);
+    if side.passed_over > 0 {
+        notes.push(format!("passed over: {}", count(side.passed_over, "file", "files")));
+    }
+    notes
+}
+
+/// The first few, and how many more there are; nothing if there is none.
+fn list(names: Vec<String>) -> Option<String> {
+    let more = names.len().saturating_sub(NAMED);
+    let shown: Vec<String> = names.into_iter().take(NAMED).collect();
+    let shown = (!shown.is_empty()).then(|| shown.join(", "))?;
+    Some(if more > 0 { format!("{shown} and {more} more") } else { shown })
+}

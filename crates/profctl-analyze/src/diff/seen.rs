@@ -1,0 +1,170 @@
+//! The way from a row of a comparison into the runs of both sides.
+
+use profctl_model::hash::FastMap;
+
+use super::align::{MatchedBy, Pairing};
+use super::compare::{Function, Matched};
+use super::side::{Run, Side, SideStats};
+use super::stats::{self, block_bootstrap_ratio};
+use super::{Measure, Parts, Verdict};
+use crate::summarize::{FuncStats, Profile};
+
+/// Where a function is in the profile of a run.
+type Places<'a> = FastMap<(&'a str, Option<&'a str>), usize>;
+
+fn index_of_runs(side: &Side) -> Vec<Places<'_>> {
+    side.runs.iter().map(places).collect()
+}
+
+fn places(run: &Run) -> Places<'_> {
+    let rows = run.profile.rows.iter().enumerate();
+    rows.map(|(place, row)| ((row.name.as_str(), row.module.as_deref()), place)).collect()
+}
+
+/// Both sides and the way into them.
+pub(super) struct Seen<'a> {
+    sides: [&'a Side; 2],
+    merged: &'a [Profile; 2],
+    runs: [Vec<Places<'a>>; 2],
+}
+
+impl<'a> Seen<'a> {
+    /// Looks up where each function is in each run.
+    pub(super) fn new(sides: [&'a Side; 2], merged: &'a [Profile; 2]) -> Self {
+        Self { sides, merged, runs: sides.map(index_of_runs) }
+    }
+
+    /// The calls of a row in one run.
+    fn in_run(&self, pairing: &Pairing, side: usize, run: usize) -> FuncStats {
+        let mut stats = FuncStats::default();
+        for &member in members(pairing, side) {
+            let row = &self.merged[side].rows[member];
+            let key = (row.name.as_str(), row.module.as_deref());
+            if let Some(&place) = self.runs[side][run].get(&key) {
+                stats.merge(&self.sides[side].runs[run].profile.rows[place].stats);
+            }
+        }
+        stats
+    }
+
+    fn side_stats(&self, pairing: &Pairing, side: usize) -> SideStats {
+        let mut total = FuncStats::default();
+        for &member in members(pairing, side) {
+            total.merge(&self.merged[side].rows[member].stats);
+        }
+        let of_runs = self.sides[side].runs.len();
+        let there = |&run: &usize| {
+            members(pairing, side).iter().any(|&member| {
+                let row = &self.merged[side].rows[member];
+                self.runs[side][run].contains_key(&(row.name.as_str(), row.module.as_deref()))
+            })
+        };
+        let runs = (0..of_runs).filter(there).count();
+        SideStats::new(of_runs as u32, runs as u32, total)
+    }
+
+    pub(super) fn function(&self, pairing: &Pairing) -> Function {
+        let [before, after] = [0, 1].map(|side| self.side_stats(pairing, side));
+        let names = [0, 1].map(|side| -> Vec<String> {
+            let rows = &self.merged[side].rows;
+            let members = members(pairing, side);
+            let mut names: Vec<String> =
+                members.iter().map(|&member| rows[member].name.clone()).collect();
+            names.sort_unstable();
+            names
+        });
+        let kind = [1, 0].into_iter().find_map(|side| {
+            let members = members(pairing, side);
+            members.iter().filter_map(|&member| self.merged[side].rows[member].kind).max()
+        });
+        let name = match (names[1].as_slice(), pairing.by) {
+            (_, None | Some(MatchedBy::Rule)) => pairing.name.clone(),
+            ([only], Some(_)) => only.clone(),
+            _ => pairing.name.clone(),
+        };
+        let [old, new] = names;
+        let matched = pairing.by.map(|by| Matched { by, before: old, after: new });
+        let parts = Parts::of(&before, &after);
+        Function {
+            name,
+            module: pairing.module.clone(),
+            kind,
+            matched,
+            parts,
+            tests: [None, None, None],
+            measure: Measure::Net,
+            ratio: None,
+            interval: None,
+            verdict: Verdict::NotTested,
+            moved: None,
+            before,
+            after,
+        }
+    }
+
+    /// What the test is given: a number a run.
+    pub(super) fn values(&self, pairing: &Pairing, measure: Measure) -> stats::Row {
+        let of = |side: usize| -> Vec<f64> {
+            let runs = 0..self.sides[side].runs.len();
+            runs.map(|run| measure.of(&self.in_run(pairing, side, run))).collect()
+        };
+        let calls: Vec<f64> = [0, 1]
+            .into_iter()
+            .flat_map(|side| {
+                let runs = 0..self.sides[side].runs.len();
+                runs.map(move |run| self.in_run(pairing, side, run).calls).filter(|&n| n > 0)
+            })
+            .map(|calls| (calls as f64).log2())
+            .collect();
+        let intensity = calls.iter().sum::<f64>() / calls.len().max(1) as f64;
+        stats::Row { before: of(0), after: of(1), intensity }
+    }
+
+    /// How unsure two single traces are of a ratio, as the standard error of its binary logarithm:
+    /// a call that an interrupt hit is nothing that the build has done.
+    pub(super) fn se_within(
+        &self,
+        pairing: &Pairing,
+        function: &Function,
+        measure: Measure,
+    ) -> f64 {
+        let of_calls = [&function.before.total, &function.after.total].map(|total| {
+            let lengths = match measure {
+                Measure::Net | Measure::Total => &total.net_of_calls,
+                Measure::Elapsed => &total.elapsed_of_calls,
+            };
+            let n = total.measured() as f64;
+            let mean = lengths.sum as f64 / n;
+            let variance = (lengths.squares as f64 / n - mean * mean).max(0.0);
+            if mean > 0.0 { (variance / n).sqrt() / mean / std::f64::consts::LN_2 } else { 0.0 }
+        });
+        let independent = of_calls[0].hypot(of_calls[1]);
+        if measure != Measure::Net {
+            return independent;
+        }
+        let in_blocks = self.within(pairing).map_or(0.0, |within| {
+            // An interval of 95 % is 2 × 1.96 standard errors wide.
+            (within.high / within.low).log2() / 3.92
+        });
+        if in_blocks.is_finite() { independent.max(in_blocks) } else { independent }
+    }
+
+    /// The interval of the ratio inside two single traces.
+    pub(super) fn within(&self, pairing: &Pairing) -> Option<stats::Interval> {
+        /// Any number does; the same one makes the same report.
+        const SEED: u64 = 1993;
+        let series = [0, 1].map(|side| {
+            let [run] = self.sides[side].runs.as_slice() else { return None };
+            let [member] = members(pairing, side) else { return None };
+            let row = &self.merged[side].rows[*member];
+            Some(run.series.as_ref()?.of(&row.name, row.module.as_deref()))
+        });
+        let [Some(before), Some(after)] = series else { return None };
+        block_bootstrap_ratio(before, after, SEED)
+    }
+}
+
+/// Which rows of a side a row of the comparison is about.
+fn members(pairing: &Pairing, side: usize) -> &[usize] {
+    if side == 0 { &pairing.before } else { &pairing.after }
+}

@@ -1,0 +1,155 @@
+//! What two single traces can say of themselves: how far their means would wander if the same
+//! traces went on. Nothing here knows what another run would have shown.
+
+use super::order::{quantile, sorted};
+use super::random::Random;
+
+/// A ratio of means, after ÷ before, and the 95 % interval of it inside these two traces.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interval {
+    /// The ratio.
+    pub ratio: f64,
+    /// Lower end of its interval.
+    pub low: f64,
+    /// Upper end of it.
+    pub high: f64,
+}
+
+/// Resamples. The ends of an interval come from its 25 lowest and highest.
+const RESAMPLES: usize = 999;
+
+/// Values beyond which neighbours are averaged first: what they have in common stays together, and
+/// a trace of a million calls costs no more than a short one.
+const VALUES_MAX: usize = 512;
+
+/// The interval of the ratio of means of two series of calls, in the order of their time, by a
+/// circular block bootstrap (Politis and Romano 1992): calls are drawn in blocks, so that the
+/// interval knows of what neighbours share. None where a side is empty or its mean is not positive.
+pub fn block_bootstrap_ratio(before: &[f64], after: &[f64], seed: u64) -> Option<Interval> {
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let ratio = mean(after) / mean(before);
+    if !(mean(before) > 0.0 && mean(after) > 0.0 && ratio.is_finite()) {
+        return None;
+    }
+    let mut random = Random(seed);
+    let mut resample_of = |side: &[f64]| Resampled::of(side, &mut random);
+    let (before, after) = (resample_of(before), resample_of(after));
+    let ratios: Vec<f64> = before
+        .means
+        .iter()
+        .zip(&after.means)
+        .map(|(before, after)| after / before)
+        .filter(|ratio| ratio.is_finite())
+        .collect();
+    if ratios.is_empty() {
+        return None;
+    }
+    let ratios = sorted(ratios);
+    Some(Interval { ratio, low: quantile(&ratios, 0.025), high: quantile(&ratios, 0.975) })
+}
+
+struct Resampled {
+    means: Vec<f64>,
+}
+
+impl Resampled {
+    fn of(values: &[f64], random: &mut Random) -> Self {
+        let values = batched(values);
+        let n = values.len();
+        let length = block_length(&values);
+        // sums[i] is the sum of the first i values of the series written down twice.
+        let mut sums = Vec::with_capacity(2 * n + 1);
+        sums.push(0.0);
+        for value in values.iter().chain(&values) {
+            sums.push(sums[sums.len() - 1] + value);
+        }
+        let means = (0..RESAMPLES)
+            .map(|_| {
+                let mut sum = 0.0;
+                let mut left = n;
+                while left > 0 {
+                    let taken = length.min(left);
+                    let start = random.below(n);
+                    sum += sums[start + taken] - sums[start];
+                    left -= taken;
+                }
+                sum / n as f64
+            })
+            .collect();
+        Self { means }
+    }
+}
+
+/// Means of equally many neighbours, as few of them as leave no more than [`VALUES_MAX`]. What is
+/// left over at the end is left out of the resampling.
+fn batched(values: &[f64]) -> Vec<f64> {
+    let size = values.len().div_ceil(VALUES_MAX);
+    values.chunks_exact(size).map(|batch| batch.iter().sum::<f64>() / size as f64).collect()
+}
+
+/// Covariance of values `lag` apart.
+fn covariance(deviations: &[f64], lag: usize) -> f64 {
+    let n = deviations.len();
+    deviations[lag..].iter().zip(deviations).map(|(a, b)| a * b).sum::<f64>() / n as f64
+}
+
+fn deviations(values: &[f64]) -> Vec<f64> {
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    values.iter().map(|value| value - mean).collect()
+}
+
+/// The length of block that makes the variance of the mean come out best (Politis and White 2004,
+/// corrected 2009), no longer than a third of the values.
+fn block_length(values: &[f64]) -> usize {
+    let n = values.len();
+    if n < 10 {
+        return 1;
+    }
+    let deviations = deviations(values);
+    let variance = covariance(&deviations, 0);
+    if variance <= 0.0 {
+        return 1;
+    }
+    let log = (n as f64).log10();
+    let unimportant = 2.0 * (log / n as f64).sqrt();
+    let run = 5.max(log.sqrt() as usize);
+    let lags: Vec<f64> = (1..n / 2).map(|lag| covariance(&deviations, lag) / variance).collect();
+    let last = (0..lags.len())
+        .find(|&from| lags[from..].iter().take(run).all(|lag| lag.abs() < unimportant))
+        .unwrap_or(lags.len());
+    let reach = (2 * last).min(lags.len());
+    let (mut spectrum, mut slope) = (1.0, 0.0);
+    for lag in 1..=reach {
+        let share = lag as f64 / reach as f64;
+        let weight = if share <= 0.5 { 1.0 } else { 2.0 * (1.0 - share) };
+        spectrum += 2.0 * weight * lags[lag - 1];
+        slope += 2.0 * weight * lag as f64 * lags[lag - 1];
+    }
+    let best = (1.5 * slope * slope / (spectrum * spectrum) * n as f64).cbrt();
+    let most = (3.0 * (n as f64).sqrt()).min(n as f64 / 3.0);
+    if best.is_finite() { best.clamp(1.0, most).round() as usize } else { most as usize }
+}
+
+/// How many independent values would say as much of the mean as these do: neighbours repeat each
+/// other. Correlations are summed until a pair of them sums to nothing (Geyer 1992).
+pub fn effective_sample_size(values: &[f64]) -> f64 {
+    let n = values.len();
+    if n < 4 {
+        return n as f64;
+    }
+    let deviations = deviations(values);
+    let variance = covariance(&deviations, 0);
+    if variance <= 0.0 {
+        return n as f64;
+    }
+    let mut time = -1.0;
+    for pair in 0..n / 2 {
+        let sum =
+            (covariance(&deviations, 2 * pair) + covariance(&deviations, 2 * pair + 1)) / variance;
+        if sum <= 0.0 {
+            break;
+        }
+        time += 2.0 * sum;
+    }
+    (n as f64 / time.max(1.0)).max(1.0)
+}

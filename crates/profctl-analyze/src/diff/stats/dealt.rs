@@ -1,0 +1,206 @@
+//! How many functions would be called changed if the runs were dealt to the two sides at random.
+//!
+//! A p-value believes in its model: runs that flip between two states, all on one side by luck,
+//! look certain to it. Dealing the measurements again (Tusher, Tibshirani and Chu 2001) keeps
+//! whatever noise they have, and what functions have in common, and so tells how many alarms such
+//! noise raises by itself.
+
+use std::cmp::Ordering;
+
+use super::design::Contrast;
+use super::random::Random;
+use super::special::{Quantiles, t_upper};
+use super::{Options, Tested, Variance};
+
+/// Deals up to which all are tried: 5 runs a side.
+const ALL_DEALS_MAX: f64 = 252.0;
+
+/// Measurements up to which all deals are listed.
+const ALL_MEASUREMENTS_MAX: usize = 16;
+
+/// Deals that are tried at random where there are more.
+const TRIALS: usize = 250;
+
+const SEED: u64 = 1;
+
+/// What an alarm is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rule {
+    /// Beyond the margin, as certain as that.
+    BeyondMargin,
+    /// Not zero, and estimated to be beyond the margin.
+    NotZero,
+}
+
+impl Rule {
+    /// Directions in which it looks at once.
+    fn sides(self) -> f64 {
+        match self {
+            Self::BeyondMargin => 1.0,
+            Self::NotZero => 2.0,
+        }
+    }
+
+    fn p(self, row: &Tested) -> f64 {
+        match self {
+            Self::BeyondMargin => row.p_regressed.min(row.p_improved),
+            Self::NotZero => row.p,
+        }
+    }
+
+    fn q(self, row: &Tested) -> f64 {
+        match self {
+            Self::BeyondMargin => row.q_regressed.min(row.q_improved),
+            Self::NotZero => row.q,
+        }
+    }
+}
+
+/// For each function that `rule` makes an alarm: the share of false ones among the alarms that are
+/// at least as striking. NaN for the others.
+pub(super) fn false_share(
+    rule: Rule,
+    rows: &[Tested],
+    contrasts: &[Option<Contrast>],
+    variances: &[Option<Variance>],
+    options: &Options,
+) -> Vec<f64> {
+    let margin = (1.0 + options.margin).log2();
+    let mut shares = vec![f64::NAN; rows.len()];
+    let mut alarms: Vec<usize> = (0..rows.len())
+        .filter(|&idx| rule.q(&rows[idx]) <= options.fdr && rows[idx].estimate.abs() > margin)
+        .collect();
+    alarms.sort_by(|&a, &b| rule.p(&rows[a]).total_cmp(&rule.p(&rows[b])));
+    let Some(&last) = alarms.last() else { return shares };
+    let level = rule.p(&rows[last]);
+    let known: Vec<(&Contrast, &Variance)> = contrasts
+        .iter()
+        .zip(variances)
+        .filter_map(|(contrast, variance)| Some((contrast.as_ref()?, variance.as_ref()?)))
+        .collect();
+    let deals = deals(&known);
+    if deals.is_empty() {
+        return shares;
+    }
+    // The chances, in both directions, of all alarms of all deals that reach as far as the last.
+    let mut by_luck = Vec::new();
+    let mut quantiles = Quantiles::default();
+    for (contrast, variance) in known {
+        let critical = quantiles.t((level / rule.sides()).min(0.5), variance.df);
+        for deal in &deals {
+            let Some((change, se)) = dealt(contrast, variance, deal) else { continue };
+            let distance = match rule {
+                Rule::BeyondMargin => change.abs() - margin,
+                Rule::NotZero if change.abs() <= margin => continue,
+                Rule::NotZero => change.abs(),
+            };
+            if distance >= critical * se {
+                by_luck.push(rule.sides() * t_upper(distance / se, variance.df));
+            }
+        }
+    }
+    by_luck.sort_by(f64::total_cmp);
+    let mut least = 1.0_f64;
+    for &idx in alarms.iter().rev() {
+        let p = rule.p(&rows[idx]);
+        let up = rows[idx].estimate > 0.0;
+        let as_striking = alarms
+            .iter()
+            .filter(|&&other| rule.p(&rows[other]) <= p && (rows[other].estimate > 0.0) == up)
+            .count();
+        let lucky = by_luck.partition_point(|chance| *chance <= p) as f64 / 2.0;
+        least = least.min(lucky / deals.len() as f64 / as_striking as f64);
+        shares[idx] = least;
+    }
+    shares
+}
+
+/// Which measurements are dealt to one side, or which pairs are swapped.
+type Deal = Vec<bool>;
+
+/// All deals, or some, but for the true one and its mirror image.
+fn deals(known: &[(&Contrast, &Variance)]) -> Vec<Deal> {
+    let Some((first, _)) = known.first() else { return Vec::new() };
+    let n = first.named.len();
+    let paired = first.pairs.is_some();
+    // Deals differ in what the smaller side gets.
+    let chosen = first.n_before.min(n - first.n_before);
+    let truth: Deal = (0..n).map(|at| !paired && at >= first.n_before).collect();
+    let ways = if paired {
+        (n as f64).exp2()
+    } else {
+        (1..=chosen).map(|k| (n - chosen + k) as f64 / k as f64).product()
+    };
+    let deals: Vec<Deal> = if ways <= ALL_DEALS_MAX && n <= ALL_MEASUREMENTS_MAX {
+        (0..1_u32 << n)
+            .filter(|bits| paired || bits.count_ones() as usize == chosen)
+            .map(|bits| (0..n).map(|at| bits >> at & 1 == 1).collect())
+            .collect()
+    } else {
+        let order = canonical(known, n, paired);
+        let mut random = Random(SEED);
+        (0..TRIALS).map(|_| one_deal(&order, (!paired).then_some(chosen), &mut random)).collect()
+    };
+    let mirror = |deal: &Deal| deal.iter().zip(&truth).all(|(dealt, truth)| dealt != truth);
+    deals.into_iter().filter(|deal| *deal != truth && !mirror(deal)).collect()
+}
+
+/// A random deal: of `chosen` measurements, or of any number of pairs.
+fn one_deal(order: &[usize], chosen: Option<usize>, random: &mut Random) -> Deal {
+    let mut deal = vec![false; order.len()];
+    let Some(chosen) = chosen else {
+        for &at in order {
+            deal[at] = random.next_u64() >> 63 == 1;
+        }
+        return deal;
+    };
+    let mut left = order.to_vec();
+    for _ in 0..chosen {
+        deal[left.swap_remove(random.below(left.len()))] = true;
+    }
+    deal
+}
+
+/// The measurements in the order of their values, so that neither the order in which they came nor
+/// the side they are on has a say in what is dealt.
+fn canonical(known: &[(&Contrast, &Variance)], n: usize, paired: bool) -> Vec<usize> {
+    let value = |contrast: &Contrast, at: usize| {
+        let value = contrast.named[at].unwrap_or(f64::NAN);
+        if paired { value.abs() } else { value }
+    };
+    let mut order: Vec<usize> = (0..n).collect();
+    order.sort_by(|&a, &b| {
+        let unlike = |(contrast, _): &(&Contrast, &Variance)| {
+            value(contrast, a).total_cmp(&value(contrast, b))
+        };
+        known.iter().map(unlike).find(|order| order.is_ne()).unwrap_or(Ordering::Equal)
+    });
+    order
+}
+
+/// The change that a deal makes of the measurements, and its standard error.
+fn dealt(contrast: &Contrast, variance: &Variance, deal: &Deal) -> Option<(f64, f64)> {
+    let mut sums = [(0.0, 0.0); 2];
+    let mut squares = 0.0;
+    for (value, &side) in contrast.named.iter().zip(deal) {
+        let Some(value) = value else { continue };
+        // Around the middle, where squares lose no digits.
+        let value = if contrast.pairs.is_some() { *value } else { value - contrast.middle };
+        squares += value * value;
+        let sum = &mut sums[usize::from(side)];
+        *sum = (sum.0 + value, sum.1 + 1.0);
+    }
+    let [(off, n_off), (on, n_on)] = sums;
+    let (change, unit, rest) = if contrast.pairs.is_some() {
+        let n = n_off + n_on;
+        let change = (off - on) / n;
+        (change, n.recip(), squares - n * change * change)
+    } else {
+        if n_off == 0.0 || n_on == 0.0 {
+            return None;
+        }
+        let change = on / n_on - off / n_off;
+        (change, n_on.recip() + n_off.recip(), squares - on * on / n_on - off * off / n_off)
+    };
+    Some((change, (variance.pulled(rest.max(0.0), contrast.df) * unit).sqrt()))
+}

@@ -1,0 +1,78 @@
+//! What moved all functions alike: the clock, the machine, or a change that is everywhere.
+
+use super::design::{Contrast, Layout, contrast};
+use super::order::{mean, median, sorted};
+use super::permute::{permutation_p, sign_flip_p};
+use super::special::t_quantile;
+use super::{Global, Options, Row};
+
+/// Functions from which on their middle says more of the run than of themselves.
+const FUNCTIONS_MIN: usize = 20;
+
+/// How far each run lies from the middle of the runs, as the median over functions.
+pub(super) fn shifts(rows: &[Row]) -> Option<Row> {
+    let first = rows.first()?;
+    let (n_before, n_after) = (first.before.len(), first.after.len());
+    let mut of_run = vec![Vec::new(); n_before + n_after];
+    for row in rows {
+        let values: Vec<f64> = row.before.iter().chain(&row.after).copied().collect();
+        if !values.iter().all(|value| value.is_finite()) {
+            continue;
+        }
+        let middle = mean(&sorted(values.clone()));
+        of_run.iter_mut().zip(values).for_each(|(run, value)| run.push(value - middle));
+    }
+    if of_run.first()?.is_empty() {
+        return None;
+    }
+    let mut shifts: Vec<f64> = of_run.into_iter().map(|run| median(&sorted(run))).collect();
+    let after = shifts.split_off(n_before);
+    Some(Row { before: shifts, after, intensity: 0.0 })
+}
+
+/// Takes the shift of its run out of every value; false if functions are too few to know it.
+pub(super) fn normalise(rows: &mut [Row], shifts: &Row) -> bool {
+    let complete = rows
+        .iter()
+        .filter(|row| row.before.iter().chain(&row.after).all(|value| value.is_finite()))
+        .count();
+    if complete < FUNCTIONS_MIN {
+        return false;
+    }
+    for row in rows {
+        row.before.iter_mut().zip(&shifts.before).for_each(|(value, shift)| *value -= shift);
+        row.after.iter_mut().zip(&shifts.after).for_each(|(value, shift)| *value -= shift);
+    }
+    true
+}
+
+/// The common factor: where it lies is the median change of functions, how sure it is comes from
+/// the shifts of runs.
+pub(super) fn global(
+    contrasts: &[Option<Contrast>],
+    shifts: Option<&Row>,
+    layout: &Layout,
+    options: &Options,
+) -> Global {
+    let changes = contrasts.iter().flatten().map(|contrast| contrast.estimate).collect();
+    let mut factor = median(&sorted(changes));
+    if factor.is_nan() {
+        factor = 0.0;
+    }
+    let nothing = Global {
+        factor,
+        ci_low: f64::NEG_INFINITY,
+        ci_high: f64::INFINITY,
+        p: 1.0,
+        normalised: false,
+    };
+    let Some(shift) = shifts.and_then(|row| contrast(row, layout, options.runs_min)) else {
+        return nothing;
+    };
+    let reach = (shift.variance * shift.unit).sqrt() * t_quantile(0.025, shift.df);
+    let p = match &shift.pairs {
+        Some(pairs) => sign_flip_p(pairs),
+        None => permutation_p(&shift.before, &shift.after),
+    };
+    Global { ci_low: factor - reach, ci_high: factor + reach, p, ..nothing }
+}

@@ -1,0 +1,391 @@
+//! Which functions changed by more than noise does: two groups of runs in, a verdict for each
+//! function out.
+//!
+//! A run is one measurement, however many calls it holds: calls of one run share its caches, its
+//! memory layout and its clock, and counting each of them makes noise look certain. Runs of one
+//! boot are no more than a boot either, so blocks of runs are what is counted when there are any.
+//! `docs/statistics.md` has the formulas, their sources and how often they are wrong.
+
+mod adjust;
+mod bootstrap;
+mod calibration;
+mod dealt;
+mod design;
+mod global;
+mod order;
+mod permute;
+mod prior;
+mod random;
+mod ranks;
+mod robust;
+mod shape;
+mod smooth;
+mod special;
+mod verdict;
+
+#[cfg(test)]
+mod tests;
+
+use std::f64::consts::LN_2;
+
+pub use adjust::{adjust_bh, adjust_by};
+pub use bootstrap::{Interval, block_bootstrap_ratio, effective_sample_size};
+pub use calibration::{Calibration, Change, Noise};
+pub use permute::permutation_p;
+pub use ranks::{Shift, hodges_lehmann, mann_whitney_exact};
+pub use verdict::selected_level;
+
+use dealt::Rule;
+use design::{Contrast, Layout};
+use special::Quantiles;
+use verdict::{Estimate, Replication};
+
+/// Which run belongs to which block, on both sides.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Design {
+    /// The block (boot, host, day) of each run before, numbered within its side.
+    pub before: Vec<u32>,
+    /// The same of each run after.
+    pub after: Vec<u32>,
+    /// Whether block *i* of both sides was measured together, as interleaved runs are: then their
+    /// difference is one measurement, and what they have in common cancels.
+    pub paired: bool,
+}
+
+/// How functions are corrected for being many.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Correction {
+    /// Benjamini and Hochberg (1995): functions are independent, or vary together.
+    #[default]
+    BenjaminiHochberg,
+    /// Benjamini and Yekutieli (2001): any dependence, at the price of a factor of about ln n.
+    BenjaminiYekutieli,
+}
+
+/// What counts as a change, and how sure one has to be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Options {
+    /// The change that does not matter, as a ratio less 1.
+    pub margin: f64,
+    /// How many of the reported functions may be false, as a share of them.
+    pub fdr: f64,
+    /// How functions are corrected for being many.
+    pub correction: Correction,
+    /// Whether what moves all functions of a run alike is taken out first.
+    pub normalise: bool,
+    /// The relative deviation that a clock cannot see below.
+    pub resolution_floor: f64,
+    /// Runs a side that a function must be seen in.
+    pub runs_min: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            margin: 0.05,
+            fdr: 0.05,
+            correction: Correction::BenjaminiHochberg,
+            normalise: false,
+            resolution_floor: 0.001,
+            runs_min: 3,
+        }
+    }
+}
+
+/// One function: a number for each run of either side.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Row {
+    /// Binary logarithm of what was measured in each run before; NaN where the function is absent.
+    pub before: Vec<f64>,
+    /// The same for each run after.
+    pub after: Vec<f64>,
+    /// Mean binary logarithm of its calls in a run: rare functions are noisier.
+    pub intensity: f64,
+}
+
+/// What is said of a function.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Verdict {
+    /// Dearer by more than the margin.
+    Regressed,
+    /// Dearer, and by more than the margin as far as one can tell.
+    Suspect,
+    /// Cheaper by more than the margin.
+    Improved,
+    /// Not changed by more than the margin.
+    Equivalent,
+    /// Too noisy to say.
+    Inconclusive,
+    /// Too few runs to ask.
+    #[default]
+    NotTested,
+}
+
+/// What is known of the change of one function. Changes are binary logarithms of after ÷ before.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tested {
+    /// The change.
+    pub estimate: f64,
+    /// Its standard error, from the moderated variance.
+    pub se: f64,
+    /// Degrees of freedom of `se`.
+    pub df: f64,
+    /// `estimate` ÷ `se`.
+    pub t: f64,
+    /// Chance of such a `t` on either side where nothing changed.
+    pub p: f64,
+    /// `p`, corrected for the number of functions.
+    pub q: f64,
+    /// Chance of such an estimate where the function is dearer by no more than the margin.
+    pub p_regressed: f64,
+    /// `p_regressed`, corrected for the number of functions.
+    pub q_regressed: f64,
+    /// Chance of such an estimate where the function is cheaper by no more than the margin.
+    pub p_improved: f64,
+    /// `p_improved`, corrected for the number of functions.
+    pub q_improved: f64,
+    /// Chance of such an estimate where the function changed by more than the margin.
+    pub p_equivalent: f64,
+    /// `p_equivalent`, corrected for the number of functions.
+    pub q_equivalent: f64,
+    /// Share of false ones among the changes at least as striking as this, by dealing the runs to
+    /// the two sides again; NaN where nothing else calls it changed.
+    pub q_dealt: f64,
+    /// Lower end of the 95 % interval of the change.
+    pub ci_low: f64,
+    /// Upper end of it.
+    pub ci_high: f64,
+    /// Hodges and Lehmann's shift with its exact 95 % interval, which assume no distribution;
+    /// given from 6 measurements a side.
+    pub hodges_lehmann: Option<(f64, f64, f64)>,
+    /// The exact p of Mann and Whitney (of Wilcoxon's signed ranks where runs are paired).
+    pub p_ranks: Option<f64>,
+    /// Whether ranks and means tell different stories: look at the runs.
+    pub disagrees: bool,
+    /// Whether one side is clearly more than twice as noisy as the other.
+    pub unequal_variance: bool,
+    /// Whether the runs of a side fall into two heaps: a mean of both describes neither.
+    pub bimodal: bool,
+    /// The smallest change that would have been called regressed in 8 of 10 such comparisons.
+    pub mde: f64,
+    /// Measurements a side (runs, or blocks where there are blocks) that would probably settle it,
+    /// if a thousand would.
+    pub runs_needed: Option<u32>,
+    /// What is said of it.
+    pub verdict: Verdict,
+}
+
+/// What moved all functions alike.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Global {
+    /// Median over functions of the change, as a binary logarithm.
+    pub factor: f64,
+    /// Lower end of its 95 % interval.
+    pub ci_low: f64,
+    /// Upper end of it.
+    pub ci_high: f64,
+    /// Share of the ways to deal the runs to the two sides that move it as far.
+    pub p: f64,
+    /// Whether it was taken out before functions were tested.
+    pub normalised: bool,
+}
+
+/// What functions have in common: the variance that each is pulled towards.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prior {
+    /// Weight of it, in degrees of freedom; infinite where all functions are equally noisy.
+    pub d0: f64,
+    /// Its standard deviation (median over functions, where it has a trend).
+    pub s0: f64,
+    /// The standard deviation expected of each function that was tested; NaN for the others.
+    pub trend: Vec<f64>,
+}
+
+/// What was counted as one measurement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Replicate {
+    /// Each run.
+    Runs,
+    /// Each block of runs.
+    Blocks,
+    /// Each pair of runs, or of blocks.
+    Pairs,
+}
+
+/// The verdicts on all functions.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// One for each row, in their order.
+    pub rows: Vec<Tested>,
+    /// What moved all of them alike.
+    pub global: Global,
+    /// What their variances have in common.
+    pub prior: Prior,
+    /// What was counted as one measurement.
+    pub replicate: Replicate,
+    /// Whether each side has all its runs in one block, so that what the blocks differ in cannot be
+    /// told from what the builds differ in.
+    pub confounded: bool,
+}
+
+/// Compares the two sides of every row.
+///
+/// # Panics
+/// If a row has another number of runs than the design.
+pub fn test(design: &Design, rows: &[Row], options: &Options) -> Outcome {
+    let fits = |row: &Row| {
+        row.before.len() == design.before.len() && row.after.len() == design.after.len()
+    };
+    assert!(rows.iter().all(fits), "a row has one value for each run of the design");
+    let layout = Layout::new(design);
+    let measure = |rows: &[Row]| -> Vec<Option<Contrast>> {
+        rows.iter().map(|row| design::contrast(row, &layout, options.runs_min)).collect()
+    };
+    let mut contrasts = measure(rows);
+    let shifts = global::shifts(rows);
+    let mut global = global::global(&contrasts, shifts.as_ref(), &layout, options);
+    if options.normalise
+        && let Some(shifts) = &shifts
+    {
+        let mut level = rows.to_vec();
+        global.normalised = global::normalise(&mut level, shifts);
+        contrasts = measure(&level);
+    }
+    let intensities: Vec<f64> = rows.iter().map(|row| row.intensity).collect();
+    let floor = options.resolution_floor / LN_2;
+    let moderated = moderate(&contrasts, &intensities, floor);
+    let estimates: Vec<Option<Estimate>> = contrasts
+        .iter()
+        .zip(&moderated.rows)
+        .map(|(contrast, variance)| {
+            let (contrast, variance) = (contrast.as_ref()?, variance.as_ref()?);
+            let se = (variance.post * contrast.unit).sqrt();
+            Some(Estimate { change: contrast.estimate, se, df: variance.df })
+        })
+        .collect();
+    let mut tested = verdict::judge(&estimates, options);
+    let by_luck = |rule| dealt::false_share(rule, &tested, &contrasts, &moderated.rows, options);
+    let by_luck = (by_luck(Rule::BeyondMargin), by_luck(Rule::NotZero));
+    for (idx, row) in tested.iter_mut().enumerate() {
+        verdict::reconsider(row, by_luck.0[idx], by_luck.1[idx], options);
+    }
+    let level = verdict::level_in_force(&tested, options);
+    let mut quantiles = Quantiles::default();
+    for (idx, contrast) in contrasts.iter().enumerate() {
+        let (Some(contrast), Some(variance)) = (contrast, &moderated.rows[idx]) else { continue };
+        describe(&mut tested[idx], contrast, floor, options);
+        if matches!(tested[idx].verdict, Verdict::Inconclusive | Verdict::Suspect) {
+            let smaller = contrast.before.len().min(contrast.after.len());
+            let now = Replication {
+                variance: variance.post,
+                d0: variance.df - contrast.df,
+                sides: if contrast.pairs.is_some() { 1.0 } else { 2.0 },
+                n: smaller as u32,
+            };
+            tested[idx].runs_needed =
+                verdict::runs_needed(&tested[idx], &now, level, options, &mut quantiles);
+        }
+    }
+    Outcome {
+        rows: tested,
+        global,
+        prior: moderated.prior,
+        replicate: layout.replicate,
+        confounded: layout.confounded,
+    }
+}
+
+/// What assumes less than the verdict does, beside it.
+fn describe(row: &mut Tested, contrast: &Contrast, floor: f64, options: &Options) {
+    let margin = (1.0 + options.margin).log2();
+    let (before, after) = (&contrast.before, &contrast.after);
+    row.unequal_variance = shape::unequal_variance(before, after, floor);
+    row.bimodal = [before, after].iter().any(|side| shape::bimodal(side, floor, margin));
+    let shift = match &contrast.pairs {
+        Some(pairs) if pairs.len() >= RANKS_MIN => ranks::hodges_lehmann_of_pairs(pairs),
+        None if before.len().min(after.len()) >= RANKS_MIN => hodges_lehmann(before, after),
+        Some(_) | None => return,
+    };
+    row.hodges_lehmann = Some((shift.shift, shift.low, shift.high));
+    row.p_ranks = Some(shift.p);
+    let apart = row.estimate < shift.low - floor || row.estimate > shift.high + floor;
+    let claimed = matches!(row.verdict, Verdict::Regressed | Verdict::Suspect | Verdict::Improved);
+    row.disagrees = apart || claimed && shift.p > 0.05;
+}
+
+/// Measurements a side from which on ranks can tell anything.
+const RANKS_MIN: usize = 6;
+
+/// A pulled variance of one function.
+struct Variance {
+    post: f64,
+    df: f64,
+    /// What it was pulled towards, and with which weight.
+    expected: f64,
+    d0: f64,
+    /// No variance is below this.
+    least: f64,
+}
+
+impl Variance {
+    /// What would have come of another sum of squares with `df` degrees of freedom.
+    fn pulled(&self, squares: f64, df: f64) -> f64 {
+        if self.d0.is_infinite() {
+            return self.expected.max(self.least);
+        }
+        let squares = squares.max(self.least * df);
+        ((squares + self.d0 * self.expected) / (df + self.d0)).max(self.least)
+    }
+}
+
+struct Moderated {
+    rows: Vec<Option<Variance>>,
+    prior: Prior,
+}
+
+/// Pulls the variances of all functions towards what is usual.
+///
+/// What is usual depends on how often a function runs. Where measurements are blocks of several
+/// runs there is something better: how much its runs vary within blocks, which says what to expect
+/// between them and is known from more runs than there are blocks.
+fn moderate(contrasts: &[Option<Contrast>], intensities: &[f64], floor: f64) -> Moderated {
+    let tested: Vec<usize> = (0..contrasts.len()).filter(|&idx| contrasts[idx].is_some()).collect();
+    let of = |value: &dyn Fn(&Contrast) -> f64| -> Vec<f64> {
+        contrasts.iter().flatten().map(value).collect()
+    };
+    let least = floor * floor;
+    let mut covariate: Vec<f64> = tested.iter().map(|&idx| intensities[idx]).collect();
+    // What is noisy within blocks is expected to be noisy between them: few functions are unusual
+    // then, and moving them in would make the rest look surer than it is.
+    let mut robust = true;
+    let mut weight_max = None;
+    let within_df = of(&|contrast| contrast.within.1);
+    if within_df.iter().any(|df| *df > 0.0) {
+        let within = of(&|contrast| contrast.within.0.max(least));
+        let usual = prior::squeeze(&within, &within_df, Some(&covariate), false);
+        covariate = usual.post.iter().map(|post| post.ln()).collect();
+        robust = false;
+        weight_max = Some(usual.df);
+    }
+    let variances = of(&|contrast| contrast.variance.max(least));
+    let df = of(&|contrast| contrast.df);
+    let mut squeezed = prior::squeeze(&variances, &df, Some(&covariate), robust);
+    if let Some(weights) = weight_max {
+        // What is expected is no surer than what it is expected from.
+        squeezed.weigh_at_most(&weights, &variances, &df);
+    }
+    let mut rows: Vec<Option<Variance>> = contrasts.iter().map(|_| None).collect();
+    let mut trend = vec![f64::NAN; contrasts.len()];
+    for (position, &idx) in tested.iter().enumerate() {
+        rows[idx] = Some(Variance {
+            post: squeezed.post[position].max(least),
+            df: squeezed.df[position],
+            expected: squeezed.expected[position],
+            d0: squeezed.d0[position],
+            least,
+        });
+        trend[idx] = squeezed.expected[position].sqrt();
+    }
+    let s0 = order::median(&order::sorted(squeezed.expected.clone())).sqrt();
+    Moderated { rows, prior: Prior { d0: squeezed.d0_usual, s0, trend } }
+}

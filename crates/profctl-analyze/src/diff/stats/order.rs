@@ -1,0 +1,37 @@
+//! Sums and middles that do not depend on the order of what they are taken of.
+
+/// Sorts; there is no NaN among them.
+pub(super) fn sorted(mut values: Vec<f64>) -> Vec<f64> {
+    values.sort_by(f64::total_cmp);
+    values
+}
+
+/// The mean of sorted values: floating-point sums depend on their order, so it is fixed.
+pub(super) fn mean(sorted: &[f64]) -> f64 {
+    sorted.iter().sum::<f64>() / sorted.len() as f64
+}
+
+/// The sum of squared deviations from the mean of sorted values.
+pub(super) fn squares(sorted: &[f64]) -> f64 {
+    let mean = mean(sorted);
+    sorted.iter().map(|value| (value - mean) * (value - mean)).sum()
+}
+
+/// The median of sorted values.
+pub(super) fn median(sorted: &[f64]) -> f64 {
+    let n = sorted.len();
+    match n {
+        0 => f64::NAN,
+        _ if n % 2 == 1 => sorted[n / 2],
+        _ => f64::midpoint(sorted[n / 2 - 1], sorted[n / 2]),
+    }
+}
+
+/// The value below which a share of sorted values lies, interpolated between neighbours
+/// (Hyndman and Fan's seventh definition).
+pub(super) fn quantile(sorted: &[f64], share: f64) -> f64 {
+    let position = share * (sorted.len() - 1) as f64;
+    let below = (position.floor() as usize).min(sorted.len() - 1);
+    let above = (below + 1).min(sorted.len() - 1);
+    sorted[below] + (position - below as f64) * (sorted[above] - sorted[below])
+}

@@ -1,0 +1,184 @@
+//! Tests and intervals that assume no distribution, exact for few runs.
+
+use super::order::{median, sorted};
+use super::special::t_upper;
+
+/// A shift, the interval around it, and the chance of ranks as uneven as these.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shift {
+    /// Hodges and Lehmann's estimate.
+    pub shift: f64,
+    /// Lower end of the interval of at least 95 %.
+    pub low: f64,
+    /// Upper end of it.
+    pub high: f64,
+    /// Two-sided p.
+    pub p: f64,
+}
+
+/// Beyond so many values ranks are taken for normal: the exact distribution costs their cube.
+const EXACT_MAX: usize = 50;
+
+/// Rank of each value from 1; equal ones share theirs.
+pub(super) fn midranks(values: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
+    let mut ranks = vec![0.0; values.len()];
+    let mut from = 0;
+    while from < order.len() {
+        let equal = order[from..]
+            .iter()
+            .take_while(|&&idx| values[idx].to_bits() == values[order[from]].to_bits())
+            .count();
+        let rank = from as f64 + (equal + 1) as f64 / 2.0;
+        order[from..from + equal].iter().for_each(|&idx| ranks[idx] = rank);
+        from += equal;
+    }
+    ranks
+}
+
+/// Two-sided p of Mann and Whitney's test: the share of the ways to deal the ranks to two sides of
+/// these sizes that are as uneven. Equal values share their ranks, and p stays exact.
+pub fn mann_whitney_exact(before: &[f64], after: &[f64]) -> f64 {
+    let all: Vec<f64> = before.iter().chain(after).copied().collect();
+    let ranks = midranks(&all);
+    let n = all.len();
+    let dealt = after.len();
+    let sum: f64 = ranks[before.len()..].iter().sum();
+    let expected = dealt as f64 * (n + 1) as f64 / 2.0;
+    if n > EXACT_MAX {
+        let spread: f64 =
+            ranks.iter().map(|rank| (rank - (n + 1) as f64 / 2.0).powi(2)).sum::<f64>();
+        let variance = (dealt * before.len()) as f64 * spread / (n * (n - 1)) as f64;
+        return normal_p(sum - expected, variance);
+    }
+    if ranks.iter().all(|rank| rank.fract() == 0.0) && distinct(&ranks) {
+        let ways = two_sided_counts(before.len(), dealt);
+        return uneven(&ways, (before.len() * dealt) as f64 / 2.0, sum - expected);
+    }
+    // ways[k][s]: ways to deal k ranks of twice the sum s.
+    let doubled: Vec<usize> = ranks.iter().map(|rank| (2.0 * rank) as usize).collect();
+    let total: usize = doubled.iter().sum();
+    let mut ways = vec![vec![0.0; total + 1]; dealt + 1];
+    ways[0][0] = 1.0;
+    for rank in doubled {
+        for k in (1..=dealt).rev() {
+            let (fewer, these) = ways.split_at_mut(k);
+            for s in rank..=total {
+                these[0][s] += fewer[k - 1][s - rank];
+            }
+        }
+    }
+    uneven(&ways[dealt], 2.0 * expected, 2.0 * (sum - expected))
+}
+
+fn distinct(ranks: &[f64]) -> bool {
+    let mut seen = vec![false; ranks.len() + 1];
+    ranks.iter().all(|rank| !std::mem::replace(&mut seen[*rank as usize], true))
+}
+
+/// The share of `ways` that lie as far from `expected` as `distance`.
+fn uneven(ways: &[f64], expected: f64, distance: f64) -> f64 {
+    let all: f64 = ways.iter().sum();
+    let as_far: f64 = ways
+        .iter()
+        .enumerate()
+        .filter(|(sum, _)| (*sum as f64 - expected).abs() >= distance.abs() - 1e-9)
+        .map(|(_, ways)| ways)
+        .sum();
+    (as_far / all).min(1.0)
+}
+
+/// Two-sided p of a normal distance, corrected for the steps of one that ranks take.
+fn normal_p(distance: f64, variance: f64) -> f64 {
+    if variance <= 0.0 {
+        return 1.0;
+    }
+    let z = (distance.abs() - 0.5).max(0.0) / variance.sqrt();
+    (2.0 * t_upper(z, f64::INFINITY)).min(1.0)
+}
+
+/// Hodges and Lehmann's shift: the median of all differences between an after and a before, with
+/// the interval that holds the shifts which Mann and Whitney would not reject (Moses).
+pub fn hodges_lehmann(before: &[f64], after: &[f64]) -> Shift {
+    let differences =
+        after.iter().flat_map(|after| before.iter().map(move |before| after - before)).collect();
+    let counts = two_sided_counts(before.len(), after.len());
+    shift(&sorted(differences), &counts, mann_whitney_exact(before, after))
+}
+
+/// The same for pairs: the median of the means of any two differences, and Wilcoxon's signed ranks.
+pub(super) fn hodges_lehmann_of_pairs(differences: &[f64]) -> Shift {
+    let n = differences.len();
+    let means = (0..n)
+        .flat_map(|a| (a..n).map(move |b| f64::midpoint(differences[a], differences[b])))
+        .collect();
+    shift(&sorted(means), &signed_counts(n), signed_rank_exact(differences))
+}
+
+fn shift(candidates: &[f64], counts: &[f64], p: f64) -> Shift {
+    let all: f64 = counts.iter().sum();
+    let mut below = 0.0;
+    let cut = counts
+        .iter()
+        .position(|ways| {
+            below += ways / all;
+            below >= 0.025 * (1.0 - 1e-12)
+        })
+        .unwrap_or(0)
+        .max(1);
+    let n = candidates.len();
+    let cut = cut.min(n);
+    Shift { shift: median(candidates), low: candidates[cut - 1], high: candidates[n - cut], p }
+}
+
+/// Ways to each value of Mann and Whitney's U without equal values.
+fn two_sided_counts(m: usize, n: usize) -> Vec<f64> {
+    // The coefficients of Gauss's binomial: a product of (1 - x^(m+i)) ÷ (1 - x^i).
+    let mut ways = vec![0.0; m * n + 1];
+    ways[0] = 1.0;
+    for i in 1..=n {
+        for at in (m + i..ways.len()).rev() {
+            ways[at] -= ways[at - m - i];
+        }
+        for at in i..ways.len() {
+            ways[at] += ways[at - i];
+        }
+    }
+    ways
+}
+
+/// Ways to each value of Wilcoxon's V without equal values.
+fn signed_counts(n: usize) -> Vec<f64> {
+    let mut ways = vec![0.0; n * (n + 1) / 2 + 1];
+    ways[0] = 1.0;
+    for rank in 1..=n {
+        for at in (rank..ways.len()).rev() {
+            ways[at] += ways[at - rank];
+        }
+    }
+    ways
+}
+
+/// Two-sided p of Wilcoxon's signed ranks; differences of zero say nothing and are left out.
+fn signed_rank_exact(differences: &[f64]) -> f64 {
+    let changed: Vec<f64> = differences.iter().copied().filter(|d| *d != 0.0).collect();
+    let sizes: Vec<f64> = changed.iter().map(|d| d.abs()).collect();
+    let ranks = midranks(&sizes);
+    let positive: f64 =
+        ranks.iter().zip(&changed).filter(|(_, d)| **d > 0.0).map(|(rank, _)| rank).sum();
+    let expected = ranks.iter().sum::<f64>() / 2.0;
+    if ranks.len() > EXACT_MAX {
+        let variance = ranks.iter().map(|rank| rank * rank).sum::<f64>() / 4.0;
+        return normal_p(positive - expected, variance);
+    }
+    let doubled: Vec<usize> = ranks.iter().map(|rank| (2.0 * rank) as usize).collect();
+    let mut ways = vec![0.0; doubled.iter().sum::<usize>() + 1];
+    ways[0] = 1.0;
+    for rank in doubled {
+        for at in (rank..ways.len()).rev() {
+            ways[at] += ways[at - rank];
+        }
+    }
+    uneven(&ways, 2.0 * expected, 2.0 * (positive - expected))
+}

@@ -1,0 +1,154 @@
+//! The fit of the prior where some functions are far noisier (or quieter) than the rest.
+//!
+//! A few wild functions would make the plain fit believe that nothing is known of any. Here the
+//! extremes are moved in to the 5th and the 90th percentile before moments are taken, and functions
+//! outside of what is usual lean less on it (Phipson and others 2016).
+
+use super::order::{mean, median, quantile, sorted};
+use super::prior::{Fitted, fit as fit_plainly};
+use super::smooth::lowess;
+use super::special::{Tails, f_ln_density, f_quantile, f_tails, quadrature, solve};
+
+/// The share of functions that is moved in at the lower and at the upper end.
+const MOVED_IN: (f64, f64) = (0.05, 0.1);
+
+/// The share of functions that the trend looks at around each.
+const SPAN: f64 = 0.4;
+
+const NODES: usize = 128;
+
+/// Fits a scaled F distribution to at least 3 variances.
+pub(super) fn fit(x: &[f64], df1: &[f64], covariate: Option<&[f64]>) -> Fitted {
+    let n = x.len();
+    let middle = median(&sorted(x.to_vec()));
+    if middle <= 0.0 || MOVED_IN.1 * (n as f64) < 1.0 {
+        return fit_plainly(x, df1, covariate);
+    }
+    let mut x: Vec<f64> = x.iter().map(|x| x.max(middle * 1e-12)).collect();
+    let plain = fit_plainly(&x, df1, covariate);
+    let df = df1.iter().copied().fold(0.0, f64::max);
+    for idx in 0..n {
+        if df1[idx] < df {
+            let tails = f_tails(x[idx] / plain.scale[idx], df1[idx], plain.d0);
+            x[idx] = plain.scale[idx] * f_quantile(tails, df, plain.d0);
+        }
+    }
+    let z: Vec<f64> = x.iter().map(|x| x.ln()).collect();
+    let trend = covariate.map_or_else(|| vec![trimmed_mean(&z); n], |at| lowess(at, &z, SPAN));
+    let moved = moved_in(z.iter().zip(&trend).map(|(z, trend)| z - trend).collect());
+    let centre = mean(&moved);
+    let spread = moved.iter().map(|z| (z - centre) * (z - centre)).sum::<f64>() / (n - 1) as f64;
+
+    let nodes = quadrature(NODES);
+    let excess = |d0: f64| (spread / moments(df, d0, &nodes).1).ln();
+    let d0 = if excess(f64::INFINITY) <= 0.0 {
+        f64::INFINITY
+    } else if plain.d0.is_infinite() || excess(plain.d0) >= 0.0 {
+        plain.d0
+    } else {
+        let share = solve(plain.d0 / (1.0 + plain.d0), 1.0, |share| {
+            excess(if share < 1.0 { share / (1.0 - share) } else { f64::INFINITY })
+        });
+        share / (1.0 - share)
+    };
+    if d0.is_infinite() && plain.d0.is_infinite() && excess(f64::INFINITY) > 0.0 {
+        return plain;
+    }
+    let correction = centre - moments(df, d0, &nodes).0;
+    let scale: Vec<f64> = trend.iter().map(|trend| (trend + correction).exp()).collect();
+    let ratios: Vec<f64> = x.iter().zip(&scale).map(|(x, scale)| x / scale).collect();
+    Fitted { scale, d0, d0_each: lean(&ratios, df, d0) }
+}
+
+/// The mean without the upper and the lower tenth.
+fn trimmed_mean(z: &[f64]) -> f64 {
+    let z = sorted(z.to_vec());
+    let cut = (MOVED_IN.1 * z.len() as f64) as usize;
+    mean(&z[cut..z.len() - cut])
+}
+
+fn moved_in(residuals: Vec<f64>) -> Vec<f64> {
+    let residuals = sorted(residuals);
+    let low = quantile(&residuals, MOVED_IN.0);
+    let high = quantile(&residuals, 1.0 - MOVED_IN.1);
+    residuals.iter().map(|z| z.clamp(low, high)).collect()
+}
+
+/// Mean and variance of the logarithm of F with its ends moved in.
+fn moments(df1: f64, df2: f64, nodes: &[(f64, f64)]) -> (f64, f64) {
+    let (low, high) = MOVED_IN;
+    let ends = [
+        f_quantile(Tails { lower: low, upper: 1.0 - low }, df1, df2),
+        f_quantile(Tails { lower: 1.0 - high, upper: high }, df1, df2),
+    ];
+    // F ÷ (1 + F) lies between 0 and 1, where a polynomial can follow its density.
+    let [from, to] = ends.map(|f| f / (1.0 + f));
+    let points: Vec<(f64, f64)> = nodes
+        .iter()
+        .map(|(node, weight)| {
+            let share = from + (to - from) * node;
+            let f = share / (1.0 - share);
+            let density = f_ln_density(f, df1, df2).exp() / ((1.0 - share) * (1.0 - share));
+            (f.ln(), (to - from) * weight * density)
+        })
+        .collect();
+    let ends = [(ends[0].ln(), low), (ends[1].ln(), high)];
+    let over = |function: &dyn Fn(f64) -> f64| -> f64 {
+        points.iter().chain(&ends).map(|&(z, weight)| weight * function(z)).sum()
+    };
+    let mean = over(&|z| z);
+    (mean, over(&|z| (z - mean) * (z - mean)))
+}
+
+/// How far each function may lean on the prior: one whose variance is larger than the sample has
+/// room for leans less, and a noisier one never more than a quieter one.
+fn lean(ratios: &[f64], df: f64, d0: f64) -> Vec<f64> {
+    let n = ratios.len();
+    let tails: Vec<f64> = ratios.iter().map(|ratio| f_tails(*ratio, df, d0).upper).collect();
+    let ranks = super::ranks::midranks(ratios);
+    let usual: Vec<f64> = tails
+        .iter()
+        .zip(ranks)
+        .map(|(tail, rank)| (tail / ((n as f64 - rank + 0.5) / n as f64)).min(1.0))
+        .collect();
+    if usual.iter().all(|usual| *usual >= 1.0) {
+        return vec![d0; n];
+    }
+    let mut order: Vec<usize> = (0..n).collect();
+    order.sort_by(|&a, &b| tails[a].total_cmp(&tails[b]).then(ratios[b].total_cmp(&ratios[a])));
+    let mut each: Vec<f64> = if d0.is_infinite() {
+        let pooled = n as f64 * df;
+        usual.iter().map(|usual| if *usual < 1.0 { usual * pooled } else { d0 }).collect()
+    } else {
+        let wild = wildest(ratios, tails[order[0]], df, d0);
+        usual.iter().map(|usual| usual * d0 + (1.0 - usual) * wild).collect()
+    };
+    let mut so_far = 0.0;
+    if d0.is_finite() {
+        let mut sum = 0.0;
+        let (mut least, mut least_at) = (f64::INFINITY, 0);
+        for (position, &idx) in order.iter().enumerate() {
+            sum += each[idx];
+            let average = sum / (position + 1) as f64;
+            if average < least {
+                (least, least_at) = (average, position);
+            }
+        }
+        order[..=least_at].iter().for_each(|&idx| each[idx] = least);
+    }
+    for &idx in &order {
+        so_far = each[idx].max(so_far);
+        each[idx] = so_far;
+    }
+    each
+}
+
+/// The degrees of freedom at which the wildest function would be nothing special, in two steps.
+fn wildest(ratios: &[f64], smallest_tail: f64, df: f64, d0: f64) -> f64 {
+    if smallest_tail <= 0.0 {
+        return 0.0;
+    }
+    let largest = ratios.iter().copied().fold(0.0, f64::max);
+    let first = 0.5_f64.ln() / smallest_tail.ln() * d0;
+    0.5_f64.ln() / f_tails(largest, df, first).upper.ln() * first
+}

@@ -1,0 +1,236 @@
+//! Changes and their errors to p-values, intervals and verdicts.
+
+use super::adjust::adjust;
+use super::special::{Quantiles, t_quantile, t_upper};
+use super::{Options, Tested, Verdict};
+
+/// The chance with which a change of the size of `mde` would have been called.
+const POWER: f64 = 0.8;
+
+/// Level of the intervals.
+const CONFIDENCE: f64 = 0.95;
+
+/// Measurements a side that nobody will take.
+const RUNS_MAX: u32 = 1000;
+
+/// An estimate to judge.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Estimate {
+    pub(super) change: f64,
+    pub(super) se: f64,
+    pub(super) df: f64,
+}
+
+impl Tested {
+    /// A function about which nothing is known.
+    pub(super) fn not_tested() -> Self {
+        Self {
+            estimate: f64::NAN,
+            se: f64::NAN,
+            df: f64::NAN,
+            t: f64::NAN,
+            p: f64::NAN,
+            q: f64::NAN,
+            p_regressed: f64::NAN,
+            q_regressed: f64::NAN,
+            p_improved: f64::NAN,
+            q_improved: f64::NAN,
+            p_equivalent: f64::NAN,
+            q_equivalent: f64::NAN,
+            q_dealt: f64::NAN,
+            ci_low: f64::NAN,
+            ci_high: f64::NAN,
+            hodges_lehmann: None,
+            p_ranks: None,
+            disagrees: false,
+            unequal_variance: false,
+            bimodal: false,
+            mde: f64::NAN,
+            runs_needed: None,
+            verdict: Verdict::NotTested,
+        }
+    }
+
+    /// The interval that holds the change with chance `level`.
+    pub fn interval(&self, level: f64) -> (f64, f64) {
+        if self.estimate.is_nan() {
+            return (f64::NAN, f64::NAN);
+        }
+        let reach =
+            if self.se > 0.0 { self.se * t_quantile((1.0 - level) / 2.0, self.df) } else { 0.0 };
+        (self.estimate - reach, self.estimate + reach)
+    }
+}
+
+/// Whether a function is picked out of the others, so that its interval has to be wider.
+fn selected(verdict: Verdict) -> bool {
+    matches!(verdict, Verdict::Regressed | Verdict::Suspect | Verdict::Improved)
+}
+
+/// The level at which the intervals of the selected functions (regressed, suspect, improved) are
+/// wrong no more often than 5 in 100 of them: picking what stands out picks lucky estimates too
+/// (Benjamini and Yekutieli 2005).
+pub fn selected_level(rows: &[Tested]) -> f64 {
+    let tested = rows.iter().filter(|row| row.verdict != Verdict::NotTested).count();
+    let picked = rows.iter().filter(|row| selected(row.verdict)).count();
+    if picked == 0 {
+        return CONFIDENCE;
+    }
+    1.0 - (1.0 - CONFIDENCE) * picked as f64 / tested as f64
+}
+
+/// Judges all estimates together.
+pub(super) fn judge(estimates: &[Option<Estimate>], options: &Options) -> Vec<Tested> {
+    let margin = (1.0 + options.margin).log2();
+    let mut quantiles = Quantiles::default();
+    let mut rows: Vec<Tested> = estimates
+        .iter()
+        .map(|estimate| match estimate {
+            Some(known) => chances(*known, margin, &mut quantiles),
+            None => Tested::not_tested(),
+        })
+        .collect();
+    let corrected = |of: fn(&Tested) -> f64| {
+        adjust(&rows.iter().map(of).collect::<Vec<_>>(), options.correction)
+    };
+    let (q, q_equivalent) = (corrected(|row| row.p), corrected(|row| row.p_equivalent));
+    let (q_regressed, q_improved) =
+        (corrected(|row| row.p_regressed), corrected(|row| row.p_improved));
+    for (idx, row) in rows.iter_mut().enumerate() {
+        row.q = q[idx];
+        row.q_regressed = q_regressed[idx];
+        row.q_improved = q_improved[idx];
+        row.q_equivalent = q_equivalent[idx];
+        if row.verdict != Verdict::NotTested {
+            row.verdict = verdict(row, margin, options.fdr);
+        }
+    }
+    let level = level_in_force(&rows, options);
+    for row in &mut rows {
+        if row.verdict != Verdict::NotTested {
+            let reach = quantiles.t(level, row.df) + quantiles.t(1.0 - POWER, row.df);
+            row.mde = margin + row.se * reach;
+        }
+    }
+    rows
+}
+
+/// The p-values and the interval of one estimate.
+fn chances(known: Estimate, margin: f64, quantiles: &mut Quantiles) -> Tested {
+    let Estimate { change: estimate, se, df } = known;
+    let over = |distance: f64| {
+        // Without any noise a distance is infinitely many errors long, or none.
+        let t = if se > 0.0 {
+            distance / se
+        } else if distance == 0.0 {
+            0.0
+        } else {
+            f64::INFINITY.copysign(distance)
+        };
+        t_upper(t, df)
+    };
+    let mut row = Tested {
+        estimate,
+        se,
+        df,
+        t: if estimate == 0.0 { 0.0 } else { estimate / se },
+        p: (2.0 * over(estimate.abs())).min(1.0),
+        p_regressed: over(estimate - margin),
+        p_improved: over(-estimate - margin),
+        p_equivalent: over(margin - estimate.abs()),
+        verdict: Verdict::Inconclusive,
+        ..Tested::not_tested()
+    };
+    let reach = if se > 0.0 { se * quantiles.t((1.0 - CONFIDENCE) / 2.0, df) } else { 0.0 };
+    (row.ci_low, row.ci_high) = (estimate - reach, estimate + reach);
+    row
+}
+
+/// Takes back what noise like this one's calls changed by itself. The shares of false ones are those
+/// among changes beyond the margin, and among those that are not zero.
+pub(super) fn reconsider(row: &mut Tested, beyond_margin: f64, not_zero: f64, options: &Options) {
+    row.q_dealt = if beyond_margin.is_nan() { not_zero } else { beyond_margin };
+    if row.verdict == Verdict::NotTested {
+        return;
+    }
+    let mut cautious = *row;
+    // NaN: the rule did not call it changed, so there is nothing to take back.
+    if beyond_margin > options.fdr {
+        (cautious.q_regressed, cautious.q_improved) = (1.0, 1.0);
+    }
+    if not_zero > options.fdr {
+        cautious.q = 1.0;
+    }
+    row.verdict = verdict(&cautious, (1.0 + options.margin).log2(), options.fdr);
+}
+
+fn verdict(row: &Tested, margin: f64, fdr: f64) -> Verdict {
+    if row.q_regressed <= fdr {
+        Verdict::Regressed
+    } else if row.q_improved <= fdr {
+        Verdict::Improved
+    } else if row.q <= fdr && row.estimate > margin {
+        Verdict::Suspect
+    } else if row.q_equivalent <= fdr {
+        Verdict::Equivalent
+    } else {
+        Verdict::Inconclusive
+    }
+}
+
+/// The level that one function had to pass among all the others: that of the last one that passed,
+/// or of a first one.
+pub(super) fn level_in_force(rows: &[Tested], options: &Options) -> f64 {
+    let tested = rows.iter().filter(|row| row.verdict != Verdict::NotTested).count().max(1);
+    let first = options.fdr / tested as f64;
+    rows.iter()
+        .filter(|row| row.verdict == Verdict::Regressed)
+        .map(|row| row.p_regressed)
+        .fold(first, f64::max)
+        .min(0.5)
+}
+
+/// How many measurements a side would probably settle an open case: show a change that is beyond
+/// the margin at the `level` in force, or that one within it is.
+pub(super) fn runs_needed(
+    row: &Tested,
+    now: &Replication,
+    level: f64,
+    options: &Options,
+    quantiles: &mut Quantiles,
+) -> Option<u32> {
+    let margin = (1.0 + options.margin).log2();
+    let size = row.estimate.abs();
+    let level = if size > margin { level } else { options.fdr };
+    let mut enough = |n: u32| {
+        let n = f64::from(n);
+        let df = now.d0 + now.sides * (n - 1.0);
+        let se = (now.variance * now.sides / n).sqrt();
+        se * (quantiles.t(level, df) + quantiles.t(1.0 - POWER, df)) <= (size - margin).abs()
+    };
+    let (mut low, mut high) = (now.n.max(1), RUNS_MAX);
+    if !enough(high) {
+        return None;
+    }
+    while low + 1 < high {
+        let middle = u32::midpoint(low, high);
+        if enough(middle) {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    Some(high)
+}
+
+/// What another number of measurements would change.
+pub(super) struct Replication {
+    /// Variance of one measurement.
+    pub(super) variance: f64,
+    /// Degrees of freedom that do not come from measurements.
+    pub(super) d0: f64,
+    /// 2 where each side has its own measurements, 1 where a measurement is a pair.
+    pub(super) sides: f64,
+    /// Measurements on the smaller side now.
+    pub(super) n: u32,
+}

@@ -1,0 +1,343 @@
+//! A comparison as tables: slower and faster kept apart for people, one row a function for
+//! programs.
+
+use profctl_model::{Cell, Column, Role, Table, Ticks};
+
+use super::compare::{Comparison, Function, Interval};
+use super::{MatchedBy, Measure, SideStats, Verdict};
+
+const SCHEMA: &str = "profctl.diff-table/1";
+
+/// What of a comparison to show.
+#[derive(Clone, Copy, Default)]
+pub struct Shown<'a> {
+    /// At most that many rows of each section.
+    pub top: Option<usize>,
+    /// Which names to show.
+    pub matching: Option<&'a dyn Fn(&str) -> bool>,
+    /// Whether to show what did not change, or could not be judged, too.
+    pub all: bool,
+}
+
+/// Rows that tell one story.
+#[derive(Clone, Debug)]
+pub struct Section {
+    /// What they have in common: `slower`, `faster` …
+    pub title: String,
+    /// How many there are, shown or not.
+    pub count: usize,
+    /// The change of the time of a run that they make together, where it can be added up.
+    pub sum: Option<(Sum, i64)>,
+    /// Those to show, the largest change first.
+    pub table: Table,
+}
+
+/// What of the rows of a section is added up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sum {
+    /// The change of net time.
+    Net,
+    /// The part of it that is due to dearer or cheaper calls.
+    Cost,
+}
+
+/// How the rows of a section are measured.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Layout {
+    /// Net time of a run, and why it changed.
+    Net,
+    /// Elapsed time of a call.
+    Elapsed,
+    /// Functions of one side only.
+    OneSide,
+}
+
+impl Comparison {
+    /// The rows in the order in which people read them; a section without rows is left out.
+    pub fn sections(&self, shown: &Shown<'_>) -> Vec<Section> {
+        let changed = |function: &Function, verdicts: &[Verdict], elapsed: bool| {
+            verdicts.contains(&function.verdict)
+                && (function.measure == Measure::Elapsed) == elapsed
+        };
+        let slower = [Verdict::Regressed, Verdict::Suspect];
+        let undecided = |function: &Function| {
+            matches!(function.verdict, Verdict::Inconclusive | Verdict::NotTested)
+        };
+        let mut sections = vec![
+            self.section("slower", Layout::Net, shown, |f| changed(f, &slower, false)),
+            self.section("slower with all they call", Layout::Elapsed, shown, |f| {
+                changed(f, &slower, true)
+            }),
+            self.section("faster", Layout::Net, shown, |f| changed(f, &[Verdict::Improved], false)),
+            self.section("faster with all they call", Layout::Elapsed, shown, |f| {
+                changed(f, &[Verdict::Improved], true)
+            }),
+        ];
+        // Without a verdict, sums are all there is to go by.
+        if shown.all || self.tested == 0 || self.has_veto() {
+            sections.push(self.section("more net time, undecided", Layout::Net, shown, |f| {
+                undecided(f) && f.parts.delta_net > 0
+            }));
+            sections.push(self.section("less net time, undecided", Layout::Net, shown, |f| {
+                undecided(f) && f.parts.delta_net <= 0
+            }));
+        }
+        sections.push(self.section("new", Layout::OneSide, shown, |f| f.verdict == Verdict::New));
+        sections.push(self.section("gone", Layout::OneSide, shown, |f| f.verdict == Verdict::Gone));
+        if shown.all {
+            let same = |f: &Function| f.verdict == Verdict::Equivalent;
+            sections.push(self.section("within the margin", Layout::Net, shown, same));
+        }
+        sections.retain(|section| section.count > 0);
+        sections
+    }
+
+    fn section(
+        &self,
+        title: &str,
+        layout: Layout,
+        shown: &Shown<'_>,
+        belongs: impl Fn(&Function) -> bool,
+    ) -> Section {
+        let rows: Vec<&Function> = self
+            .changed()
+            .filter(|function| belongs(function))
+            .filter(|function| shown.matching.is_none_or(|matching| matching(&function.name)))
+            .collect();
+        let part = |function: &&Function| match layout {
+            Layout::Net if self.tested > 0 => Some((Sum::Cost, function.parts.from_cost)),
+            Layout::Net | Layout::OneSide => Some((Sum::Net, function.parts.delta_net)),
+            Layout::Elapsed => None,
+        };
+        let sum = rows
+            .iter()
+            .filter_map(part)
+            .reduce(|(what, all), (_, one)| (what, all.saturating_add(one)));
+        let rows_shown = &rows[..rows.len().min(shown.top.unwrap_or(usize::MAX))];
+        // A column that says the same of every row says nothing.
+        let differs = |of: fn(&Function) -> &'static str| {
+            rows_shown.iter().any(|function| of(function) != of(rows_shown[0]))
+        };
+        let extra: Vec<Extra> = [
+            ("measure", "of", of_what as fn(&Function) -> &'static str),
+            ("verdict", "verdict", |function| function.verdict.name()),
+        ]
+        .into_iter()
+        .filter(|&(_, _, of)| layout != Layout::OneSide && differs(of))
+        .collect();
+        let mut table = Table::new(SCHEMA, self.timebase, self.columns(layout, &extra));
+        for function in rows_shown {
+            table.push(cells(layout, &extra, function));
+        }
+        Section { title: title.into(), count: rows.len(), sum, table }
+    }
+
+    fn columns(&self, layout: Layout, extra: &[Extra]) -> Vec<Column> {
+        let time = |name: &str, heading: &str| Column::new(name, heading, Role::Time);
+        // Within single traces, the ends are of another kind, and the heading says so.
+        let (group, low, high) = match self.interval {
+            Interval::BetweenRuns | Interval::Calibrated => ("95%", "95% low", "high"),
+            Interval::WithinTrace => ("within", "in-trace low", "high"),
+        };
+        let end =
+            |name: &str, heading: &str| Column::new(name, heading, Role::Ratio).in_group(group);
+        let mut columns = match layout {
+            Layout::Net => vec![
+                time("net_before", "Before"),
+                time("net_after", "After"),
+                time("delta_net", "Delta"),
+                time("delta_from_calls", "by calls"),
+                time("delta_from_cost", "by cost"),
+            ],
+            Layout::Elapsed => vec![
+                time("elapsed_avg_before", "Before/call"),
+                time("elapsed_avg_after", "After/call"),
+                Column::new("calls_before", "# before", Role::Count),
+                Column::new("calls_after", "# after", Role::Count),
+            ],
+            Layout::OneSide => vec![
+                time("net", "Net"),
+                time("net_avg", "Net/call"),
+                Column::new("calls", "# in all", Role::Count),
+                Column::new("runs", "in runs", Role::Text),
+            ],
+        };
+        if layout != Layout::OneSide {
+            columns.push(Column::new("ratio", "ratio", Role::Ratio));
+            columns.extend([end("ci_low", low), end("ci_high", high)]);
+        }
+        let text = |&(name, heading, _): &Extra| Column::new(name, heading, Role::Text);
+        columns.extend(extra.iter().map(text));
+        columns.push(Column::new("name", "name", Role::Name));
+        columns
+    }
+
+    /// Every function that differs, a row each, in the columns of `profctl.diff/1`.
+    pub fn table(&self, shown: &Shown<'_>) -> Table {
+        let time = |name: &str| Column::new(name, name, Role::Time);
+        let count = |name: &str| Column::new(name, name, Role::Count);
+        let number = |name: &str| Column::new(name, name, Role::Ratio);
+        let text = |name: &str| Column::new(name, name, Role::Text);
+        let columns = vec![
+            text("verdict"),
+            text("measure"),
+            count("calls_before"),
+            count("calls_after"),
+            time("net_before"),
+            time("net_after"),
+            time("delta_net"),
+            time("delta_from_calls"),
+            time("delta_from_cost"),
+            time("net_avg_before"),
+            time("net_avg_after"),
+            time("elapsed_before"),
+            time("elapsed_after"),
+            number("ratio"),
+            number("ci_low"),
+            number("ci_high"),
+            number("p"),
+            number("q"),
+            text("module"),
+            text("matched_as"),
+            Column::new("name", "name", Role::Name),
+        ];
+        let mut table = Table::new(SCHEMA, self.timebase, columns);
+        let matches =
+            |function: &&Function| shown.matching.is_none_or(|matching| matching(&function.name));
+        let rows = self.changed().filter(matches);
+        for function in rows.take(shown.top.unwrap_or(usize::MAX)) {
+            let (p, q) = chances(function);
+            let optional = |text: Option<String>| text.map_or(Cell::Null, Cell::Text);
+            table.push(vec![
+                function.verdict.name().into(),
+                function.measure.name().into(),
+                Cell::Count(function.before.calls),
+                Cell::Count(function.after.calls),
+                time_cell(function.before.net),
+                time_cell(function.after.net),
+                Cell::Change(function.parts.delta_net),
+                Cell::Change(function.parts.from_calls),
+                Cell::Change(function.parts.from_cost),
+                optional_time(function.before.net_avg()),
+                optional_time(function.after.net_avg()),
+                time_cell(function.before.elapsed),
+                time_cell(function.after.elapsed),
+                ratio(function.ratio),
+                ratio(function.interval.map(|ends| ends.0)),
+                ratio(function.interval.map(|ends| ends.1)),
+                ratio(p),
+                ratio(q),
+                optional(function.module.clone()),
+                optional(matched_as(function)),
+                function.name.as_str().into(),
+            ]);
+        }
+        table
+    }
+}
+
+/// A column that is shown where rows differ in it: its name, its heading, what it says.
+type Extra = (&'static str, &'static str, fn(&Function) -> &'static str);
+
+/// Of what the ratio is.
+fn of_what(function: &Function) -> &'static str {
+    match function.measure {
+        Measure::Net | Measure::Elapsed => "a call",
+        Measure::Total => "a run",
+    }
+}
+
+fn cells(layout: Layout, extra: &[Extra], function: &Function) -> Vec<Cell> {
+    let (before, after) = (&function.before, &function.after);
+    let parts = &function.parts;
+    let mut cells = match layout {
+        Layout::Net => vec![
+            time_cell(before.net),
+            time_cell(after.net),
+            Cell::Change(parts.delta_net),
+            Cell::Change(parts.from_calls),
+            Cell::Change(parts.from_cost),
+        ],
+        Layout::Elapsed => vec![
+            optional_time(before.elapsed_avg()),
+            optional_time(after.elapsed_avg()),
+            Cell::Count(before.calls),
+            Cell::Count(after.calls),
+        ],
+        Layout::OneSide => {
+            let side = if after.is_there() { after } else { before };
+            vec![
+                time_cell(side.net),
+                optional_time(side.net_avg()),
+                Cell::Count(side.total.calls),
+                seen(side),
+            ]
+        }
+    };
+    if layout != Layout::OneSide {
+        cells.push(ratio(function.ratio));
+        cells.push(ratio(function.interval.map(|ends| ends.0)));
+        cells.push(ratio(function.interval.map(|ends| ends.1)));
+    }
+    cells.extend(extra.iter().map(|(_, _, of)| of(function).into()));
+    cells.push(Cell::Text(label(function)));
+    cells
+}
+
+fn time_cell(ticks: u64) -> Cell {
+    Cell::Time(Ticks(ticks))
+}
+
+fn optional_time(ticks: Option<u64>) -> Cell {
+    ticks.map_or(Cell::Null, time_cell)
+}
+
+fn ratio(ratio: Option<f64>) -> Cell {
+    ratio.map_or(Cell::Null, Cell::Ratio)
+}
+
+fn seen(side: &SideStats) -> Cell {
+    Cell::Text(format!("{} of {}", side.runs, side.of_runs))
+}
+
+/// The chance of such a change where nothing changed, and the same corrected for the number of
+/// functions: by the deciding measure, against the margin where it was beyond it.
+pub(super) fn chances(function: &Function) -> (Option<f64>, Option<f64>) {
+    let Some(tested) = function.tested() else { return (None, None) };
+    let (p, q) = match function.verdict {
+        Verdict::Regressed => (tested.p_regressed, tested.q_regressed),
+        Verdict::Improved => (tested.p_improved, tested.q_improved),
+        Verdict::Equivalent => (tested.p_equivalent, tested.q_equivalent),
+        Verdict::Suspect
+        | Verdict::Inconclusive
+        | Verdict::NotTested
+        | Verdict::New
+        | Verdict::Gone => (tested.p, tested.q),
+    };
+    let known = |chance: f64| chance.is_finite().then_some(chance);
+    (known(p), known(q))
+}
+
+/// What the function was called before, if it was not the same.
+pub(super) fn matched_as(function: &Function) -> Option<String> {
+    let matched = function.matched.as_ref()?;
+    Some(match matched.by {
+        MatchedBy::Module => function.name.clone(),
+        _ if matched.before.is_empty() => matched.after.join(", "),
+        _ => matched.before.join(", "),
+    })
+}
+
+/// The name, and what was made one with it.
+pub(super) fn label(function: &Function) -> String {
+    let name = &function.name;
+    let Some(matched) = &function.matched else {
+        return name.clone();
+    };
+    let old = &matched.before;
+    match matched.by {
+        MatchedBy::Module => name.clone(),
+        _ if old.is_empty() || old.len() == 1 && old[0] == *name => name.clone(),
+        _ => format!("{name} (was {})", old.join(" + ")),
+    }
+}

@@ -1,0 +1,343 @@
+use std::fmt::Write as _;
+
+use proptest::prelude::*;
+
+use super::gate::{Answer, Budget, Limit, Policy, State, What, inject, judge, victim};
+use super::stats::Verdict as Of;
+use super::*;
+use crate::testing::{Calls, random_calls, show};
+
+/// A run in which each function is called so often, each call taking so long, `c(…)` below `p(`
+/// with a name such as `p/c`.
+fn run(name: &str, functions: &[(&str, u64, u64)]) -> Run {
+    let (mut line, mut now) = (String::new(), 0);
+    for &(path, calls, cost) in functions {
+        let (caller, callee) = path.split_once('/').map_or((None, path), |(a, b)| (Some(a), b));
+        for _ in 0..calls {
+            let (open, close) = caller.map_or((String::new(), ""), |c| (format!("{c}("), ")"));
+            write!(line, "{now} {open} {callee}( {} ) {close} ", now + cost).unwrap();
+            now += cost;
+        }
+    }
+    of_line(name, &line)
+}
+
+fn of_line(name: &str, line: &str) -> Run {
+    let profile = Calls::parse(line).profile();
+    Run { name: name.into(), block: None, profile, facts: Vec::new(), series: None }
+}
+
+fn side(name: &str, runs: Vec<Run>) -> Side {
+    Side { name: name.into(), runs, passed_over: 0 }
+}
+
+/// Six runs whose costs wander by a percent or two; `of` says what run number n is made of.
+fn runs(name: &str, of: impl Fn(u64) -> Vec<(&'static str, u64, u64)>) -> Side {
+    let wander = [0, 7, 3, 9, 5, 1];
+    side(
+        name,
+        wander.iter().enumerate().map(|(n, &by)| run(&format!("{name}{n}"), &of(by))).collect(),
+    )
+}
+
+fn before() -> Side {
+    runs("before", |by| {
+        vec![("f", 20, 1000 + by), ("g", 20, 500 + by), ("h.isra.0", 10, 200 + by), ("old", 9, 10)]
+    })
+}
+
+fn after() -> Side {
+    runs("after", |by| {
+        vec![("f", 20, 1300 + by), ("g", 20, 400 + by), ("h", 30, 200 + by), ("new", 9, 10)]
+    })
+}
+
+fn verdicts(comparison: &Comparison) -> String {
+    let row = |function: &Function| {
+        let Parts { delta_net, from_calls, from_cost } = function.parts;
+        let name = function.name.as_str();
+        format!("{name} {}: {delta_net} = {from_calls} + {from_cost}", function.verdict.name())
+    };
+    comparison.changed().map(row).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn functions_get_verdicts_and_reasons() {
+    let found = compare(before(), after(), &Options::default()).unwrap();
+    expect_test::expect![[r"
+        f regressed: 6000000 = 0 + 6000000
+        g improved: -2000000 = 0 + -2000000
+        new new: 90000 = 90000 + 0
+        old gone: -90000 = -90000 + 0
+        h equivalent: 4083333 = 4083333 + 0"]]
+    .assert_eq(&verdicts(&found));
+    let of = |name: &str| found.functions.iter().find(|one| one.name == name).unwrap();
+    assert_eq!(
+        of("h").matched.as_ref().map(|m| m.before.as_slice()),
+        Some(&["h.isra.0".into()][..])
+    );
+    let f = of("f");
+    assert!((f.ratio.unwrap() - 1.3).abs() < 0.01 && f.interval.unwrap().0 > 1.25, "{f:?}");
+    assert_eq!((found.n_matched(MatchedBy::Suffix), found.tested), ((1, 2), 3));
+}
+
+#[test]
+fn more_calls_are_held_against_a_function_if_asked() {
+    let options = Options { measures: Measure::ALL.into(), ..Options::default() };
+    let found = compare(before(), after(), &options).unwrap();
+    let h = found.functions.iter().find(|one| one.name == "h").unwrap();
+    assert_eq!((h.verdict, h.measure), (Verdict::Regressed, Measure::Total));
+    assert!((h.ratio.unwrap() - 3.0).abs() < 0.1);
+    let plain = compare(before(), after(), &Options::default()).unwrap();
+    assert!(
+        plain.notes().iter().any(|note| note.contains("called more often") && note.contains('h'))
+    );
+}
+
+#[test]
+fn a_caller_of_something_slow_is_told_apart() {
+    let with = |name, cost: u64| {
+        runs(name, move |by| {
+            vec![("p/c", 20, cost + by), ("q", 20, 5000 + by), ("r", 20, 777 + by)]
+        })
+    };
+    let found = compare(with("a", 1000), with("b", 1500), &Options::default()).unwrap();
+    let of = |name: &str| found.functions.iter().find(|one| one.name == name).unwrap();
+    assert_eq!((of("c").verdict, of("c").measure), (Verdict::Regressed, Measure::Net));
+    assert_eq!((of("p").verdict, of("p").measure), (Verdict::Regressed, Measure::Elapsed));
+    let titles: Vec<String> =
+        found.sections(&Shown::default()).into_iter().map(|section| section.title).collect();
+    assert_eq!(titles, ["slower", "slower with all they call"]);
+}
+
+#[test]
+fn inlining_is_no_regression() {
+    // Each call of `f` is 100 of its own and 60 in `inner`; then all 150 are its own.
+    let of = |name: &str, inlined: bool| {
+        let one = |n: u64| {
+            let mut line = String::new();
+            for call in 0..30 {
+                let at = call * 1000;
+                let own = 100 + n % 3;
+                let text = if inlined {
+                    format!("{at} f( {} ) ", at + own + 50)
+                } else {
+                    format!("{at} f( {at} inner( {} ) {} ) ", at + 60, at + 60 + own)
+                };
+                write!(line, "{text}{} other( {} ) ", at + 300, at + 400 + n % 2).unwrap();
+            }
+            of_line(&format!("{name}{n}"), &line)
+        };
+        side(name, (0..6).map(one).collect())
+    };
+    let found = compare(of("a", false), of("b", true), &Options::default()).unwrap();
+    let f = found.functions.iter().find(|one| one.name == "f").unwrap();
+    assert_eq!((f.verdict, f.moved.as_deref()), (Verdict::Suspect, Some("inner")));
+    assert_eq!(judge(&found, &Policy::default()).answer, Answer::Pass);
+    let back = compare(of("a", true), of("b", false), &Options::default()).unwrap();
+    assert_eq!(back.moved.len(), 1);
+    assert!(!back.moved[0].inlined);
+}
+
+#[test]
+fn what_cannot_be_compared_gets_no_verdict() {
+    let mut lossy = after();
+    lossy.runs[2].profile.quality.lost_events = Some(1_000_000);
+    let mut cycles = after();
+    for run in &mut cycles.runs {
+        run.profile.timebase.unit = profctl_model::TickUnit::Cycles;
+    }
+    let mut off_cpu = after();
+    off_cpu.runs.iter_mut().for_each(|run| run.profile.knows_off_cpu = true);
+    let mut unknown = after();
+    unknown.runs[0].profile.quality.lost_events = None;
+    for (side, code) in [(lossy, "loss"), (cycles, "unit"), (off_cpu, "events"), (unknown, "loss")]
+    {
+        let found = compare(before(), side, &Options::default()).unwrap();
+        let vetoes: Vec<_> = found.warnings.iter().filter(|warning| warning.veto).collect();
+        assert_eq!(vetoes.iter().map(|veto| veto.code).collect::<Vec<_>>(), [code]);
+        assert_eq!(found.count(Verdict::Regressed) + found.count(Verdict::Improved), 0);
+        assert_eq!(judge(&found, &Policy::default()).answer, Answer::Inconclusive);
+    }
+}
+
+#[test]
+fn one_run_a_side_has_no_verdict() {
+    let one = |side: Side| Side { runs: side.runs.into_iter().take(1).collect(), ..side };
+    let found = compare(one(before()), one(after()), &Options::default()).unwrap();
+    assert_eq!(found.interval, Interval::WithinTrace);
+    assert_eq!(found.count(Verdict::Inconclusive), 3);
+    assert_eq!(judge(&found, &Policy::default()).answer, Answer::Inconclusive);
+    let budget =
+        |function: &str, limit| Budget { function: function.into(), what: What::NetAvg, limit };
+    for (budget, answer, state) in [
+        (budget("f", Limit::Time(1_400_000)), Answer::Pass, State::Kept),
+        (budget("f", Limit::Time(1_200_000)), Answer::Regressed, State::Exceeded),
+        (budget("f", Limit::Ratio(1.2)), Answer::Regressed, State::Exceeded),
+        (budget("g", Limit::Ratio(1.2)), Answer::Pass, State::Kept),
+        (budget("typo", Limit::Ratio(1.2)), Answer::Inconclusive, State::Unknown),
+        (budget("old", Limit::Ratio(1.2)), Answer::Inconclusive, State::Unknown),
+    ] {
+        let policy = Policy { budgets: vec![budget], ..Policy::default() };
+        let judgement = judge(&found, &policy);
+        assert_eq!((judgement.answer, judgement.budgets[0].state), (answer, state), "{policy:?}");
+    }
+}
+
+#[test]
+fn a_baseline_that_ran_often_judges_single_runs() {
+    let calibration = Calibration::learn(before(), &Options::default()).unwrap();
+    let again = Calibration::from_json(calibration.to_json().as_bytes()).unwrap();
+    assert_eq!(calibration, again);
+    let options = Options { calibration: Some(&again), ..Options::default() };
+    let one = |side: Side| Side { runs: side.runs.into_iter().skip(1).take(1).collect(), ..side };
+    let found = compare(one(before()), one(after()), &options).unwrap();
+    assert_eq!(found.interval, Interval::Calibrated);
+    let f = found.functions.iter().find(|one| one.name == "f").unwrap();
+    assert_eq!(f.verdict, Verdict::Regressed);
+    let few = Side { runs: before().runs.into_iter().take(4).collect(), ..before() };
+    let refused = Calibration::learn(few, &Options::default()).unwrap_err();
+    assert_eq!(refused, "before: 4 runs of the baseline, expected 5 or more");
+}
+
+#[test]
+fn an_injected_slow_down_is_found() {
+    let same = compare(before(), before(), &Options::default()).unwrap();
+    let policy = Policy::default();
+    let name = victim(&same, &policy).unwrap().name.clone();
+    assert_eq!(name, "f");
+    let mut slower = before();
+    inject(&mut slower, &[&name], None, 4);
+    let found = compare(before(), slower, &Options::default()).unwrap();
+    let judgement = judge(&found, &policy);
+    assert_eq!(judgement.answer, Answer::Regressed);
+    assert_eq!(found.functions[judgement.offending[0]].name, name);
+}
+
+/// Everything that a comparison says, but for what the runs are called.
+fn said(comparison: &Comparison) -> String {
+    let mut json: serde_json::Value = serde_json::from_str(&comparison.to_json()).unwrap();
+    for side in ["before", "after"] {
+        json[side]["sources"].take();
+        json[side]["runs"].take();
+    }
+    json.to_string()
+}
+
+#[test]
+fn the_order_of_runs_changes_nothing() {
+    let straight = compare(before(), after(), &Options::default()).unwrap();
+    let (mut b, mut a) = (before(), after());
+    b.runs.reverse();
+    a.runs.rotate_left(2);
+    let turned = compare(b, a, &Options::default()).unwrap();
+    assert_eq!(said(&straight), said(&turned));
+}
+
+#[test]
+fn calls_are_not_counted_as_evidence() {
+    let doubled = |mut side: Side| {
+        for run in &mut side.runs {
+            for row in &mut run.profile.rows {
+                let copy = row.stats.clone();
+                row.stats.merge(&copy);
+            }
+        }
+        side
+    };
+    // A change that six runs of this noise just do not settle.
+    let noisy = |name: &'static str, more: u64| {
+        runs(name, move |by| vec![("f", 20, 1000 + more + 20 * by), ("g", 20, 700 + 3 * by)])
+    };
+    for more in [0, 50, 80, 120, 200] {
+        let once = compare(noisy("a", 0), noisy("b", more), &Options::default()).unwrap();
+        let twice = compare(doubled(noisy("a", 0)), doubled(noisy("b", more)), &Options::default());
+        let of = |comparison: &Comparison| -> Vec<(String, Verdict)> {
+            let mut all: Vec<_> =
+                comparison.functions.iter().map(|one| (one.name.clone(), one.verdict)).collect();
+            all.sort();
+            all
+        };
+        assert_eq!(of(&once), of(&twice.unwrap()), "{more}");
+    }
+}
+
+#[test]
+fn paths_are_joined_at_every_level() {
+    let paths = |line: &str| {
+        let trace = Calls::parse(line).trace();
+        let mut paths = paths::Paths::default();
+        let tree = crate::tree::build(&trace);
+        paths.add(&tree, &trace.names, &trace.meta.timebase).unwrap();
+        paths
+    };
+    let before = paths("0 m( 1 f.isra.0( 2 g( 5 ) 6 ) 7 g( 9 ) 10 )");
+    let after = paths("0 m( 1 f( 2 g( 8 ) 9 ) 10 h( 14 ) 14 )");
+    let options = paths::Options { depth: None, share_min: 0.0, renames: true };
+    let table = paths::table(&before, &after, &[], &options).unwrap();
+    expect_test::expect![[r"
+        before|after|delta|delta_net|delta_from_calls|delta_from_cost|calls_before|calls_after|depth|name
+        10000|14000|+4000|-1000|+0|-1000|1|1|0|m
+        0|4000|+4000|+4000|+4000|+0|0|1|1|  h
+        5000|8000|+3000|+0|+0|+0|1|1|1|  f
+        3000|6000|+3000|+3000|+0|+3000|1|1|2|    g
+        2000|0|-2000|-2000|-2000|+0|1|0|1|  g
+    "]]
+    .assert_eq(&show(&table));
+    let same = paths::table(&before, &before, &[], &options).unwrap();
+    assert_eq!(
+        (same.rows.len(), same.notes.as_slice()),
+        (0, &["no path changed: 4 paths in both".to_owned()][..])
+    );
+}
+
+fn random_side(name: &'static str) -> impl Strategy<Value = Side> {
+    prop::collection::vec(random_calls(), 1..5).prop_map(move |calls| {
+        let runs = calls.iter().enumerate().map(|(n, calls)| Run {
+            name: format!("{name}{n}"),
+            block: (n % 2 == 0).then(|| "boot".to_owned()),
+            profile: calls.profile(),
+            facts: Vec::new(),
+            series: None,
+        });
+        side(name, runs.collect())
+    })
+}
+
+proptest! {
+    #[test]
+    fn a_side_and_itself_differ_in_nothing(one in random_side("a")) {
+        let found = compare(one.clone(), one, &Options::default()).unwrap();
+        prop_assert_eq!(found.changed().count(), 0);
+        prop_assert!(found.functions.iter().all(|function| function.parts == Parts::default()));
+        let everything = Shown { all: true, ..Shown::default() };
+        prop_assert!(found.sections(&everything).is_empty());
+        prop_assert!(judge(&found, &Policy::default()).offending.is_empty());
+    }
+
+    #[test]
+    fn the_mirror_turns_every_sign(a in random_side("a"), b in random_side("b")) {
+        let there = compare(a.clone(), b.clone(), &Options::default()).unwrap();
+        let back = compare(b, a, &Options::default()).unwrap();
+        prop_assert_eq!(there.functions.len(), back.functions.len());
+        prop_assert_eq!(there.unchanged, back.unchanged);
+        for function in &there.functions {
+            let same = |other: &&Function| (&other.name, &other.module) == (&function.name, &function.module);
+            let other = back.functions.iter().find(same).unwrap();
+            prop_assert_eq!(function.parts.delta_net, -other.parts.delta_net);
+            prop_assert_eq!(function.parts.from_calls, -other.parts.from_calls);
+            prop_assert_eq!(function.parts.from_cost, -other.parts.from_cost);
+            for (test, mirrored) in function.tests.iter().zip(&other.tests) {
+                let (Some(test), Some(mirrored)) = (test, mirrored) else { continue };
+                if test.estimate.is_finite() {
+                    prop_assert!((test.estimate + mirrored.estimate).abs() < 1e-9);
+                    prop_assert!((test.p - mirrored.p).abs() < 1e-9);
+                }
+                let is = |test: &stats::Tested, verdict| test.verdict == verdict;
+                prop_assert_eq!(is(test, Of::Regressed), is(mirrored, Of::Improved));
+                prop_assert_eq!(is(test, Of::Equivalent), is(mirrored, Of::Equivalent));
+                prop_assert_eq!(is(test, Of::NotTested), is(mirrored, Of::NotTested));
+            }
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! Changes of levels to events.
+
+use std::sync::Arc;
+
+use super::select::{Edge, Plan, Source};
+use super::{INFERRED_CALLS, NO_STROBE, UNKNOWN_LEVEL, counter};
+use crate::bytes::low_bits;
+use crate::emit::{
+    Emitter, Event, EventKind, LaneKey, LaneRef, NO_DEPTH, NameRef, ThreadKey, UNSTATED,
+};
+use crate::formats::probe::tags::Tags;
+
+/// The level of every bit of a word.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Word {
+    value: u64,
+    /// Bits that are neither 0 nor 1.
+    unknown: u64,
+}
+
+impl Word {
+    const UNKNOWN: Self = Self { value: 0, unknown: u64::MAX };
+
+    /// Puts `width` bits at `to`.
+    fn put(&mut self, bits: Word, width: u32, to: u32) {
+        let mask = low_bits(width) << to;
+        self.value = (self.value & !mask) | ((bits.value << to) & mask);
+        self.unknown = (self.unknown & !mask) | ((bits.unknown << to) & mask);
+    }
+}
+
+/// What the wires say at one point of a capture: all that a reader must remember of what came
+/// before. Small, so that every block may carry its own.
+#[derive(Clone, Debug)]
+pub(crate) struct Levels {
+    /// Including the changes of the present timestamp.
+    now: Vec<Word>,
+    /// Before those.
+    before: Vec<Word>,
+    /// What each wire that is a function was when it was last known.
+    inside: Vec<Option<bool>>,
+    /// Where the functions begin that the program counter says are open.
+    open: Vec<u64>,
+    /// Whether a timestamp has passed, so that there is a "before" to compare with.
+    started: bool,
+    /// Whether anything was said at the present timestamp.
+    touched: bool,
+    /// Whether the strobe had its edge at the present timestamp.
+    edge: bool,
+    /// Whether what is to be known of the whole capture was said.
+    announced: bool,
+}
+
+/// Applies a plan. Every reader has its own, because names are known by what they are written to.
+pub(crate) struct Sampler {
+    plan: Arc<Plan>,
+    tags: Option<Tags>,
+    wires: Vec<Option<NameRef>>,
+}
+
+impl Sampler {
+    /// A sampler that has not met a name yet.
+    pub(crate) fn new(plan: &Arc<Plan>) -> Self {
+        Self {
+            tags: plan.tags.as_ref().map(Tags::fork),
+            wires: vec![None; plan.wires.len()],
+            plan: Arc::clone(plan),
+        }
+    }
+
+    /// Another one, for another reader.
+    pub(crate) fn fork(&self) -> Self {
+        Self::new(&self.plan)
+    }
+
+    /// The levels before a capture: nothing is known.
+    pub(crate) fn levels(&self) -> Levels {
+        let n_words = self.plan.n_words;
+        let mut unknown = vec![Word { unknown: 0, ..Word::UNKNOWN }; n_words];
+        for Source { feeds, .. } in &self.plan.sources {
+            for feed in feeds {
+                unknown[feed.word].put(Word::UNKNOWN, feed.width, feed.to);
+            }
+        }
+        Levels {
+            now: unknown.clone(),
+            before: unknown,
+            inside: vec![None; self.plan.wires.len()],
+            open: Vec::new(),
+            started: false,
+            touched: false,
+            edge: false,
+            announced: false,
+        }
+    }
+
+    /// A signal changed: its bits, and which of them are neither 0 nor 1.
+    #[inline]
+    pub(crate) fn change(&self, levels: &mut Levels, source: usize, value: u64, unknown: u64) {
+        let strobe = self.plan.strobe.map(|(word, edge)| (word, edge, levels.now[word]));
+        for feed in &self.plan.sources[source].feeds {
+            let bits = Word { value: value >> feed.from, unknown: unknown >> feed.from };
+            levels.now[feed.word].put(bits, feed.width, feed.to);
+        }
+        levels.touched = true;
+        if let Some((word, edge, before)) = strobe {
+            let now = levels.now[word];
+            if before.unknown == 0 && now.unknown == 0 && before.value != now.value {
+                levels.edge |= match edge {
+                    Edge::Rise => now.value == 1,
+                    Edge::Fall => now.value == 0,
+                    Edge::Both => true,
+                };
+            }
+        }
+    }
+
+    /// All changes of the timestamp `time` were applied: says what they mean. `offset` is where in
+    /// the block they stood.
+    pub(crate) fn settle(
+        &mut self,
+        levels: &mut Levels,
+        time: u64,
+        offset: usize,
+        out: &mut Emitter,
+    ) {
+        if !levels.touched {
+            return;
+        }
+        levels.touched = false;
+        if !levels.announced {
+            levels.announced = true;
+            self.announce(offset, out);
+        }
+        let lane = self.lane(levels, out);
+        let at = At { time, offset, lane };
+        self.settle_wires(levels, at, out);
+        let edge = std::mem::take(&mut levels.edge);
+        if let Some(word) = self.plan.tag.or(self.plan.pc) {
+            self.settle_bus(levels, word, edge, at, out);
+        }
+        levels.before.copy_from_slice(&levels.now);
+        levels.started = true;
+    }
+
+    /// The recorder was off from `time` on: whatever was open is not known to have gone on.
+    pub(crate) fn blackout(
+        &mut self,
+        levels: &mut Levels,
+        time: u64,
+        offset: usize,
+        out: &mut Emitter,
+    ) {
+        self.settle(levels, time, offset, out);
+        let lane = out.lane(LaneKey { cpu: None, thread: ThreadKey::Unstated });
+        let announced = levels.announced;
+        push(out, EventKind::Gap, NameRef::ANONYMOUS, At { time, offset, lane });
+        *levels = Levels { announced, ..self.levels() };
+    }
+
+    /// The same, for a recorder that says so again and again while it is off.
+    pub(crate) fn blackout_once(
+        &mut self,
+        levels: &mut Levels,
+        time: u64,
+        offset: usize,
+        out: &mut Emitter,
+    ) {
+        if levels.started {
+            self.blackout(levels, time, offset, out);
+        }
+    }
+
+    fn announce(&self, offset: usize, out: &mut Emitter) {
+        if self.plan.tag.is_some() && self.plan.strobe.is_none() {
+            out.diag(&NO_STROBE, offset, || "a bus of tags without a strobe".into());
+        }
+        if self.plan.pc.is_some() {
+            out.diag(&INFERRED_CALLS, offset, || "a bus with the program counter".into());
+        }
+    }
+
+    fn lane(&self, levels: &Levels, out: &mut Emitter) -> LaneRef {
+        let thread = match self.plan.thread.map(|word| levels.now[word]) {
+            Some(Word { value, unknown: 0 }) => ThreadKey::Tid(value, String::new()),
+            Some(_) | None => ThreadKey::Unstated,
+        };
+        out.lane(LaneKey { cpu: None, thread })
+    }
+
+    /// Wires that fell are left, the last one first; then wires that rose are entered.
+    fn settle_wires(&mut self, levels: &mut Levels, at: At, out: &mut Emitter) {
+        let plan = Arc::clone(&self.plan);
+        for row in (0..plan.wires.len()).rev() {
+            let (before, now) =
+                (levels.before[plan.wires[row].word], levels.now[plan.wires[row].word]);
+            if now == before && levels.started {
+                continue;
+            }
+            if now.unknown != 0 {
+                if before.unknown == 0 {
+                    let name = &plan.wires[row].name;
+                    out.diag(&UNKNOWN_LEVEL, at.offset, || format!("wire of `{name}` is unknown"));
+                }
+            } else if now.value == 0 && levels.inside[row].replace(false) == Some(true) {
+                let name = self.wire_name(row, out);
+                push(out, EventKind::Exit, name, at);
+            }
+        }
+        for (row, wire) in plan.wires.iter().enumerate() {
+            let now = levels.now[wire.word];
+            let was = levels.inside[row];
+            if now.unknown == 0 && now.value == 1 && was != Some(true) {
+                levels.inside[row] = Some(true);
+                // A wire that is high from the start was entered before it.
+                if was.is_some() || levels.started {
+                    let name = self.wire_name(row, out);
+                    push(out, EventKind::Enter, name, at);
+                }
+            }
+        }
+    }
+
+    fn wire_name(&mut self, row: usize, out: &mut Emitter) -> NameRef {
+        let wire = &self.plan.wires[row];
+        *self.wires[row].get_or_insert_with(|| out.func(&wire.name, wire.kind))
+    }
+
+    fn settle_bus(
+        &mut self,
+        levels: &mut Levels,
+        word: usize,
+        edge: bool,
+        at: At,
+        out: &mut Emitter,
+    ) {
+        let (now, before) = (levels.now[word], levels.before[word]);
+        match self.plan.strobe {
+            None if !levels.started || now == before || now.unknown != 0 => return,
+            None => {}
+            Some((strobe, _)) => {
+                if levels.now[strobe].unknown != 0 && levels.before[strobe].unknown == 0 {
+                    out.diag(&UNKNOWN_LEVEL, at.offset, || "the strobe is unknown".into());
+                }
+                if !edge {
+                    return;
+                }
+            }
+        }
+        for &(condition, expected) in &self.plan.valid {
+            let found = levels.now[condition];
+            if found.unknown == 0 && found.value != expected {
+                return;
+            }
+            if found.unknown != 0 {
+                let message = || "what must hold at the strobe is unknown".into();
+                out.diag(&UNKNOWN_LEVEL, at.offset, message);
+                return;
+            }
+        }
+        if now.unknown != 0 {
+            let unknown = now.unknown;
+            out.diag(&UNKNOWN_LEVEL, at.offset, || {
+                format!("bits {unknown:#x} of the bus are unknown")
+            });
+            return;
+        }
+        if let Some(tags) = &mut self.tags {
+            let (kind, name) = tags.meaning(now.value as u32, at.offset, out);
+            push(out, kind, name, at);
+        }
+        if let Some(symbols) = &self.plan.symbols {
+            let open = &mut levels.open;
+            counter::step(symbols, now.value, at.offset, open, out, |out, kind, name| {
+                push(out, kind, name, at);
+            });
+        }
+    }
+}
+
+/// When and where something happened.
+#[derive(Clone, Copy)]
+struct At {
+    time: u64,
+    offset: usize,
+    lane: LaneRef,
+}
+
+fn push(out: &mut Emitter, kind: EventKind, name: NameRef, at: At) {
+    out.push(Event {
+        time: at.time,
+        duration: UNSTATED,
+        extra: UNSTATED,
+        name,
+        lane: at.lane,
+        offset: at.offset as u32,
+        depth: NO_DEPTH,
+        kind,
+    });
+}

@@ -1,0 +1,163 @@
+// `expect!` is handed on by value, and rewrites its strings with hashes.
+#![allow(clippy::needless_pass_by_value, clippy::needless_raw_string_hashes)]
+
+use expect_test::{Expect, expect};
+use proptest::prelude::*;
+
+use super::*;
+use crate::flow::testing::{calls, check_blocks, trace};
+use crate::formats::plain::show::{example, read};
+
+macro_rules! fixture {
+    ($name:literal) => {
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/gem5/", $name))
+    };
+}
+
+static X86: &str = fixture!("calls-x86.txt");
+static ARM: &str = fixture!("calls-arm.txt");
+
+#[track_caller]
+fn check(log: &str, expected: Expect) {
+    expected.assert_eq(&calls(&ExecTrace, log, &ImportOptions::default()));
+}
+
+#[test]
+fn addresses_and_parts_of_instructions() {
+    check(
+        X86,
+        expect![[r#"
+        _start~ 0 6000 1000
+          main 1000 4000 2500
+            helper.part.0 2500 1500 1500
+          tail 5000 1000 1000
+        stitch/unclosed-entry 1
+    "#]],
+    );
+}
+
+#[test]
+fn symbols_without_addresses() {
+    check(
+        ARM,
+        expect![[r#"
+        main 31000 5000 2000
+          fib 32000 3000 2000
+            fib 33000 1000 1000
+        ~_start~ 36000 0 0
+        stitch/unclosed-entry 1
+        flow/foreign-line 1
+    "#]],
+    );
+}
+
+#[test]
+fn parts_alone_are_enough() {
+    let parts: Vec<_> = X86.lines().filter(|line| line.contains(". ")).collect();
+    let parts = parts.join(
+        "
+",
+    ) + "
+";
+    check(
+        &parts,
+        expect![[r#"
+        _start~ 0 4000 1000
+          main~ 1000 3000 2000
+            helper.part.0 3000 1000 1000
+        stitch/unclosed-entry 2
+    "#]],
+    );
+}
+
+#[test]
+fn the_pieces_of_a_line() {
+    let parsed = |line: &str| {
+        let record = line::parse(line.as_bytes()).unwrap();
+        (
+            record.cpu.to_owned(),
+            record.pc,
+            record.symbol.map(|(n, o)| (n.to_owned(), o)),
+            record.micro,
+        )
+    };
+    let named = |name: &str, offset| Some((name.to_owned(), offset));
+    let cpu = |name: &str| name.to_owned();
+    let cases = [
+        ("1: system.cpu: 0x40 : nop", (cpu("system.cpu"), Some(0x40), None, None)),
+        ("1: system.cpu3 T0 : @f+8    : nop", (cpu("system.cpu3"), None, named("f", 8), None)),
+        (
+            "1: system.cpu: A1 T1 : 0x40 @f    : nop",
+            (cpu("system.cpu: A1 T1"), Some(0x40), named("f", 0), None),
+        ),
+        (
+            "1: system.cpu T0 : @f.1  :   nop : No_OpClass :",
+            (cpu("system.cpu"), None, named("f", 0), Some(1)),
+        ),
+        ("1: system.cpu T0 : @f.1    : nop", (cpu("system.cpu"), None, named("f.1", 0), None)),
+        ("1: system.cpu T0 : 0x40.12 :   nop : x", (cpu("system.cpu"), Some(0x40), None, Some(12))),
+        (
+            "1: system.cpu T0 : @f+4. 3 :   nop : x",
+            (cpu("system.cpu"), None, named("f", 4), Some(3)),
+        ),
+    ];
+    for (line, expected) in cases {
+        assert_eq!(parsed(line), expected, "{line}");
+    }
+}
+
+#[test]
+fn lines_that_are_none() {
+    check(
+        "warn: instruction 'fnstcw_Mw' unimplemented\n\
+         4000: system.cpu: T0 : syscall write called w/arguments 1, 4194470, 6\n\
+         5000: system.cpu: T0 : 0x400100 @f    : nop\n\
+         6000: system.cpu: T0 : 0x400101 @f+1\n\
+         7000: system.cpu: T0 : 0xzz @f+1    : nop\n\
+         8000: system.cpu: T0 : 0x400102 @f+2    : n",
+        expect![[r#"
+            f~ 5000 0 0
+            input/skipped-record 2
+            input/cut-record 1
+            stitch/unclosed-entry 1
+            flow/foreign-line 2
+        "#]],
+    );
+}
+
+#[test]
+fn recognised_by_its_lines_only() {
+    for log in [X86, ARM] {
+        assert!(matches!(ExecTrace.sniff(log.as_bytes(), true), Verdict::Yes(_)));
+    }
+    let line = b"1: system.cpu: 0x40 @f    : nop\n";
+    assert!(matches!(ExecTrace.sniff(line, true), Verdict::Maybe(_)));
+    for wrong in
+        ["", "1: a: b\n2: c: d\n", "12: system.cpu.icache: access for ReadReq [1000:1003]\n"]
+    {
+        assert_eq!(ExecTrace.sniff(wrong.as_bytes(), true), Verdict::No, "{wrong}");
+    }
+}
+
+#[test]
+fn the_documented_example_reads_whole() {
+    let page = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/formats/gem5.md"));
+    let said = read(&ExecTrace, example(page).as_bytes(), &ImportOptions::default());
+    assert_eq!((said.records, said.diags.len()), (4, 0), "{:?}", said.diags);
+}
+
+#[test]
+fn any_block_and_every_cut() {
+    check_blocks(&ExecTrace, X86, &ImportOptions::default());
+    check_blocks(&ExecTrace, ARM, &ImportOptions::default());
+}
+
+proptest! {
+    #[test]
+    fn garbage_is_skipped(
+        bytes in proptest::collection::vec(any::<u8>(), 1..200),
+        head in proptest::sample::select(vec!["", "1: system.cpu: 0x40 @f    : ret\n", "1: c: T0 : @"]),
+    ) {
+        trace(&ExecTrace, &[head.as_bytes(), &bytes].concat(), &ImportOptions::default(), (0, 1));
+    }
+}

@@ -1,0 +1,148 @@
+//! What a Cortex-M says over its trace pin: ITM stimulus writes, which are tags, and the exceptions
+//! that the DWT reports, which are interrupts.
+//!
+//! Written after the ARMv7-M manual (DDI 0403, appendix D4). A packet says nothing of when it was
+//! sent; the timestamp that follows does, so events wait for it.
+
+use std::sync::Arc;
+
+use profctl_model::{Code, Severity, TickUnit, Ticks, Timebase, Timeline};
+
+use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Verdict};
+use crate::formats::probe::{names, tags::Tags};
+
+mod packet;
+mod read;
+#[cfg(test)]
+mod tests;
+mod tpiu;
+
+use packet::{Packet, Packets};
+
+/// See the module.
+pub struct Instrumentation;
+
+static DESCRIPTOR: Descriptor = Descriptor {
+    name: "itm",
+    about: "ARM ITM/DWT trace over SWO: stimulus writes as tags, exceptions as interrupts",
+    recognised: "begins with a synchronisation packet of ITM or of a TPIU around it",
+};
+
+/// A stream without times.
+pub static NO_TIMES: Code = Code {
+    name: "itm/no-times",
+    severity: Severity::Warning,
+    help: "the stream has no local timestamps, so every call seems to take no time: turn them on \
+           (ITM_TCR.TSENA)",
+};
+
+/// A time that is not that of its events.
+pub static DELAYED: Code = Code {
+    name: "itm/delayed",
+    severity: Severity::Info,
+    help: "the trace pin was too slow: events or their timestamps waited, so some times are later \
+           than what they tell of; raise the pin's rate, or trace less",
+};
+
+/// Tags have at most this many bits.
+const TAG_BITS: u32 = 32;
+/// The variants that `--dialect` may force.
+const DIALECTS: [&str; 2] = ["bare", "tpiu"];
+
+impl Importer for Instrumentation {
+    fn descriptor(&self) -> &'static Descriptor {
+        &DESCRIPTOR
+    }
+
+    fn sniff(&self, head: &[u8], _whole: bool) -> Verdict {
+        let (bytes, what) = if tpiu::is_framed(head) {
+            (tpiu::unframe(head).into(), "frames of a TPIU")
+        } else {
+            (std::borrow::Cow::Borrowed(head), "a synchronisation packet of ITM")
+        };
+        if !packet::is_synchronised(&bytes) {
+            return Verdict::No;
+        }
+        let (mut n_times, mut n_others) = (0, 0);
+        for (_, packet) in Packets::new(&bytes) {
+            match packet {
+                Packet::Time { .. } => n_times += 1,
+                Packet::Reserved(_) => return Verdict::No,
+                Packet::Synchronised | Packet::Cut => {}
+                _ => n_others += 1,
+            }
+        }
+        if n_times > 0 && n_others > 0 {
+            return Verdict::Yes(format!("{what}, then packets"));
+        }
+        Verdict::No
+    }
+
+    fn open(&self, head: &[u8], options: &ImportOptions) -> Result<Opened, ImportError> {
+        let is_framed = match options.dialect.as_deref() {
+            None => tpiu::is_framed(head),
+            Some("bare") => false,
+            Some("tpiu") => true,
+            Some(other) => {
+                let expected = DIALECTS.join(" or ");
+                let message = format!("found dialect `{other}`, expected {expected}");
+                return Err(ImportError::whole(message));
+            }
+        };
+        let ports = ports(options.capture.tag.as_deref()).map_err(ImportError::whole)?;
+        let names = match &options.names {
+            None => Vec::new(),
+            Some(file) => names::parse(file, TAG_BITS)?,
+        };
+        let facts = vec![
+            ("frames", if is_framed { "of a TPIU".into() } else { "none".into() }),
+            ("ports", options.capture.tag.clone().unwrap_or_else(|| "all but 0".into())),
+        ];
+        Ok(Opened {
+            timebase: Timebase {
+                unit: options.capture.clock.unwrap_or(TickUnit::Cycles),
+                resolution: Ticks(1),
+                timeline: Timeline::Recorded,
+            },
+            counter_bits: None,
+            has_lines: false,
+            leaf_ends_are_stamps: true,
+            exits_may_be_late: false,
+            whole: true,
+            initial: Vec::new(),
+            facts,
+            reader: Box::new(read::Stream { is_framed, ports, tags: Tags::new(names) }),
+            state: Arc::new(()),
+        })
+    }
+}
+
+/// Which stimulus ports carry tags.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Ports {
+    /// Every port but the first, which programs print text to.
+    AllButText,
+    These(Vec<u32>),
+}
+
+impl Ports {
+    fn include(&self, port: u32) -> bool {
+        match self {
+            Self::AllButText => port != 0,
+            Self::These(ports) => ports.contains(&port),
+        }
+    }
+}
+
+/// `1`, `1,2`, `port1`.
+fn ports(typed: Option<&str>) -> Result<Ports, String> {
+    let Some(typed) = typed else { return Ok(Ports::AllButText) };
+    let port = |item: &str| {
+        let item = item.trim();
+        let number = item.strip_prefix("port").unwrap_or(item).parse().ok();
+        number.filter(|&port| port < 256)
+    };
+    let found: Option<Vec<u32>> = typed.split(',').map(port).collect();
+    let wrong = || format!("found ports `{typed}`, expected numbers such as 1,2");
+    found.map(Ports::These).ok_or_else(wrong)
+}

@@ -1,0 +1,187 @@
+//! Packets to events.
+
+use profctl_model::FuncKind;
+use profctl_model::diag::codes::{CUT_RECORD, SKIPPED_RECORD};
+
+use super::packet::{Action, Packet, Packets};
+use super::{DELAYED, NO_TIMES, Ports, tpiu};
+use crate::emit::{
+    Emitter, Event, EventKind, LaneKey, LaneRef, NO_DEPTH, NameRef, ThreadKey, UNSTATED,
+};
+use crate::formats::probe::tags::Tags;
+use crate::formats::{Reader, State};
+
+/// Exceptions that have a name; those from 16 on are the interrupts of the chip.
+const EXCEPTIONS: [(u32, &str); 10] = [
+    (1, "Reset"),
+    (2, "NMI"),
+    (3, "HardFault"),
+    (4, "MemManage"),
+    (5, "BusFault"),
+    (6, "UsageFault"),
+    (11, "SVCall"),
+    (12, "DebugMonitor"),
+    (14, "PendSV"),
+    (15, "SysTick"),
+];
+/// The first interrupt of the chip.
+const FIRST_OF_CHIP: u32 = 16;
+/// Exceptions that are open at most: there are not more of them.
+const OPEN_MAX: usize = 512;
+
+/// Reads a stream as a whole.
+pub(super) struct Stream {
+    pub(super) is_framed: bool,
+    pub(super) ports: Ports,
+    pub(super) tags: Tags,
+}
+
+/// How far reading came.
+struct Progress {
+    lane: LaneRef,
+    time: u64,
+    /// Events from here on wait for their timestamp.
+    untimed: usize,
+    /// Exceptions that were entered, the innermost last.
+    open: Vec<u32>,
+}
+
+impl Reader for Stream {
+    fn fork(&self) -> Box<dyn Reader> {
+        let (ports, tags) = (self.ports.clone(), self.tags.fork());
+        Box::new(Self { is_framed: self.is_framed, ports, tags })
+    }
+
+    fn boundary(&self, bytes: &[u8]) -> usize {
+        bytes.len()
+    }
+
+    fn read(
+        &mut self,
+        block: &[u8],
+        _at_end: bool,
+        _state: &State,
+        out: &mut Emitter,
+    ) -> Option<State> {
+        let unframed;
+        let bytes = if self.is_framed {
+            unframed = tpiu::unframe(block);
+            &unframed
+        } else {
+            block
+        };
+        let lane = out.lane(LaneKey { cpu: None, thread: ThreadKey::Unstated });
+        let mut progress = Progress { lane, time: 0, untimed: 0, open: Vec::new() };
+        let mut has_times = false;
+        for (offset, packet) in Packets::new(bytes) {
+            out.records += 1;
+            has_times |= matches!(packet, Packet::Time { .. });
+            self.take(packet, offset, &mut progress, out);
+        }
+        if !has_times && !out.events.is_empty() {
+            out.diag(&NO_TIMES, 0, || "no local timestamp in the whole stream".into());
+        } else if let Some(event) = out.events.get(progress.untimed) {
+            let offset = event.offset as usize;
+            let untimed = out.events.len() - progress.untimed;
+            out.diag(&CUT_RECORD, offset, || format!("{untimed} events without their timestamp"));
+            out.events.truncate(progress.untimed);
+        }
+        None
+    }
+}
+
+impl Stream {
+    fn take(&mut self, packet: Packet, offset: usize, progress: &mut Progress, out: &mut Emitter) {
+        match packet {
+            Packet::Synchronised | Packet::Other => {}
+            Packet::Time { delta, waited } => {
+                progress.time = progress.time.saturating_add(delta.into());
+                for event in &mut out.events[progress.untimed..] {
+                    event.time = progress.time;
+                }
+                progress.untimed = out.events.len();
+                if waited {
+                    out.diag(&DELAYED, offset, || "a timestamp or its events waited".into());
+                }
+            }
+            Packet::Overflow => {
+                progress.open.clear();
+                push(EventKind::Gap, NameRef::ANONYMOUS, offset, progress, out);
+            }
+            Packet::Write { port, value } => {
+                if self.ports.include(port) {
+                    let (kind, name) = self.tags.meaning(value, offset, out);
+                    push(kind, name, offset, progress, out);
+                }
+            }
+            Packet::Exception { number, action } => {
+                exception(number, action, offset, progress, out);
+            }
+            Packet::Reserved(byte) => out.diag(&SKIPPED_RECORD, offset, || {
+                format!("found {byte:#04x}, expected the header of a packet")
+            }),
+            Packet::Cut => out.diag(&CUT_RECORD, offset, || "the last packet is not whole".into()),
+        }
+    }
+}
+
+fn exception(
+    number: u32,
+    action: Action,
+    offset: usize,
+    progress: &mut Progress,
+    out: &mut Emitter,
+) {
+    match action {
+        Action::Entered => {
+            let name = name(number, out);
+            push(EventKind::Enter, name, offset, progress, out);
+            if progress.open.len() < OPEN_MAX {
+                progress.open.push(number);
+            }
+        }
+        Action::Exited => {
+            if let Some(at) = progress.open.iter().rposition(|&open| open == number) {
+                progress.open.truncate(at);
+            }
+            let name = name(number, out);
+            push(EventKind::Exit, name, offset, progress, out);
+        }
+        // Whatever is open within it has ended, though its exit was not seen.
+        Action::Returned => {
+            let kept = progress.open.iter().rposition(|&open| open == number);
+            if number != 0 && kept.is_none() {
+                return;
+            }
+            while progress.open.len() > kept.map_or(0, |at| at + 1) {
+                let Some(left) = progress.open.pop() else { return };
+                let left = name(left, out);
+                push(EventKind::Exit, left, offset, progress, out);
+            }
+        }
+    }
+}
+
+fn name(number: u32, out: &mut Emitter) -> NameRef {
+    let known = EXCEPTIONS.iter().find(|(known, _)| *known == number);
+    match known {
+        Some((_, name)) => out.func(name, FuncKind::Interrupt),
+        None if number >= FIRST_OF_CHIP => {
+            out.func(&format!("IRQ{}", number - FIRST_OF_CHIP), FuncKind::Interrupt)
+        }
+        None => out.func(&format!("exception {number}"), FuncKind::Interrupt),
+    }
+}
+
+fn push(kind: EventKind, name: NameRef, offset: usize, progress: &Progress, out: &mut Emitter) {
+    out.push(Event {
+        time: progress.time,
+        duration: UNSTATED,
+        extra: UNSTATED,
+        name,
+        lane: progress.lane,
+        offset: offset as u32,
+        depth: NO_DEPTH,
+        kind,
+    });
+}

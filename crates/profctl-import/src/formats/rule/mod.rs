@@ -1,0 +1,241 @@
+//! Any text log by a rule: regular expressions with named groups that say which part of a line is
+//! the time, the thread, the function, and what it means.
+//!
+//! A rule states its units; nothing is guessed. Presets are rules that are shipped
+//! ([`PRESETS`]); a few of them have a text so distinct that it is recognised.
+
+use std::sync::Arc;
+
+use profctl_model::Ticks;
+use profctl_model::diag::codes::{CUT_RECORD, SKIPPED_RECORD};
+
+use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Reader, State, Verdict};
+use crate::emit::Emitter;
+use crate::symbols::Symbols;
+use crate::text;
+
+mod compile;
+mod explain;
+mod file;
+mod line;
+mod near;
+mod presets;
+#[cfg(test)]
+mod tests;
+mod times;
+
+use compile::{Group, Indent, Rule};
+pub use explain::{Explained, Outcome, explain};
+use line::{Found, Matcher};
+use near::Near;
+pub use presets::{PRESETS, Preset, preset};
+use times::{Format, Midnights};
+
+/// See the module.
+pub struct ByRule;
+
+static DESCRIPTOR: Descriptor = Descriptor {
+    name: "rule",
+    about: "any text log with a rule file: named groups of regular expressions",
+    recognised: "by --rule FILE or --rule PRESET; some presets by their text",
+};
+
+/// A rule file as the user gives it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RuleText {
+    /// Its path, or the name of a preset.
+    pub name: String,
+    /// What it says.
+    pub text: String,
+}
+
+/// Whether `text` is a rule; the objection carries the line that is wrong.
+pub fn check(text: &str) -> Result<(), ImportError> {
+    Rule::compile("", text).map(|_| ())
+}
+
+impl Importer for ByRule {
+    fn descriptor(&self) -> &'static Descriptor {
+        &DESCRIPTOR
+    }
+
+    fn sniff(&self, head: &[u8], _whole: bool) -> Verdict {
+        match presets::recognise(head) {
+            Some(rule) => Verdict::Maybe(format!("the lines are what rule `{}` reads", rule.name)),
+            None => Verdict::No,
+        }
+    }
+
+    fn open(&self, head: &[u8], options: &ImportOptions) -> Result<Opened, ImportError> {
+        let rule = rule_for(head, options)?;
+        let symbols = symbols(options)?;
+        let survey = Survey::of(&rule, head)?;
+        let matcher = Matcher::new(Arc::clone(&rule), symbols, survey.step);
+        let mut facts = vec![("rule", rule.name.clone())];
+        if !rule.about.is_empty() {
+            facts.push(("about", rule.about.clone()));
+        }
+        if survey.has_addresses {
+            let from = match matcher.symbols {
+                Some(_) => "named by --symbols",
+                None => "not named: no --symbols were given",
+            };
+            facts.push(("addresses", from.into()));
+        }
+        Ok(Opened {
+            timebase: rule.times.timebase(survey.resolution),
+            counter_bits: rule.times.bits,
+            has_lines: true,
+            leaf_ends_are_stamps: true,
+            exits_may_be_late: false,
+            whole: false,
+            initial: Vec::new(),
+            facts,
+            reader: Box::new(Lines { matcher }),
+            state: Arc::new(Midnights::default()),
+        })
+    }
+}
+
+/// The rule that the user gave, or the preset that the text is of.
+fn rule_for(head: &[u8], options: &ImportOptions) -> Result<Arc<Rule>, ImportError> {
+    if let Some(RuleText { name, text }) = &options.rule {
+        if let Some(rule) = presets::compiled(name, text) {
+            return Ok(rule);
+        }
+        return Rule::compile(name, text).map(Arc::new).map_err(|error| {
+            let line = error.line.map(|line| format!(" line {line}")).unwrap_or_default();
+            ImportError::whole(format!("rule `{name}`{line}: {}", error.message))
+        });
+    }
+    presets::recognise(head).ok_or_else(|| {
+        let names: Vec<_> = PRESETS.iter().map(|preset| preset.name).collect();
+        let names = names.join(", ");
+        ImportError::whole(format!(
+            "no rule was given and no preset fits; `--rule FILE` gives one, presets are {names}"
+        ))
+    })
+}
+
+fn symbols(options: &ImportOptions) -> Result<Option<Arc<Symbols>>, ImportError> {
+    let parsed = options.symbols.as_deref().map(Symbols::parse).transpose();
+    let parsed = parsed.map_err(|error| ImportError::whole(format!("the symbols: {error}")))?;
+    Ok(parsed.map(Arc::new))
+}
+
+/// Lines among which the one is sought that a rule comes nearest to, if it reads none.
+const MISSED_SHOWN: usize = 20;
+
+/// What the head of an input settles.
+struct Survey {
+    /// Columns of indentation a level.
+    step: usize,
+    resolution: Ticks,
+    has_addresses: bool,
+}
+
+impl Survey {
+    /// Looks at every whole line of the head; there must be one that the rule reads.
+    fn of(rule: &Arc<Rule>, head: &[u8]) -> Result<Self, ImportError> {
+        let mut matcher = Matcher::new(Arc::clone(rule), None, 1);
+        let (mut step, mut resolution, mut reads) = (0, u64::MAX, false);
+        let mut has_addresses = false;
+        let mut missed = Vec::new();
+        for (number, line) in (1..).zip(text::lines(head)) {
+            let row = match matcher.find(line.text) {
+                Found::Pattern(row) => row,
+                Found::Ignored => continue,
+                Found::Nothing => {
+                    if missed.len() < MISSED_SHOWN {
+                        missed.push((number, line.text));
+                    }
+                    continue;
+                }
+            };
+            if let Some(refused) = &rule.patterns[row].refuse {
+                if reads {
+                    continue;
+                }
+                let message = format!("found `{}`: {refused}", text::excerpt(line.text));
+                return Err(ImportError { line: Some(number), ..ImportError::whole(message) });
+            }
+            reads = true;
+            has_addresses |= matcher.group(row, Group::Name, line.text).is_none()
+                && matcher.group(row, Group::Addr, line.text).is_some();
+            step = common_divisor(matcher.columns(row, line.text), step);
+            resolution = resolution.min(matcher.resolution(row, line.text).unwrap_or(u64::MAX));
+        }
+        if !reads
+            && !missed.is_empty()
+            && let Some((number, miss)) = Near::of(rule).nearest(&missed)
+        {
+            let message = format!("no line is what the rule reads: {miss}");
+            return Err(ImportError { line: Some(number), ..ImportError::whole(message) });
+        }
+        let step = match rule.indent {
+            Some(Indent::Columns(columns)) => columns,
+            Some(Indent::Auto) | None => step.max(1),
+        };
+        let resolution = Ticks(if resolution == u64::MAX { 1 } else { resolution });
+        Ok(Self { step, resolution, has_addresses })
+    }
+}
+
+fn common_divisor(mut a: usize, mut b: usize) -> usize {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+struct Lines {
+    matcher: Matcher,
+}
+
+impl Reader for Lines {
+    fn fork(&self) -> Box<dyn Reader> {
+        Box::new(Self { matcher: self.matcher.fork() })
+    }
+
+    fn boundary(&self, bytes: &[u8]) -> usize {
+        text::last_line_boundary(bytes)
+    }
+
+    fn read(
+        &mut self,
+        block: &[u8],
+        _at_end: bool,
+        state: &State,
+        out: &mut Emitter,
+    ) -> Option<State> {
+        let before = state.downcast_ref::<Midnights>().copied().unwrap_or_default();
+        let mut midnights = before;
+        for line in text::lines(block) {
+            out.lines += 1;
+            let row = match self.matcher.find(line.text) {
+                Found::Ignored => continue,
+                Found::Pattern(row) => Some(row),
+                Found::Nothing => None,
+            };
+            out.records += 1;
+            let said = match row {
+                Some(row) => self.matcher.emit(row, line.text, line.offset, &mut midnights, out),
+                None if !line.ended => {
+                    out.diag(&CUT_RECORD, line.offset, || {
+                        format!("the last line stops at `{}`", text::excerpt(line.text))
+                    });
+                    continue;
+                }
+                None => Err("a line that a pattern of the rule matches".into()),
+            };
+            if let Err(message) = said {
+                out.diag(&SKIPPED_RECORD, line.offset, || match row {
+                    None => format!("found `{}`, expected {message}", text::excerpt(line.text)),
+                    Some(_) => message,
+                });
+            }
+        }
+        let keeps = self.matcher.rule.times.format != Format::Clock || midnights == before;
+        if keeps { None } else { Some(Arc::new(midnights)) }
+    }
+}

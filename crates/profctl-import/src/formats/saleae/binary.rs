@@ -1,0 +1,141 @@
+//! The binary file of one digital channel: the level at the start and the times at which it
+//! changed, in seconds as floating-point numbers.
+
+use std::sync::Arc;
+
+use profctl_model::diag::codes::{CUT_RECORD, SKIPPED_RECORD};
+
+use super::opened;
+use crate::bytes::little;
+use crate::capture::{self, Plan, Sampler, Signal};
+use crate::emit::Emitter;
+use crate::formats::{ImportError, ImportOptions, Opened, Reader, State};
+
+const MAGIC: &[u8] = b"<SALEAE>";
+/// What the channel is called: the file does not say.
+const NAME: &str = "digital";
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    Digital,
+    Analog,
+}
+
+/// What `head` is the beginning of.
+pub(super) fn kind(head: &[u8]) -> Option<Kind> {
+    match little(head.strip_prefix(MAGIC)?.get(4..8)?) {
+        0 => Some(Kind::Digital),
+        1 => Some(Kind::Analog),
+        _ => None,
+    }
+}
+
+pub(super) fn open(head: &[u8], options: &ImportOptions) -> Result<Opened, ImportError> {
+    if kind(head) == Some(Kind::Analog) {
+        return Err(ImportError::whole("is an analog channel, expected a digital one"));
+    }
+    let version = little(&head[MAGIC.len()..][..4]);
+    if version > 1 {
+        return Err(ImportError::whole(format!("found version {version}, expected 0 or 1")));
+    }
+    let plan = capture::plan(&[Signal { name: NAME.into(), width: 1, key: 0 }], options)?;
+    let mut facts = vec![("version", version.to_string())];
+    facts.extend(plan.facts());
+    let reader = Box::new(Transitions { sampler: Sampler::new(&plan), plan });
+    Ok(opened(true, facts, reader, Arc::new(())))
+}
+
+struct Transitions {
+    sampler: Sampler,
+    plan: Arc<Plan>,
+}
+
+/// Takes fields off the front of a file.
+struct Fields<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl Fields<'_> {
+    fn integer(&mut self, width: usize) -> Option<u64> {
+        let field = self.bytes.get(self.at..self.at + width)?;
+        self.at += width;
+        Some(little(field))
+    }
+
+    /// Seconds as nanoseconds, rounded to the nearest.
+    fn seconds(&mut self) -> Option<i128> {
+        let seconds = f64::from_bits(self.integer(8)?);
+        // Rounding to an integer is what is wanted, and what is no number becomes 0.
+        Some((seconds * 1e9).round() as i128)
+    }
+}
+
+impl Reader for Transitions {
+    fn fork(&self) -> Box<dyn Reader> {
+        Box::new(Self { sampler: self.sampler.fork(), plan: Arc::clone(&self.plan) })
+    }
+
+    fn boundary(&self, bytes: &[u8]) -> usize {
+        bytes.len()
+    }
+
+    fn read(
+        &mut self,
+        block: &[u8],
+        _at_end: bool,
+        _state: &State,
+        out: &mut Emitter,
+    ) -> Option<State> {
+        let mut fields = Fields { bytes: block, at: MAGIC.len() };
+        if self.chunks(&mut fields, out).is_none() {
+            out.diag(&CUT_RECORD, fields.at, || "the file ends before its last transition".into());
+        } else if fields.at < block.len() {
+            let more = block.len() - fields.at;
+            out.diag(&SKIPPED_RECORD, fields.at, || {
+                format!("found {more} bytes behind the last transition, expected the end")
+            });
+        }
+        None
+    }
+}
+
+impl Transitions {
+    /// Reads everything, or until the file ends early.
+    fn chunks(&mut self, fields: &mut Fields<'_>, out: &mut Emitter) -> Option<()> {
+        let version = fields.integer(4)?;
+        fields.integer(4)?;
+        let n_chunks = if version == 0 { 1 } else { fields.integer(8)? };
+        let mut levels = self.sampler.levels();
+        let mut origin = None;
+        for chunk in 0..n_chunks {
+            let start = fields.at;
+            let mut level = fields.integer(4)? & 1;
+            if version > 0 {
+                // The sample rate: times are in seconds whatever it was.
+                fields.integer(8)?;
+            }
+            let begin = fields.seconds()?;
+            fields.seconds()?;
+            let n_transitions = fields.integer(8)?;
+            let origin = *origin.get_or_insert(begin.min(0));
+            let tick =
+                |time: i128| u64::try_from(time.saturating_sub(origin).max(0)).unwrap_or(u64::MAX);
+            // Between two chunks nothing was recorded.
+            if chunk > 0 {
+                self.sampler.blackout(&mut levels, tick(begin), start, out);
+            }
+            for transition in 0..=n_transitions {
+                let offset = fields.at;
+                let time = if transition == 0 { begin } else { fields.seconds()? };
+                for (_, source) in self.plan.sources() {
+                    self.sampler.change(&mut levels, source, level, 0);
+                }
+                self.sampler.settle(&mut levels, tick(time), offset, out);
+                out.records += u64::from(transition > 0);
+                level ^= 1;
+            }
+        }
+        Some(())
+    }
+}

@@ -1,0 +1,262 @@
+//! Packets to events, by the names that the recording holds.
+
+use profctl_model::FuncKind;
+use profctl_model::diag::codes::{CUT_RECORD, SKIPPED_RECORD};
+
+use super::names::{self, Names};
+use super::packet::{self, Event as Said, Packet, Packets};
+use crate::emit::{
+    Emitter, Event, EventKind, LaneKey, LaneRef, NO_DEPTH, NameRef, ThreadKey, UNSTATED,
+};
+use crate::formats::{Reader, State};
+
+/// Cores that a recording tells apart.
+const CORES: usize = 2;
+/// Interrupts and timers that are open at once, at most.
+const OPEN_MAX: usize = 1024;
+
+/// Reads a recording as a whole.
+pub(super) struct Whole;
+
+/// Who runs on a core.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Running {
+    /// It was not said yet.
+    Unknown,
+    Idle,
+    Task(u32),
+}
+
+/// What is known of a core.
+struct Core {
+    running: Running,
+    /// Whether the running task waits for something.
+    waits: bool,
+    /// Interrupts that were entered, the innermost last.
+    interrupts: Vec<NameRef>,
+    /// Functions of timers, likewise.
+    timers: Vec<NameRef>,
+}
+
+/// How far reading came.
+struct Progress<'a> {
+    names: &'a Names,
+    cores: [Core; CORES],
+}
+
+/// When and where something happened.
+#[derive(Clone, Copy)]
+struct At {
+    time: u64,
+    offset: usize,
+    core: u32,
+}
+
+impl Reader for Whole {
+    fn fork(&self) -> Box<dyn Reader> {
+        Box::new(Self)
+    }
+
+    fn boundary(&self, bytes: &[u8]) -> usize {
+        bytes.len()
+    }
+
+    fn read(
+        &mut self,
+        block: &[u8],
+        _at_end: bool,
+        _state: &State,
+        out: &mut Emitter,
+    ) -> Option<State> {
+        let names = names::read(block);
+        let core = || Core {
+            running: Running::Unknown,
+            waits: false,
+            interrupts: Vec::new(),
+            timers: Vec::new(),
+        };
+        let mut progress = Progress { names: &names, cores: [core(), core()] };
+        for packet in Packets::new(block) {
+            match packet {
+                Packet::Nop => {}
+                Packet::Event(said) => {
+                    out.records += 1;
+                    let offset = said.offset;
+                    if progress.take(&said, out).is_none() {
+                        out.diag(&SKIPPED_RECORD, offset, || {
+                            "a packet is too short, expected the parameters of its id".into()
+                        });
+                    }
+                }
+                Packet::Skipped { offset, length } => out.diag(&SKIPPED_RECORD, offset, || {
+                    format!("{length} bytes are no packet, expected an id and its parameters")
+                }),
+                Packet::Cut { offset } => {
+                    out.diag(&CUT_RECORD, offset, || "the last packet is not whole".into());
+                }
+            }
+        }
+        None
+    }
+}
+
+impl Progress<'_> {
+    /// Takes a packet; nothing if it is too short.
+    fn take(&mut self, said: &Said<'_>, out: &mut Emitter) -> Option<()> {
+        let &Said { id, core, offset, time, mut numbers } = said;
+        let at = At { time, offset, core };
+        match id {
+            packet::OVERFLOW => {
+                let lost = numbers.number()?;
+                push(out, at, EventKind::Gap, NameRef::ANONYMOUS, [lost.into(), UNSTATED]);
+                for core in &mut self.cores {
+                    core.interrupts.clear();
+                    core.timers.clear();
+                }
+            }
+            packet::ISR_ENTER => {
+                let number = numbers.number()?;
+                let name = named(self.names.interrupts.get(&number), "interrupt", number);
+                let name = out.func(&name, FuncKind::Interrupt);
+                enter(out, at, name, &mut self.cores[core as usize].interrupts);
+            }
+            packet::ISR_EXIT | packet::ISR_TO_SCHEDULER => {
+                let open = &mut self.cores[core as usize].interrupts;
+                leave(out, at, open, ("unknown interrupt", FuncKind::Interrupt));
+            }
+            packet::TIMER_ENTER => {
+                let number = numbers.number()?;
+                let name = named(self.names.resources.get(&number), "timer", number);
+                let name = out.func(&name, FuncKind::Function);
+                enter(out, at, name, &mut self.cores[core as usize].timers);
+            }
+            packet::TIMER_EXIT => {
+                let open = &mut self.cores[core as usize].timers;
+                leave(out, at, open, ("unknown timer", FuncKind::Function));
+            }
+            packet::MARK_START | packet::MARK_STOP => {
+                let number = numbers.number()?;
+                let name = named(self.names.markers.get(&number), "marker", number);
+                let name = out.func(&name, FuncKind::Function);
+                let begins = id == packet::MARK_START;
+                simple(out, at, if begins { EventKind::Enter } else { EventKind::Exit }, name);
+            }
+            packet::TASK_START_EXEC => {
+                let task = numbers.number()?;
+                self.run(Running::Task(task), at, out);
+            }
+            packet::IDLE => self.run(Running::Idle, at, out),
+            packet::TASK_STOP_EXEC => {
+                self.cores[core as usize].waits = true;
+                self.run(Running::Idle, at, out);
+            }
+            packet::TASK_STOP_READY => {
+                let here = &mut self.cores[core as usize];
+                here.waits |= here.running == Running::Task(numbers.number()?);
+            }
+            packet::TASK_START_READY => {
+                let woken = self.lane(Running::Task(numbers.number()?), core, out);
+                let extra = [UNSTATED, woken.0.into()];
+                push(out, at, EventKind::Wake, NameRef::ANONYMOUS, extra);
+            }
+            packet::END_CALL => {
+                let call = numbers.number()?;
+                let name = self.call(call, out);
+                simple(out, at, EventKind::Exit, name);
+            }
+            packet::FIRST_OF_API.. => {
+                let has_end = self.names.ended.contains(&id);
+                let kind = if has_end { EventKind::Enter } else { EventKind::Mark };
+                let name = self.call(id, out);
+                simple(out, at, kind, name);
+            }
+            _ => {}
+        }
+        Some(())
+    }
+
+    /// An API call; one whose end is never recorded is an instant.
+    fn call(&self, id: u32, out: &mut Emitter) -> NameRef {
+        let is_call = self.names.ended.contains(&id);
+        let kind = if is_call { FuncKind::Function } else { FuncKind::Mark };
+        out.func(&named(self.names.calls.get(&id), "event", id), kind)
+    }
+
+    /// From now on `next` runs on the core.
+    fn run(&mut self, next: Running, at: At, out: &mut Emitter) {
+        let here = &mut self.cores[at.core as usize];
+        let (before, waited) = (here.running, std::mem::take(&mut here.waits));
+        here.running = next;
+        if before == next {
+            return;
+        }
+        let lane = self.lane(next, at.core, out);
+        let event = event(out, at, EventKind::RunsNow, NameRef::ANONYMOUS);
+        if before != Running::Unknown {
+            let is_preempted = matches!(before, Running::Task(_)) && !waited;
+            let left = self.lane(before, at.core, out);
+            out.push(Event {
+                kind: EventKind::Switch,
+                lane,
+                duration: is_preempted.into(),
+                extra: left.0.into(),
+                ..event
+            });
+        }
+        // A switch says how long somebody was away; this, whose the next events are.
+        out.push(Event { lane, ..event });
+    }
+
+    fn lane(&self, running: Running, core: u32, out: &mut Emitter) -> LaneRef {
+        let thread = match running {
+            Running::Unknown => ThreadKey::Unstated,
+            Running::Idle => ThreadKey::Idle,
+            Running::Task(task) => {
+                let name = self.names.tasks.get(&task).cloned().unwrap_or_default();
+                ThreadKey::Tid(task.into(), name)
+            }
+        };
+        out.lane(LaneKey { cpu: Some(core), thread })
+    }
+}
+
+fn named(name: Option<&String>, what: &str, number: u32) -> String {
+    name.cloned().unwrap_or_else(|| format!("{what} {number}"))
+}
+
+fn enter(out: &mut Emitter, at: At, name: NameRef, open: &mut Vec<NameRef>) {
+    simple(out, at, EventKind::Enter, name);
+    if open.len() < OPEN_MAX {
+        open.push(name);
+    }
+}
+
+/// Leaves the innermost, or what was entered before the recording.
+fn leave(out: &mut Emitter, at: At, open: &mut Vec<NameRef>, unknown: (&str, FuncKind)) {
+    let name = open.pop().unwrap_or_else(|| out.func(unknown.0, unknown.1));
+    simple(out, at, EventKind::Exit, name);
+}
+
+fn simple(out: &mut Emitter, at: At, kind: EventKind, name: NameRef) {
+    push(out, at, kind, name, [UNSTATED; 2]);
+}
+
+fn push(out: &mut Emitter, at: At, kind: EventKind, name: NameRef, [duration, extra]: [u64; 2]) {
+    let event = event(out, at, kind, name);
+    out.push(Event { duration, extra, ..event });
+}
+
+/// An event on whoever runs on the core.
+fn event(out: &mut Emitter, at: At, kind: EventKind, name: NameRef) -> Event {
+    let lane = out.lane(LaneKey { cpu: Some(at.core), thread: ThreadKey::Unstated });
+    Event {
+        time: at.time,
+        duration: UNSTATED,
+        extra: UNSTATED,
+        name,
+        lane,
+        offset: at.offset as u32,
+        depth: NO_DEPTH,
+        kind,
+    }
+}

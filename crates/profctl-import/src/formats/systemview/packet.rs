@@ -1,0 +1,251 @@
+//! Packets: an id, parameters, and what passed since the packet before.
+
+/// Something was lost: how many packets.
+pub(super) const OVERFLOW: u32 = 1;
+/// An interrupt was entered: its number.
+pub(super) const ISR_ENTER: u32 = 2;
+/// It was left.
+pub(super) const ISR_EXIT: u32 = 3;
+/// A task runs: its id.
+pub(super) const TASK_START_EXEC: u32 = 4;
+/// The running task ended.
+pub(super) const TASK_STOP_EXEC: u32 = 5;
+/// A task can run: its id.
+pub(super) const TASK_START_READY: u32 = 6;
+/// A task waits: its id and for what.
+pub(super) const TASK_STOP_READY: u32 = 7;
+/// A task: its id, its priority, its name.
+pub(super) const TASK_INFO: u32 = 9;
+/// Recording began.
+pub(super) const TRACE_START: u32 = 10;
+/// A description of the system: a string.
+pub(super) const SYSTEM: u32 = 14;
+/// A user's marker began: its number.
+pub(super) const MARK_START: u32 = 15;
+/// It ended.
+pub(super) const MARK_STOP: u32 = 16;
+/// Nothing runs.
+pub(super) const IDLE: u32 = 17;
+/// An interrupt was left for the scheduler.
+pub(super) const ISR_TO_SCHEDULER: u32 = 18;
+/// A timer's function was entered: the timer's id.
+pub(super) const TIMER_ENTER: u32 = 19;
+/// It was left.
+pub(super) const TIMER_EXIT: u32 = 20;
+/// What a module calls its events: its number, the first of its ids, a string.
+pub(super) const MODULE: u32 = 22;
+/// The clocks: of timestamps, of the processor, and how ids are shortened.
+pub(super) const INIT: u32 = 24;
+/// The name of a timer, a queue or the like: its id, a string.
+pub(super) const RESOURCE: u32 = 25;
+/// An API call ended: the id of the event that began it.
+pub(super) const END_CALL: u32 = 28;
+/// One of several newer events: which, and its parameters.
+pub(super) const EXTENDED: u32 = 31;
+/// The one of those that names a user's marker: its number, a string.
+pub(super) const NAME_OF_MARKER: u32 = 1;
+/// From here on ids are those of API calls.
+pub(super) const FIRST_OF_API: u32 = 32;
+
+/// From here on a length stands behind the id.
+const FIRST_WITH_LENGTH: u32 = 24;
+/// Zero bytes that synchronise.
+const SYNC: usize = 10;
+/// The line of the head that says that ids carry the number of a core.
+const CORES: &[u8] = b"; ESP_Extension";
+
+/// What stands next in a recording.
+pub(super) enum Packet<'a> {
+    /// Nothing; so is every two bytes of a synchronisation.
+    Nop,
+    Event(Event<'a>),
+    /// Bytes that are no packet, up to the next synchronisation.
+    Skipped {
+        offset: usize,
+        length: usize,
+    },
+    /// The recording ends within a packet.
+    Cut {
+        offset: usize,
+    },
+}
+
+/// A packet that says something.
+pub(super) struct Event<'a> {
+    pub(super) id: u32,
+    pub(super) core: u32,
+    pub(super) offset: usize,
+    /// The time after the first packet, in ticks.
+    pub(super) time: u64,
+    pub(super) numbers: Numbers<'a>,
+}
+
+/// Parameters.
+#[derive(Clone, Copy)]
+pub(super) struct Numbers<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Numbers<'a> {
+    /// The next number: seven bits a byte, the least significant first. Nothing at the end.
+    pub(super) fn number(&mut self) -> Option<u32> {
+        let (value, length) = number(self.rest).ok()?;
+        self.rest = &self.rest[length..];
+        Some(value)
+    }
+
+    /// The next string.
+    pub(super) fn string(&mut self) -> Option<&'a [u8]> {
+        let (text, length) = string(self.rest).ok()?;
+        self.rest = &self.rest[length..];
+        Some(text)
+    }
+}
+
+/// Why a packet cannot be read.
+enum Wrong {
+    /// It goes on behind the end.
+    Cut,
+    /// It makes no sense.
+    Nonsense,
+}
+
+fn number(bytes: &[u8]) -> Result<(u32, usize), Wrong> {
+    let mut value = 0_u64;
+    for (at, &byte) in bytes.iter().enumerate().take(5) {
+        value |= u64::from(byte & 0x7f) << (7 * at);
+        if byte & 0x80 == 0 {
+            return u32::try_from(value).map(|value| (value, at + 1)).map_err(|_| Wrong::Nonsense);
+        }
+    }
+    Err(if bytes.len() < 5 { Wrong::Cut } else { Wrong::Nonsense })
+}
+
+/// A length in a byte, or in two behind 255, and the text.
+fn string(bytes: &[u8]) -> Result<(&[u8], usize), Wrong> {
+    let (start, length) = match bytes {
+        [0xff, low, high, ..] => (3, usize::from(*low) | usize::from(*high) << 8),
+        [0xff, ..] | [] => return Err(Wrong::Cut),
+        [length, ..] => (1, usize::from(*length)),
+    };
+    let text = bytes.get(start..start + length).ok_or(Wrong::Cut)?;
+    Ok((text, start + length))
+}
+
+/// Where the zeros begin that synchronise: behind the lines of the head, if it has any.
+pub(super) fn start(recording: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    while recording.get(at) == Some(&b';') {
+        at += memchr::memchr(b'\n', &recording[at..])? + 1;
+    }
+    recording.get(at..at + SYNC)?.iter().all(|&byte| byte == 0).then_some(at)
+}
+
+/// Whether ids carry the number of a core.
+pub(super) fn has_cores(recording: &[u8]) -> bool {
+    let head = &recording[..start(recording).unwrap_or(0)];
+    memchr::memmem::find(head, CORES).is_some()
+}
+
+/// The packets of a recording.
+pub(super) struct Packets<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    time: u64,
+    has_cores: bool,
+}
+
+impl<'a> Packets<'a> {
+    /// The packets behind the head of `recording`.
+    pub(super) fn new(recording: &'a [u8]) -> Self {
+        let at = start(recording).unwrap_or(0);
+        Self { bytes: recording, at, time: 0, has_cores: has_cores(recording) }
+    }
+
+    fn packet(&mut self) -> Result<Packet<'a>, Wrong> {
+        let offset = self.at;
+        let rest = &self.bytes[offset..];
+        let (id, core, mut length) = self.id(rest)?;
+        let parameters = if id >= FIRST_WITH_LENGTH {
+            let (n, more) = number(&rest[length..])?;
+            length += more;
+            n as usize
+        } else {
+            fixed(id, &rest[length..])?
+        };
+        let end = length.checked_add(parameters).ok_or(Wrong::Nonsense)?;
+        let numbers = Numbers { rest: rest.get(length..end).ok_or(Wrong::Cut)? };
+        let (delta, more) = number(&rest[end..])?;
+        self.time = self.time.saturating_add(delta.into());
+        self.at += end + more;
+        if id == 0 {
+            return Ok(Packet::Nop);
+        }
+        Ok(Packet::Event(Event { id, core, offset, time: self.time, numbers }))
+    }
+
+    /// Id, core and how many bytes they take.
+    fn id(&self, rest: &[u8]) -> Result<(u32, u32, usize), Wrong> {
+        if !self.has_cores {
+            return number(rest).map(|(id, length)| (id, 0, length));
+        }
+        // The core is the highest bit but one of the byte that ends the id.
+        let (low, high, length) = match rest {
+            [byte, ..] if byte & 0x80 == 0 => (0, *byte, 1),
+            [low, high, ..] => (u32::from(low & 0x7f), *high, 2),
+            [_] | [] => return Err(Wrong::Cut),
+        };
+        let shift = 7 * (length - 1) as u32;
+        Ok((u32::from(high & 0x3f) << shift | low, u32::from(high >> 6 & 1), length))
+    }
+
+    /// Goes on at the next synchronisation.
+    fn resynchronise(&mut self) -> Packet<'a> {
+        let offset = self.at;
+        let next = memchr::memmem::find(&self.bytes[offset + 1..], &[0; SYNC]);
+        self.at = next.map_or(self.bytes.len(), |at| offset + 1 + at);
+        Packet::Skipped { offset, length: self.at - offset }
+    }
+}
+
+impl<'a> Iterator for Packets<'a> {
+    type Item = Packet<'a>;
+
+    fn next(&mut self) -> Option<Packet<'a>> {
+        if self.at >= self.bytes.len() {
+            return None;
+        }
+        Some(self.packet().unwrap_or_else(|wrong| match wrong {
+            Wrong::Nonsense => self.resynchronise(),
+            Wrong::Cut => {
+                let offset = self.at;
+                self.at = self.bytes.len();
+                Packet::Cut { offset }
+            }
+        }))
+    }
+}
+
+/// How many bytes the parameters of an id take that has no length.
+fn fixed(id: u32, rest: &[u8]) -> Result<usize, Wrong> {
+    let (n_numbers, has_string) = match id {
+        0 | ISR_EXIT | TASK_STOP_EXEC | TRACE_START | 11 | IDLE | ISR_TO_SCHEDULER | TIMER_EXIT => {
+            (0, false)
+        }
+        OVERFLOW | ISR_ENTER | TASK_START_EXEC | TASK_START_READY | 8 | 12 | MARK_START
+        | MARK_STOP | TIMER_ENTER => (1, false),
+        TASK_STOP_READY | 13 | 23 => (2, false),
+        21 => (4, false),
+        SYSTEM => (0, true),
+        TASK_INFO | MODULE => (2, true),
+        _ => return Err(Wrong::Nonsense),
+    };
+    let mut length = 0;
+    for _ in 0..n_numbers {
+        length += number(&rest[length..])?.1;
+    }
+    if has_string {
+        length += string(&rest[length..])?.1;
+    }
+    Ok(length)
+}

@@ -1,0 +1,240 @@
+//! The changes behind the declarations.
+//!
+//! A dump says only what changed, so a block means nothing without the levels before it: readers
+//! hand on a state with every block, and a dump is read in order however many workers there are.
+
+use std::sync::Arc;
+
+use profctl_model::diag::codes::{CUT_RECORD, SKIPPED_RECORD};
+use profctl_model::hash::FastMap;
+
+use super::header::{Header, words};
+use crate::capture::{Levels, Plan, Sampler};
+use crate::emit::Emitter;
+use crate::formats::{Reader, State};
+use crate::text;
+
+/// A block of this size without a timestamp in it ends at a line instead: a dump of all levels may
+/// be long.
+const TIMESTAMP_WITHIN: usize = 4 << 20;
+
+/// What a reader remembers from block to block.
+#[derive(Clone, Debug)]
+struct Point {
+    levels: Levels,
+    /// The present timestamp; nothing before the first.
+    time: Option<u64>,
+    inside: Inside,
+    /// The value that waits for the code behind it: bits, and those that are neither 0 nor 1.
+    value: Option<Value>,
+}
+
+/// What the words are part of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Inside {
+    /// The declarations.
+    Header,
+    /// Text up to `$end`, or levels that are said of a dump that was turned off.
+    Skipped,
+    /// Changes.
+    Body,
+}
+
+/// A value in front of its code.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Value {
+    Bits(u64, u64),
+    /// A real number or a string.
+    Other,
+}
+
+/// Reads changes.
+pub(super) struct Changes {
+    sampler: Sampler,
+    /// The watched signals by their codes.
+    sources: Arc<FastMap<Box<[u8]>, usize>>,
+}
+
+impl Changes {
+    pub(super) fn new(header: &Header, plan: &Arc<Plan>) -> Self {
+        let code = |key: u32| header.codes[key as usize].clone();
+        let sources = plan.sources().map(|(key, source)| (code(key), source)).collect();
+        Self { sampler: Sampler::new(plan), sources: Arc::new(sources) }
+    }
+
+    /// The state before the first block.
+    pub(super) fn start(&self) -> State {
+        Arc::new(Point {
+            levels: self.sampler.levels(),
+            time: None,
+            inside: Inside::Header,
+            value: None,
+        })
+    }
+}
+
+impl Reader for Changes {
+    fn fork(&self) -> Box<dyn Reader> {
+        Box::new(Self { sampler: self.sampler.fork(), sources: Arc::clone(&self.sources) })
+    }
+
+    fn boundary(&self, bytes: &[u8]) -> usize {
+        // The last line that begins a timestamp: all changes of one stay together.
+        let stamp = memchr::memrchr_iter(b'\n', bytes)
+            .find(|&at| matches!(bytes.get(at + 1..at + 3), Some([b'#', b'0'..=b'9'])));
+        match stamp {
+            Some(at) => at + 1,
+            None if bytes.len() >= TIMESTAMP_WITHIN => text::last_line_boundary(bytes),
+            None => 0,
+        }
+    }
+
+    fn read(
+        &mut self,
+        block: &[u8],
+        at_end: bool,
+        state: &State,
+        out: &mut Emitter,
+    ) -> Option<State> {
+        let mut point = state.downcast_ref::<Point>().expect("a point of this reader").clone();
+        out.lines += memchr::memchr_iter(b'\n', block).count() as u64;
+        // Where the changes of the present timestamp began.
+        let mut group = 0;
+        // A last line without an end was cut: what its last word would have been is not known, and
+        // what more would have changed at its time is not either.
+        let cut = at_end && !block.ends_with(b"\n");
+        let mut next_began = false;
+        let mut last = 0;
+        for (offset, word) in words(block) {
+            last = offset;
+            if cut && offset + word.len() == block.len() {
+                next_began = word[0] == b'#' && point.inside == Inside::Body;
+                break;
+            }
+            self.word(&mut point, word, offset, &mut group, out);
+        }
+        let ends_at_stamp = block.len() < TIMESTAMP_WITHIN || self.boundary(block) > 0;
+        let open = point.inside != Inside::Body || point.value.is_some();
+        let complete = if cut { next_began } else { at_end || (ends_at_stamp && !open) };
+        if complete {
+            self.settle(&mut point, group, out);
+        }
+        if at_end && (cut || point.inside == Inside::Header || point.value.is_some()) {
+            out.diag(&CUT_RECORD, last, || {
+                "the dump stops in the middle of a word or a change".into()
+            });
+        }
+        Some(Arc::new(point))
+    }
+}
+
+impl Changes {
+    fn word(
+        &mut self,
+        point: &mut Point,
+        word: &[u8],
+        offset: usize,
+        group: &mut usize,
+        out: &mut Emitter,
+    ) {
+        match point.inside {
+            Inside::Body => {}
+            Inside::Header => {
+                if word == b"$enddefinitions" {
+                    point.inside = Inside::Skipped;
+                }
+                return;
+            }
+            Inside::Skipped => {
+                if word == b"$end" {
+                    point.inside = Inside::Body;
+                }
+                return;
+            }
+        }
+        if let Some(value) = point.value.take() {
+            out.records += 1;
+            if let (Value::Bits(bits, unknown), Some(&source)) = (value, self.sources.get(word)) {
+                self.sampler.change(&mut point.levels, source, bits, unknown);
+            }
+            return;
+        }
+        match word[0] {
+            b'#' if word.get(1).is_some_and(u8::is_ascii_digit) => {
+                // A time that cannot be read still ends what belongs to the one before.
+                self.settle(point, *group, out);
+                *group = offset;
+                match text::decimal(&word[1..], 0) {
+                    Some(time) => point.time = Some(time),
+                    None => skip(word, offset, "a time of 64 bits behind `#`", out),
+                }
+            }
+            b'#' => skip(word, offset, "a time behind `#`", out),
+            b'$' => self.keyword(point, word, offset, out),
+            b'b' | b'B' => match bits(&word[1..]) {
+                Some((value, unknown)) => point.value = Some(Value::Bits(value, unknown)),
+                None => skip(word, offset, "bits 0, 1, x or z behind `b`", out),
+            },
+            b'r' | b'R' | b's' | b'S' => point.value = Some(Value::Other),
+            first => match level(first) {
+                Some((value, unknown)) if word.len() > 1 => {
+                    out.records += 1;
+                    if let Some(&source) = self.sources.get(&word[1..]) {
+                        self.sampler.change(&mut point.levels, source, value, unknown);
+                    }
+                }
+                Some(_) | None => skip(word, offset, "a change such as `1!` or `b101 !`", out),
+            },
+        }
+    }
+
+    fn keyword(&mut self, point: &mut Point, word: &[u8], offset: usize, out: &mut Emitter) {
+        match word {
+            b"$dumpvars" | b"$dumpall" | b"$dumpon" | b"$end" => {}
+            b"$dumpoff" => {
+                point.inside = Inside::Skipped;
+                let time = point.time.unwrap_or(0);
+                self.sampler.blackout(&mut point.levels, time, offset, out);
+            }
+            _ => point.inside = Inside::Skipped,
+        }
+    }
+
+    fn settle(&mut self, point: &mut Point, offset: usize, out: &mut Emitter) {
+        let time = point.time.unwrap_or(0);
+        self.sampler.settle(&mut point.levels, time, offset, out);
+    }
+}
+
+#[cold]
+fn skip(word: &[u8], offset: usize, expected: &str, out: &mut Emitter) {
+    out.records += 1;
+    out.diag(&SKIPPED_RECORD, offset, || {
+        format!("found `{}`, expected {expected}", text::excerpt(word))
+    });
+}
+
+/// One level, and whether it is neither 0 nor 1. VHDL has nine of them.
+fn level(byte: u8) -> Option<(u64, u64)> {
+    match byte {
+        b'0' | b'l' | b'L' => Some((0, 0)),
+        b'1' | b'h' | b'H' => Some((1, 0)),
+        b'x' | b'X' | b'z' | b'Z' | b'u' | b'U' | b'w' | b'W' | b'-' => Some((0, 1)),
+        _ => None,
+    }
+}
+
+/// The lowest 64 bits. A value may be shorter than its signal: what is missing on the left is 0, or
+/// unknown if the first bit is.
+fn bits(digits: &[u8]) -> Option<(u64, u64)> {
+    let (mut value, mut unknown) = match level(*digits.first()?)? {
+        (_, 1) => (0, u64::MAX),
+        _ => (0, 0),
+    };
+    for &digit in digits {
+        let (bit, odd) = level(digit)?;
+        value = (value << 1) | bit;
+        unknown = (unknown << 1) | odd;
+    }
+    Some((value, unknown))
+}

@@ -1,0 +1,76 @@
+//! Value change dumps (IEEE 1364): what simulators and logic analysers write about wires.
+//!
+//! A dump knows nothing of calls: which signals tell of them is said with `--tag`, `--gpio` or
+//! `--pc`; see [`crate::capture`].
+
+use profctl_model::{Ticks, Timebase, Timeline};
+
+use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Verdict};
+use crate::capture;
+use crate::text;
+
+mod body;
+mod header;
+#[cfg(test)]
+mod tests;
+
+/// See the module.
+pub struct Dump;
+
+static DESCRIPTOR: Descriptor = Descriptor {
+    name: "vcd",
+    about: "value change dump of a simulator or logic analyser, with a tag bus or a wire a function",
+    recognised: "begins with `$date`, `$version`, `$timescale` or the like, and declares signals",
+};
+
+/// What may come first.
+const FIRST: [&[u8]; 7] =
+    [b"$date", b"$version", b"$comment", b"$timescale", b"$scope", b"$var", b"$attrbegin"];
+
+impl Importer for Dump {
+    fn descriptor(&self) -> &'static Descriptor {
+        &DESCRIPTOR
+    }
+
+    fn sniff(&self, head: &[u8], _whole: bool) -> Verdict {
+        if !text::looks_like_text(head) {
+            return Verdict::No;
+        }
+        let first = header::words(head).next().map(|(_, word)| word);
+        let declares = [&b"$var "[..], b"$scope ", b"$timescale"]
+            .into_iter()
+            .any(|keyword| memchr::memmem::find(head, keyword).is_some());
+        match first {
+            Some(first) if declares && FIRST.contains(&first) => {
+                let first = String::from_utf8_lossy(first);
+                Verdict::Yes(format!("declarations of a value change dump from `{first}` on"))
+            }
+            _ => Verdict::No,
+        }
+    }
+
+    fn open(&self, head: &[u8], options: &ImportOptions) -> Result<Opened, ImportError> {
+        let header = header::read(head).map_err(ImportError::whole)?;
+        let plan = capture::plan(&header.signals, options)?;
+        let changes = body::Changes::new(&header, &plan);
+        let mut facts = vec![("signals", header.signals.len().to_string())];
+        facts.extend(plan.facts());
+        facts.extend(header.producer.map(|producer| ("producer", producer)));
+        Ok(Opened {
+            timebase: Timebase {
+                unit: header.tick,
+                resolution: Ticks(1),
+                timeline: Timeline::Recorded,
+            },
+            counter_bits: None,
+            has_lines: true,
+            leaf_ends_are_stamps: true,
+            exits_may_be_late: false,
+            whole: false,
+            initial: Vec::new(),
+            facts,
+            state: changes.start(),
+            reader: Box::new(changes),
+        })
+    }
+}

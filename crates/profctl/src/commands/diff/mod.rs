@@ -1,0 +1,129 @@
+//! `profctl diff`: what changed between two builds.
+
+use std::path::PathBuf;
+
+use profctl_analyze::diff::{Comparison, Rule, Shown, compare, paths};
+use profctl_model::Cell;
+use profctl_render::table::Format;
+use regex::Regex;
+
+use crate::args::{Global, Reading, Selection};
+use crate::exit::{Exit, Failure};
+use crate::{output, read};
+
+pub(crate) mod settings;
+pub(crate) mod sides;
+pub(crate) mod text;
+
+use settings::{Comparing, Settings};
+use sides::{Keep, ReadSide};
+
+/// Show what changed between two builds: per function, how much is more calls and how much dearer
+/// calls
+///
+/// A side is a trace, a saved profile, or a directory of runs, one file a run; folders in it are
+/// blocks (boots, hosts, days). With several runs a side, each function gets a verdict.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// What it is compared with
+    #[arg(value_name = "BEFORE")]
+    before: PathBuf,
+    /// What is compared
+    #[arg(value_name = "AFTER")]
+    after: PathBuf,
+    /// Compare paths of calls instead of functions
+    #[arg(long, visible_alias = "tree")]
+    paths: bool,
+    /// At most that many rows of each kind [default: 15; all in JSON and CSV]
+    #[arg(long, value_name = "N")]
+    top: Option<usize>,
+    /// Only functions whose name matches
+    #[arg(long = "match", value_name = "REGEX")]
+    matching: Option<Regex>,
+    /// Show also what did not change and what could not be judged
+    #[arg(long)]
+    all: bool,
+    /// Levels of the tree of --paths at most
+    #[arg(long, value_name = "LEVELS", requires = "paths")]
+    depth: Option<u32>,
+    /// Leave out paths whose time changed by less than this share of all of it, in percent
+    #[arg(
+        long,
+        value_name = "PERCENT",
+        default_value_t = 0.1,
+        value_parser = settings::percent,
+        requires = "paths"
+    )]
+    min_change: f64,
+    #[command(flatten)]
+    comparing: Comparing,
+    #[command(flatten)]
+    selection: Selection,
+    #[command(flatten)]
+    reading: Reading,
+}
+
+/// Rows of a section that people are shown unless they ask for more.
+pub(crate) const ROWS_SHOWN: usize = 15;
+
+pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
+    let settings = Settings::of(&args.comparing)?;
+    let rules = settings.rules();
+    let rules: Vec<&Rule<'_>> = rules.iter().map(|rule| rule as &Rule<'_>).collect();
+    let keep = Keep { paths: args.paths, ..Keep::default() };
+    let sides = [&args.before, &args.after];
+    let [before, after] = sides::read(sides, &args.reading, &args.selection, keep, global)?;
+    if args.paths {
+        return compare_paths(args, [&before, &after], &rules, settings.renames, global);
+    }
+    let comparison = compare(before.side, after.side, &settings.options(rules))
+        .map_err(|message| Failure::input(args.after.display().to_string(), message))?;
+    let matches = args.matching.as_ref().map(|regex| |name: &str| regex.is_match(name));
+    let matching = matches.as_ref().map(|matches| matches as &dyn Fn(&str) -> bool);
+    let shown = Shown { top: args.top, matching, all: args.all };
+    let for_people = Shown { top: Some(args.top.unwrap_or(ROWS_SHOWN)), ..shown };
+    match global.output {
+        Format::Table => {
+            output::write_bytes(text::table(&comparison, &for_people, global).as_bytes(), global)?;
+        }
+        Format::Markdown => {
+            let text = text::markdown(&comparison, &for_people, global);
+            output::write_bytes(text.as_bytes(), global)?;
+        }
+        Format::Json => output::write_bytes(comparison.to_json().as_bytes(), global)?,
+        Format::Csv => output::write_table(&comparison.table(&shown), global)?,
+    }
+    Ok(verdict(&comparison, &args.reading, global))
+}
+
+/// How to end: `--strict` objects to an incomplete side.
+fn verdict(comparison: &Comparison, reading: &Reading, global: &Global) -> Exit {
+    let sides = [&comparison.before, &comparison.after];
+    let incomplete = sides.into_iter().find(|side| !side.profile.quality.is_complete());
+    incomplete.map_or(Exit::Done, |side| read::verdict(&side.profile.quality, reading, global))
+}
+
+fn compare_paths(
+    args: &Args,
+    [before, after]: [&ReadSide; 2],
+    rules: &[&Rule<'_>],
+    renames: bool,
+    global: &Global,
+) -> Result<Exit, Failure> {
+    let share_min = if global.output == Format::Json { 0.0 } else { args.min_change };
+    let options = paths::Options { depth: args.depth, share_min, renames };
+    let mut table = paths::table(&before.paths, &after.paths, rules, &options)
+        .map_err(|message| Failure::input(args.after.display().to_string(), message))?;
+    if let Some(matching) = &args.matching {
+        let matches = |cell: &Cell| match cell {
+            Cell::Text(name) => matching.is_match(name.trim_start()),
+            _ => false,
+        };
+        table.rows.retain(|row| row.last().is_some_and(matches));
+    }
+    if let Some(top) = args.top {
+        table.rows.truncate(top);
+    }
+    output::write_table(&table, global)?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,482 @@
+//! How to compare: flags, and under them the policy file (`docs/schemas/policy.md`).
+
+use std::path::{Path, PathBuf};
+
+use profctl_analyze::diff::gate::What;
+use profctl_analyze::diff::stats::{self, Correction};
+use profctl_analyze::diff::{Calibration, Measure, Options, Rule};
+use regex::Regex;
+use serde::Deserialize;
+
+use crate::duration::{self, Length};
+use crate::exit::Failure;
+use crate::input;
+
+/// The flags that `diff` and `gate` share.
+#[derive(clap::Args, Debug)]
+#[command(next_help_heading = "Comparison")]
+pub(crate) struct Comparing {
+    /// A policy file; flags go before what it says [default: profctl.toml, if there is one]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// The change that does not matter: `5%` or `1.05x` [default: 5%]
+    #[arg(long, visible_alias = "margin", value_name = "CHANGE", value_parser = margin)]
+    max_regression: Option<f64>,
+    /// How many of the changes reported may be false, as a share of them [default: 5%]
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    fdr: Option<f64>,
+    /// How functions are corrected for being many: bh, or by, for any dependence [default: bh]
+    #[arg(long, value_name = "NAME", value_parser = correction)]
+    correction: Option<Correction>,
+    /// What is tested: net (time per call), elapsed (time per call with all that it calls), total
+    /// (net time per run, more calls included); the worst verdict counts [default: net,elapsed]
+    #[arg(long, value_name = "MEASURES", value_delimiter = ',', value_parser = measure)]
+    measure: Option<Vec<Measure>>,
+    /// Test only functions with this share of all net time, in percent [default: 0]
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    min_share: Option<f64>,
+    /// Test only functions with so many calls a run [default: 5]
+    #[arg(long, value_name = "CALLS", value_parser = calls)]
+    min_calls: Option<f64>,
+    /// Test only functions seen in so many runs of each side [default: 3]
+    #[arg(long, value_name = "RUNS")]
+    min_runs: Option<usize>,
+    /// Run i (or block i, by name) of both sides was measured together
+    #[arg(long)]
+    paired: bool,
+    /// Take out first what moved all functions alike
+    #[arg(long)]
+    normalise: bool,
+    /// No verdict if more than this share of a run was lost, seen in part or skipped [default: 1%]
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    max_loss: Option<f64>,
+    /// Take functions whose name matches REGEX for one called TEXT (`$1` is a group); may be
+    /// repeated
+    #[arg(long, value_name = "REGEX=TEXT", value_parser = rename)]
+    rename: Vec<Rename>,
+    /// Do not take a function under a likely new name for the old one
+    #[arg(long)]
+    no_renames: bool,
+    /// How much single runs of the baseline vary, as `gate --calibrate` wrote it
+    #[arg(long, value_name = "FILE")]
+    calibration: Option<PathBuf>,
+}
+
+/// A new name for functions.
+#[derive(Clone, Debug)]
+pub(crate) struct Rename {
+    pattern: Regex,
+    replacement: String,
+}
+
+/// What one function may cost at most, as it was written.
+#[derive(Clone, Debug)]
+pub(crate) struct BudgetText {
+    pub(crate) function: String,
+    pub(crate) what: What,
+    pub(crate) limit: LimitText,
+}
+
+/// The most that a figure may be, as it was written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum LimitText {
+    Length(Length),
+    Calls(u64),
+    Ratio(f64),
+}
+
+/// What the policy file may say. Its keys are the flags' names.
+#[derive(Deserialize, Debug, Default)]
+#[serde(deny_unknown_fields)]
+struct PolicyFile {
+    max_regression: Option<Text>,
+    fdr: Option<Text>,
+    correction: Option<String>,
+    measure: Option<Vec<String>>,
+    min_share: Option<Text>,
+    min_calls: Option<Text>,
+    min_runs: Option<usize>,
+    paired: Option<bool>,
+    normalise: Option<bool>,
+    max_loss: Option<Text>,
+    renames: Option<bool>,
+    calibration: Option<PathBuf>,
+    strict: Option<bool>,
+    inconclusive: Option<String>,
+    #[serde(default)]
+    budget: Vec<BudgetFile>,
+    #[serde(default)]
+    rename: Vec<RenameFile>,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+struct BudgetFile {
+    function: String,
+    what: Option<String>,
+    limit: Text,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+struct RenameFile {
+    pattern: String,
+    replace: String,
+}
+
+/// A number with or without a unit: `"5%"`, `0.05`, `5`.
+#[derive(Deserialize, Debug)]
+#[serde(untagged)]
+enum Text {
+    Quoted(String),
+    Whole(i64),
+    Number(f64),
+}
+
+impl Text {
+    fn text(&self) -> String {
+        match self {
+            Self::Quoted(text) => text.clone(),
+            Self::Whole(number) => number.to_string(),
+            Self::Number(number) => number.to_string(),
+        }
+    }
+}
+
+/// Everything that is asked for, from flags, file and defaults.
+pub(crate) struct Settings {
+    /// The policy file that was read.
+    pub(crate) file: Option<PathBuf>,
+    pub(crate) stats: stats::Options,
+    measures: Vec<Measure>,
+    paired: bool,
+    calls_min: f64,
+    share_min: f64,
+    loss_max: f64,
+    pub(crate) renames: bool,
+    rules: Vec<Rename>,
+    calibration: Option<(PathBuf, Calibration)>,
+    pub(crate) strict: bool,
+    /// What an inconclusive gate does, if the file says: whether it passes.
+    pub(crate) inconclusive_passes: Option<bool>,
+    pub(crate) budgets: Vec<BudgetText>,
+}
+
+/// The file that is read if it is there and none is named.
+const DEFAULT_FILE: &str = "profctl.toml";
+
+impl Settings {
+    /// Reads the policy file and lays the flags over it.
+    pub(crate) fn of(flags: &Comparing) -> Result<Self, Failure> {
+        let file = match &flags.config {
+            Some(path) => Some(path.clone()),
+            None => Some(PathBuf::from(DEFAULT_FILE)).filter(|path| path.is_file()),
+        };
+        let policy = file.as_deref().map(read).transpose()?.unwrap_or_default();
+        let place = file.as_ref().map_or_else(String::new, |path| path.display().to_string());
+        let bad = |key: &str, message: String| Failure::usage(format!("{place}: {key}: {message}"));
+        let number = |key: &str, text: &Option<Text>, parse: fn(&str) -> Result<f64, String>| {
+            let text = text.as_ref().map(Text::text);
+            text.map(|text| parse(&text).map_err(|message| bad(key, message))).transpose()
+        };
+        let defaults = Options::default();
+        let or = |flag: Option<f64>, file: Option<f64>, default| flag.or(file).unwrap_or(default);
+        let correction_of = |name: &String| correction(name).map_err(|m| bad("correction", m));
+        let stats = stats::Options {
+            margin: or(
+                flags.max_regression,
+                number("max_regression", &policy.max_regression, margin)?,
+                defaults.stats.margin,
+            ),
+            fdr: or(flags.fdr, number("fdr", &policy.fdr, share)?, defaults.stats.fdr),
+            correction: flags
+                .correction
+                .map_or_else(
+                    || policy.correction.as_ref().map(correction_of).transpose(),
+                    |c| Ok(Some(c)),
+                )?
+                .unwrap_or(defaults.stats.correction),
+            normalise: flags.normalise || policy.normalise.unwrap_or(false),
+            runs_min: flags.min_runs.or(policy.min_runs).unwrap_or(defaults.stats.runs_min),
+            ..defaults.stats
+        };
+        let measures = match (&flags.measure, &policy.measure) {
+            (Some(measures), _) => measures.clone(),
+            (None, Some(names)) => names
+                .iter()
+                .map(|name| measure(name).map_err(|message| bad("measure", message)))
+                .collect::<Result<_, _>>()?,
+            (None, None) => defaults.measures,
+        };
+        if measures.is_empty() {
+            return Err(bad("measure", "none, expected net, total or elapsed".into()));
+        }
+        let calibration = flags.calibration.clone().or(policy.calibration.map(|path| {
+            // A path in a file is meant from where the file is.
+            file.as_deref().and_then(Path::parent).map_or(path.clone(), |folder| folder.join(&path))
+        }));
+        let mut rules = Vec::new();
+        for RenameFile { pattern, replace } in &policy.rename {
+            let pattern = Regex::new(pattern).map_err(|error| bad("rename", error.to_string()))?;
+            rules.push(Rename { pattern, replacement: replace.clone() });
+        }
+        rules.extend(flags.rename.iter().cloned());
+        let budgets = policy.budget.iter().map(|budget| {
+            let what = match budget.what.as_deref() {
+                None => What::default(),
+                Some(name) => what(name).map_err(|message| bad("budget", message))?,
+            };
+            let limit = limit(&budget.limit.text(), what).map_err(|m| bad("budget", m))?;
+            Ok(BudgetText { function: budget.function.clone(), what, limit })
+        });
+        Ok(Self {
+            stats,
+            measures,
+            paired: flags.paired || policy.paired.unwrap_or(false),
+            calls_min: or(
+                flags.min_calls,
+                number("min_calls", &policy.min_calls, calls)?,
+                defaults.calls_min,
+            ),
+            share_min: or(
+                flags.min_share,
+                number("min_share", &policy.min_share, percent)?,
+                defaults.share_min,
+            ),
+            loss_max: or(
+                flags.max_loss,
+                number("max_loss", &policy.max_loss, share)?,
+                defaults.loss_max,
+            ),
+            renames: !flags.no_renames && policy.renames.unwrap_or(defaults.renames),
+            rules,
+            calibration: calibration.map(read_calibration).transpose()?,
+            strict: policy.strict.unwrap_or(false),
+            inconclusive_passes: match policy.inconclusive.as_deref() {
+                None => None,
+                Some("pass") => Some(true),
+                Some("fail") => Some(false),
+                Some(other) => {
+                    return Err(bad("inconclusive", format!("{other:?}, expected pass or fail")));
+                }
+            },
+            budgets: budgets.collect::<Result<_, Failure>>()?,
+            file,
+        })
+    }
+
+    /// The rules of renaming as functions.
+    pub(crate) fn rules(&self) -> Vec<impl Fn(&str) -> Option<String>> {
+        let rule = |rule: &Rename| {
+            let Rename { pattern, replacement } = rule.clone();
+            move |name: &str| {
+                let is_about = pattern.is_match(name);
+                is_about.then(|| pattern.replace_all(name, replacement.as_str()).into_owned())
+            }
+        };
+        self.rules.iter().map(rule).collect()
+    }
+
+    /// The options of the comparison.
+    pub(crate) fn options<'a>(&'a self, rules: Vec<&'a Rule<'a>>) -> Options<'a> {
+        Options {
+            stats: self.stats,
+            measures: self.measures.clone(),
+            paired: self.paired,
+            calls_min: self.calls_min,
+            share_min: self.share_min,
+            loss_max: self.loss_max,
+            renames: self.renames,
+            rules,
+            calibration: self.calibration.as_ref().map(|(_, calibration)| calibration),
+        }
+    }
+
+    /// What was asked for, for the record.
+    pub(crate) fn record(&self) -> serde_json::Value {
+        let stats = &self.stats;
+        let correction = match stats.correction {
+            Correction::BenjaminiHochberg => "bh",
+            Correction::BenjaminiYekutieli => "by",
+        };
+        let measures: Vec<&str> = self.measures.iter().map(|measure| measure.name()).collect();
+        serde_json::json!({
+            "file": self.file.as_ref().map(|path| path.display().to_string()),
+            "max_regression": stats.margin,
+            "fdr": stats.fdr,
+            "correction": correction,
+            "measure": measures,
+            "min_share": self.share_min,
+            "min_calls": self.calls_min,
+            "min_runs": stats.runs_min,
+            "max_loss": self.loss_max,
+            "paired": self.paired,
+            "normalise": stats.normalise,
+            "renames": self.renames,
+            "rules": self.rules.len(),
+            "calibration": self.calibration.as_ref().map(|(path, _)| path.display().to_string()),
+            "strict": self.strict,
+            "inconclusive": if self.inconclusive_passes == Some(true) { "pass" } else { "fail" },
+        })
+    }
+}
+
+fn read(path: &Path) -> Result<PolicyFile, Failure> {
+    let name = path.display().to_string();
+    let bytes = input::read_side_file(path)?;
+    let text = String::from_utf8(bytes)
+        .map_err(|_| Failure::usage(format!("{name}: is no UTF-8 text, expected a policy")))?;
+    toml::from_str(&text).map_err(|error| {
+        let before = error.span().and_then(|span| text.get(..span.start));
+        let line = before.map_or(1, |before| before.matches('\n').count() + 1);
+        Failure::usage(format!("{name}:{line}: {}", error.message()))
+    })
+}
+
+fn read_calibration(path: PathBuf) -> Result<(PathBuf, Calibration), Failure> {
+    let bytes = input::read_side_file(&path)?;
+    match Calibration::from_json(&bytes) {
+        Ok(calibration) => Ok((path, calibration)),
+        Err(message) => Err(Failure::input(path.display().to_string(), message)),
+    }
+}
+
+fn number(text: &str) -> Option<f64> {
+    text.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0)
+}
+
+/// `5%` and `1.05x` are 0.05. A bare number could be either and is refused.
+fn margin(text: &str) -> Result<f64, String> {
+    let found = match (text.strip_suffix('%'), text.strip_suffix('x')) {
+        (Some(percent), _) => number(percent).map(|percent| percent / 100.0),
+        (_, Some(ratio)) => number(ratio).filter(|&ratio| ratio >= 1.0).map(|ratio| ratio - 1.0),
+        (None, None) => None,
+    };
+    found.ok_or_else(|| format!("{text:?}, expected a change such as 5% or 1.05x"))
+}
+
+/// `5%` and `0.05` are 0.05.
+fn share(text: &str) -> Result<f64, String> {
+    let found = match text.strip_suffix('%') {
+        Some(percent) => number(percent).map(|percent| percent / 100.0),
+        None => number(text),
+    };
+    found
+        .filter(|share| (0.0..=1.0).contains(share))
+        .ok_or_else(|| format!("{text:?}, expected a share such as 5% or 0.05"))
+}
+
+/// `0.1` and `0.1%` are 0.1.
+pub(crate) fn percent(text: &str) -> Result<f64, String> {
+    number(text.trim_end_matches('%'))
+        .filter(|percent| *percent <= 100.0)
+        .ok_or_else(|| format!("{text:?}, expected a share from 0 to 100 percent"))
+}
+
+fn calls(text: &str) -> Result<f64, String> {
+    number(text).ok_or_else(|| format!("{text:?}, expected a number of calls"))
+}
+
+fn correction(text: &str) -> Result<Correction, String> {
+    match text {
+        "bh" => Ok(Correction::BenjaminiHochberg),
+        "by" => Ok(Correction::BenjaminiYekutieli),
+        other => Err(format!("{other:?}, expected bh or by")),
+    }
+}
+
+fn measure(text: &str) -> Result<Measure, String> {
+    Measure::from_name(text).ok_or_else(|| format!("{text:?}, expected net, total or elapsed"))
+}
+
+fn what(name: &str) -> Result<What, String> {
+    What::from_name(name).ok_or_else(|| {
+        let names: Vec<&str> = What::ALL.iter().map(|what| what.name()).collect();
+        format!("{name:?}, expected one of {}", names.join(", "))
+    })
+}
+
+fn rename(text: &str) -> Result<Rename, String> {
+    let (pattern, replacement) =
+        text.split_once('=').ok_or("no replacement, expected REGEX=TEXT")?;
+    let pattern = Regex::new(pattern).map_err(|error| error.to_string())?;
+    Ok(Rename { pattern, replacement: replacement.into() })
+}
+
+/// Parses `FUNC<=5us`, `net_avg(FUNC)<=1.1x`, `calls(FUNC)<=100`.
+pub(crate) fn budget(text: &str) -> Result<BudgetText, String> {
+    let expected = "expected FUNC<=LIMIT or net_avg(FUNC)<=LIMIT";
+    let (left, right) = text.rsplit_once("<=").ok_or_else(|| format!("no <=, {expected}"))?;
+    let (left, right) = (left.trim(), right.trim());
+    let called = left.strip_suffix(')').and_then(|left| left.split_once('('));
+    let (what, function) = match called.and_then(|(name, f)| Some((What::from_name(name)?, f))) {
+        Some((what, function)) => (what, function),
+        None => (What::default(), left),
+    };
+    if function.is_empty() {
+        return Err(format!("no function, {expected}"));
+    }
+    Ok(BudgetText { function: function.into(), what, limit: limit(right, what)? })
+}
+
+fn limit(text: &str, what: What) -> Result<LimitText, String> {
+    if let Some(ratio) = text.strip_suffix('x') {
+        let ratio = number(ratio).ok_or_else(|| format!("{text:?}, expected such as 1.1x"))?;
+        return Ok(LimitText::Ratio(ratio));
+    }
+    if what == What::Calls {
+        let calls = text.parse().map_err(|_| format!("{text:?}, expected a number of calls"))?;
+        return Ok(LimitText::Calls(calls));
+    }
+    if text.ends_with('%') {
+        return Err(format!("{text:?} could be a change or a share, expected such as 1.1x"));
+    }
+    duration::parse(text).map(LimitText::Length)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_and_shares_have_units() {
+        for (text, expected) in [
+            ("5%", Some(0.05)),
+            ("1.5x", Some(0.5)),
+            ("0%", Some(0.0)),
+            ("5", None),
+            ("0.9x", None),
+        ] {
+            let found = margin(text).ok();
+            assert_eq!(
+                found.map(|found| (found * 1e6).round()),
+                expected.map(|e| e * 1e6),
+                "{text}"
+            );
+        }
+        assert_eq!((share("5%"), share("0.05")), (Ok(0.05), Ok(0.05)));
+        assert!(share("5").is_err() && share("-1%").is_err() && margin("nan%").is_err());
+        assert_eq!((percent("0.1%"), percent("0.1")), (Ok(0.1), Ok(0.1)));
+    }
+
+    #[test]
+    fn budgets_are_read() {
+        let show = |text: &str| match budget(text) {
+            Ok(BudgetText { function, what, limit }) => {
+                format!("{function} {} {limit:?}", what.name())
+            }
+            Err(error) => error,
+        };
+        for (text, expected) in [
+            ("tcp_ack<=5us", "tcp_ack elapsed_avg Length(Nanos(5000))"),
+            ("net_p99(tcp_ack) <= 1.5x", "tcp_ack net_p99 Ratio(1.5)"),
+            ("calls(a<=b)<=7", "a<=b calls Calls(7)"),
+            ("f(int)<=9cycles", "f(int) elapsed_avg Length(Counts(9))"),
+            ("f<=5%", "\"5%\" could be a change or a share, expected such as 1.1x"),
+            ("<=5us", "no function, expected FUNC<=LIMIT or net_avg(FUNC)<=LIMIT"),
+            ("f=5us", "no <=, expected FUNC<=LIMIT or net_avg(FUNC)<=LIMIT"),
+        ] {
+            assert_eq!(show(text), expected, "{text}");
+        }
+    }
+}

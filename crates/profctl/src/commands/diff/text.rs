@@ -1,0 +1,178 @@
+//! A comparison for people: what is compared, the verdicts in numbers, then slower and faster
+//! functions apart.
+
+use std::fmt::Write as _;
+
+use profctl_analyze::diff::{Comparison, Interval, Section, Shown, SideSummary, Sum, Verdict};
+use profctl_model::Ticks;
+use profctl_render::table::{self, Format, visible};
+use profctl_render::{Style, number};
+
+use crate::args::Global;
+use crate::style;
+
+/// The whole report for a terminal.
+pub(crate) fn table(comparison: &Comparison, shown: &Shown<'_>, global: &Global) -> String {
+    let style = style::of(global);
+    let mut text = String::new();
+    let head = head(comparison, global);
+    let width = head.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    for (name, value) in &head {
+        line(&mut text, &format!("{name:width$}  {}", visible(value)));
+    }
+    for section in comparison.sections(shown) {
+        line(&mut text, "");
+        line(&mut text, &title(&section, comparison, global));
+        text.push_str(&written(&section.table, Format::Table, &style));
+    }
+    notes(comparison, &mut text, &style);
+    text
+}
+
+/// The whole report as Markdown.
+pub(crate) fn markdown(comparison: &Comparison, shown: &Shown<'_>, global: &Global) -> String {
+    let mut text = String::new();
+    for (name, value) in head(comparison, global) {
+        line(&mut text, &format!("- **{name}**: {}", escaped(&value)));
+    }
+    for section in comparison.sections(shown) {
+        line(&mut text, &format!("\n### {}\n", title(&section, comparison, global)));
+        text.push_str(&written(&section.table, Format::Markdown, &style::of(global)));
+    }
+    let notes = comparison.notes();
+    if !notes.is_empty() {
+        line(&mut text, "");
+    }
+    for note in notes {
+        line(&mut text, &format!("> {}  ", escaped(&note)));
+    }
+    text
+}
+
+/// What is compared and what came of it, a line each: a name and a value.
+pub(crate) fn head(comparison: &Comparison, global: &Global) -> Vec<(&'static str, String)> {
+    let mut head = vec![
+        ("before", side(&comparison.before, global)),
+        ("after", side(&comparison.after, global)),
+    ];
+    head.extend(run_wide(comparison).map(|text| ("run-wide", text)));
+    head.push(("functions", verdicts(comparison)));
+    head
+}
+
+/// What a side is, in a line.
+fn side(side: &SideSummary, global: &Global) -> String {
+    let runs = side.runs.len() as u64;
+    let mut parts = vec![number::count(runs, "run", "runs")];
+    if u64::from(side.n_blocks) < runs {
+        let blocks = number::count(u64::from(side.n_blocks), "block", "blocks");
+        parts[0] = format!("{} in {blocks}", parts[0]);
+    }
+    let profile = &side.profile;
+    let busy = Ticks(profile.busy() / runs.max(1));
+    let busy = number::length_with_unit(busy, &profile.timebase, global.unit);
+    parts.push(format!("{busy} busy{}", if runs == 1 { "" } else { " a run" }));
+    let mut formats: Vec<&str> = profile.sources.iter().map(|s| s.format.as_str()).collect();
+    formats.sort_unstable();
+    formats.dedup();
+    parts.extend(formats.into_iter().map(str::to_owned));
+    format!("{}: {}", side.name, parts.join(", "))
+}
+
+/// What moved all functions alike.
+fn run_wide(comparison: &Comparison) -> Option<String> {
+    let global = comparison.global?;
+    let mut parts = vec!["net time per call, median function".to_owned()];
+    if global.ci_low.is_finite() && global.ci_high.is_finite() {
+        parts.push(format!("95%: {} to {}", change(global.ci_low), change(global.ci_high)));
+    }
+    if global.p.is_finite() && comparison.interval == Interval::BetweenRuns {
+        parts.push(format!("p {:.3}", global.p));
+    }
+    let taken = if global.normalised { ", taken out before functions were tested" } else { "" };
+    Some(format!("{} ({}){taken}", change(global.factor), parts.join("; ")))
+}
+
+/// A binary logarithm as a change in percent.
+fn change(log: f64) -> String {
+    let percent = (log.exp2() - 1.0) * 100.0;
+    // No sign before a nought.
+    let percent = if percent.abs() < 0.005 { 0.0 } else { percent };
+    let sign = if percent > 0.0 { "+" } else { "" };
+    format!("{sign}{percent:.2}%")
+}
+
+fn verdicts(comparison: &Comparison) -> String {
+    let mut parts: Vec<String> = Verdict::ALL
+        .into_iter()
+        .map(|verdict| (comparison.count(verdict), verdict.name()))
+        .filter(|&(n, _)| n > 0)
+        .map(|(n, name)| format!("{n} {name}"))
+        .collect();
+    if comparison.unchanged > 0 || parts.is_empty() {
+        parts.push(format!("{} the same to the last digit", comparison.unchanged));
+    }
+    if parts.len() == 1 && comparison.unchanged > 0 {
+        return format!("no function changed: {}", parts[0]);
+    }
+    let all = parts.join(", ");
+    let margin = comparison.margin * 100.0;
+    match comparison.sensitivity.map(|sensitivity| sensitivity * 100.0) {
+        _ if comparison.tested == 0 => all,
+        None => format!("{all} (margin {margin}%)"),
+        Some(seen) => format!("{all} (margin {margin}%; {seen:.1}% would show in half of them)"),
+    }
+}
+
+/// The title of a section: how many rows it has, how many of them are shown, what they make up.
+pub(crate) fn title(section: &Section, comparison: &Comparison, global: &Global) -> String {
+    let (all, shown) = (section.count, section.table.rows.len());
+    let first = if all == shown { String::new() } else { format!(", the first {shown}") };
+    let sum = section.sum.map_or_else(String::new, |(what, sum)| {
+        let change = number::change(sum, &comparison.timebase, global.unit);
+        let unit = global.unit.label(&comparison.timebase);
+        let what = match what {
+            Sum::Net => "net",
+            Sum::Cost => "by cost",
+        };
+        format!("; {what} {change} {unit} a run")
+    });
+    format!("{}: {all}{first}{sum}", section.title)
+}
+
+/// A table as text.
+pub(crate) fn written(table: &profctl_model::Table, format: Format, style: &Style) -> String {
+    let mut bytes = Vec::new();
+    table::write(table, format, style, &mut bytes).expect("memory takes what is written to it");
+    String::from_utf8(bytes).expect("tables are text")
+}
+
+fn notes(comparison: &Comparison, text: &mut String, style: &Style) {
+    let notes = comparison.notes();
+    if notes.is_empty() {
+        return;
+    }
+    line(text, "");
+    // The notes look as they do below any table.
+    let mut empty = profctl_model::Table::new("", comparison.timebase, Vec::new());
+    empty.notes = notes;
+    let below = written(&empty, Format::Table, style);
+    text.extend(below.lines().skip(2).flat_map(|line| [line, "\n"]));
+}
+
+/// Text without anything that Markdown would take for its own.
+pub(crate) fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in visible(text).chars() {
+        if matches!(c, '_' | '*' | '`' | '<' | '>' | '[' | ']' | '|' | '\\' | '#') {
+            escaped.push('\\');
+        }
+        escaped.push(c);
+    }
+    escaped
+}
+
+/// Appends a line.
+pub(crate) fn line(text: &mut String, line: &str) {
+    writeln!(text, "{line}").expect("a string takes what is written to it");
+}

@@ -1,0 +1,89 @@
+//! The answer as a comment for a review: what matters first, the rest folded away.
+
+use profctl_analyze::diff::gate::Answer;
+use profctl_analyze::diff::{Function, Shown};
+use profctl_model::{Cell, Column, Role, Table};
+use profctl_render::number;
+use profctl_render::table::Format;
+
+use super::report::Report;
+use crate::commands::diff::text::{self, escaped, line};
+use crate::style;
+
+/// How many functions stand unfolded.
+const FIRST: usize = 3;
+
+/// The comment.
+pub(super) fn page(report: &Report<'_>, shown: &Shown<'_>) -> String {
+    let mut page = String::new();
+    let answer = match report.judgement.answer {
+        Answer::Pass => "passed",
+        Answer::Regressed => "regressed",
+        Answer::Inconclusive => "inconclusive",
+    };
+    line(&mut page, &format!("### profctl gate: {answer}\n"));
+    let (baseline, candidate) = (escaped(report.baseline()), escaped(report.candidate()));
+    line(&mut page, &format!("**{candidate}** against the baseline **{baseline}**: "));
+    line(&mut page, &format!("{}.", escaped(&report.judgement.reasons.join("; "))));
+    let first = report.first(FIRST);
+    if !first.is_empty() {
+        line(&mut page, "\n**Slower**\n");
+        page.push_str(&markdown(&findings(report, &first), report));
+        let more = report.offending().count() - first.len();
+        if more > 0 {
+            line(
+                &mut page,
+                &format!("\nand {} below.", number::count(more as u64, "more", "more")),
+            );
+        }
+    }
+    if !report.judgement.budgets.is_empty() {
+        line(&mut page, "\n**Budgets**\n");
+        page.push_str(&markdown(&report.budgets(), report));
+    }
+    for section in report.comparison.sections(shown) {
+        let title = text::title(&section, &report.comparison, report.global);
+        fold(&mut page, &title, &markdown(&section.table, report));
+    }
+    fold(&mut page, "What was compared", &compared(report));
+    page
+}
+
+/// A row a function: what was measured of it and what came out.
+fn findings(report: &Report<'_>, functions: &[&Function]) -> Table {
+    let text = |name: &str| Column::new(name, name, Role::Text);
+    let name = Column::new("name", "function", Role::Name);
+    let columns = vec![text("verdict"), text("what was found"), name];
+    let mut table = Table::new("profctl.findings/1", report.comparison.timebase, columns);
+    for function in functions {
+        table.push(vec![
+            function.verdict.name().into(),
+            Cell::Text(report.finding(function)),
+            function.name.as_str().into(),
+        ]);
+    }
+    table
+}
+
+/// The sides, the policy and the notes.
+fn compared(report: &Report<'_>) -> String {
+    let mut inside = String::new();
+    for (name, value) in text::head(&report.comparison, report.global) {
+        line(&mut inside, &format!("- {name}: {}", escaped(&value)));
+    }
+    line(&mut inside, &format!("- policy: `{}`", report.record));
+    for note in report.comparison.notes() {
+        line(&mut inside, &format!("- {}", escaped(&note)));
+    }
+    inside
+}
+
+fn markdown(table: &Table, report: &Report<'_>) -> String {
+    text::written(table, Format::Markdown, &style::of(report.global))
+}
+
+fn fold(page: &mut String, title: &str, inside: &str) {
+    line(page, &format!("\n<details><summary>{title}</summary>\n"));
+    page.push_str(inside);
+    line(page, "\n</details>");
+}

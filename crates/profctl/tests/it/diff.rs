@@ -1,0 +1,307 @@
+//! `profctl diff`: two sides in, what changed out.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::fs;
+use std::path::PathBuf;
+
+use expect_test::expect;
+use profctl_testkit::fixtures;
+use serde_json::Value;
+
+use crate::program::{Run, Scratch, run};
+
+/// A run of the plain format: functions one after the other, each called ten times.
+pub(crate) fn trace(functions: &[(&str, u64)]) -> String {
+    let mut text = String::from("# profctl plain 1\n");
+    let mut now = 1000;
+    for call in 0..10 {
+        for (name, cost) in functions {
+            let cost = cost + call % 3;
+            writeln!(text, "{now} cpu0 sh-7 . {name} {cost}").expect("a string takes all");
+            now += cost + 5;
+        }
+    }
+    text + &format!("{now} cpu0 sh-7 . end 1\n")
+}
+
+/// A directory of six runs that differ by chance.
+pub(crate) fn runs(scratch: &Scratch, name: &str, functions: &[(&str, u64)]) -> String {
+    for (n, by) in [0, 7, 3, 9, 5, 1].into_iter().enumerate() {
+        let functions: Vec<(&str, u64)> =
+            functions.iter().map(|&(name, cost)| (name, cost + by)).collect();
+        scratch.file(&format!("{name}/run{n}.txt"), trace(&functions));
+    }
+    scratch.path(name)
+}
+
+/// A side of the kernels that were recorded for this.
+pub(crate) fn kernel(name: &str) -> String {
+    fixtures::root().join("fixtures/diff").join(name).display().to_string()
+}
+
+fn json(run: &Run) -> Value {
+    assert!(matches!(run.code, Some(0 | 1 | 4)), "{run:?}");
+    serde_json::from_str(&run.stdout).expect("the output is JSON")
+}
+
+/// The verdict of each function that differs.
+fn verdicts(comparison: &Value) -> BTreeMap<String, String> {
+    let functions = comparison["functions"].as_array().expect("a list");
+    let text = |function: &Value, field: &str| function[field].as_str().map(str::to_owned);
+    let pairs = functions.iter().map(|one| Some((text(one, "name")?, text(one, "verdict")?)));
+    pairs.collect::<Option<_>>().expect("each has a name and a verdict")
+}
+
+#[test]
+fn slower_and_faster_stand_apart() {
+    let scratch = Scratch::new("diff_table");
+    let before =
+        runs(&scratch, "before", &[("f", 1000), ("g", 2000), ("h.isra.0", 700), ("old", 9)]);
+    let after = runs(&scratch, "after", &[("f", 1300), ("g", 1500), ("h", 700), ("new", 90)]);
+    let found = run(&["diff", &before, &after]).quiet_success();
+    let found = found.replace(&scratch.path(""), "");
+    expect![[r"
+        before     before: 6 runs, 37.293 us busy a run, plain
+        after      after: 6 runs, 36.103 us busy a run, plain
+        run-wide   0.00% (net time per call, median function; 95%: -0.63% to +0.64%; p 1.000)
+        functions  1 regressed, 1 improved, 1 new, 1 gone, 2 the same to the last digit (margin 5%; 5.6% would show in half of them)
+
+        slower: 1; by cost +3.000 us a run
+         Before  After  Delta  by calls  by cost  ratio   (95% low/high)   name
+        -----------------------------------------------------------------------
+         10.051 13.051 +3.000     0.000   +3.000  1.30x    (1.29x/1.30x)   f
+
+        faster: 1; by cost -5.000 us a run
+         Before  After  Delta  by calls  by cost  ratio   (95% low/high)   name
+        -----------------------------------------------------------------------
+         20.051 15.051 -5.000     0.000   -5.000  0.75x    (0.75x/0.75x)   g
+
+        new: 1; net +0.951 us a run
+           Net  Net/call  # in all  in runs   name
+        ------------------------------------------
+         0.951     0.095        60  6 of 6    new
+
+        gone: 1; net -0.141 us a run
+           Net  Net/call  # in all  in runs   name
+        ------------------------------------------
+         0.141     0.014        60  6 of 6    old
+
+        note: matched: 1 function by suffix (2 names)
+    "]]
+    .assert_eq(&found);
+    let markdown = run(&["diff", "--output", "markdown", &before, &after]).quiet_success();
+    assert!(markdown.contains("### slower: 1") && markdown.contains("| `f` "), "{markdown}");
+    let csv = run(&["diff", "--output", "csv", &before, &after]).quiet_success();
+    assert_eq!(csv.lines().count(), 5);
+    assert!(csv.lines().nth(1).unwrap().starts_with("regressed,net,10,10,"), "{csv}");
+}
+
+#[test]
+fn a_side_and_itself_are_the_same() {
+    let side = kernel("6.1.170");
+    let found = run(&["diff", &side, &side]).quiet_success();
+    assert!(found.contains("functions  no function changed: 1413 the same"), "{found}");
+    let found = json(&run(&["diff", "--output", "json", &side, &side]));
+    assert_eq!(found["functions"].as_array().map(Vec::len), Some(0));
+    assert_eq!(found["counts"]["unchanged"], 1413);
+}
+
+#[test]
+fn a_stable_update_of_a_kernel_reads_as_it_was() {
+    let sides = [kernel("6.1.170"), kernel("6.1.192")];
+    let found = json(&run(&["diff", "--output", "json", &sides[0], &sides[1]]));
+    let verdicts = verdicts(&found);
+    assert_eq!(verdicts["apparmor_file_alloc_security"], "improved");
+    assert_eq!(verdicts["ipv4_mtu"], "regressed");
+    assert_eq!(verdicts["__ip_finish_output"], "regressed");
+    let functions = found["functions"].as_array().unwrap();
+    let renamed = functions.iter().find(|one| one["name"] == "__cgroup_rstat_updated").unwrap();
+    assert_eq!(renamed["matched_as"], "cgroup_rstat_updated");
+    assert_eq!(
+        (&renamed["matched_by"], &renamed["verdict"]),
+        (&"rename".into(), &"equivalent".into())
+    );
+    for function in functions {
+        let part = |name: &str| function[name].as_i64().unwrap();
+        assert_eq!(part("delta_net"), part("delta_from_calls") + part("delta_from_cost"));
+        let net = |side: &str| function[side]["net"].as_i64().unwrap();
+        assert_eq!(part("delta_net"), net("after") - net("before"));
+    }
+    assert_eq!((&found["replicate"], &found["before"]["blocks"]), (&"blocks".into(), &2.into()));
+    let apart = json(&run(&["diff", "--output", "json", "--no-renames", &sides[0], &sides[1]]));
+    let gone = &apart["renames"][0];
+    assert_eq!(
+        (&gone["before"], &gone["after"]),
+        (&"cgroup_rstat_updated".into(), &"__cgroup_rstat_updated".into())
+    );
+}
+
+#[test]
+fn names_are_rewritten_by_rules() {
+    let scratch = Scratch::new("diff_rules");
+    let before = runs(&scratch, "before", &[("req_17", 1000), ("req_18", 1000), ("g", 2000)]);
+    let after = runs(&scratch, "after", &[("req_99", 2000), ("g", 2000)]);
+    scratch.file("policy.toml", "[[rename]]\npattern = '^req_\\d+$'\nreplace = 'req'\n");
+    let policy = scratch.path("policy.toml");
+    for flags in [["--rename", "^req_[0-9]+$=req"], ["--config", &policy]] {
+        let arguments = [&["diff", "--output", "json"], &flags[..], &[&before, &after]].concat();
+        let found = json(&run(&arguments));
+        let functions = found["functions"].as_array().unwrap();
+        assert_eq!((functions.len(), &functions[0]["name"]), (1, &"req".into()));
+        assert_eq!(functions[0]["names_before"], serde_json::json!(["req_17", "req_18"]));
+        assert_eq!(functions[0]["after"]["calls"], 10);
+    }
+}
+
+#[test]
+fn one_trace_a_side_says_what_it_cannot_say() {
+    let scratch = Scratch::new("diff_single");
+    let before = scratch.file("before.txt", trace(&[("f", 1000), ("g", 300)]));
+    let after = scratch.file("after.txt", trace(&[("f", 1500), ("g", 300)]));
+    let found = json(&run(&["diff", "--output", "json", &before, &after]));
+    let f = &found["functions"][0];
+    assert_eq!(
+        (&f["name"], &f["verdict"], &f["p"]),
+        (&"f".into(), &"inconclusive".into(), &Value::Null)
+    );
+    assert_eq!((&f["before"]["net"], &f["delta_net"]), (&10_009.into(), &5000.into()));
+    assert_eq!(found["interval"], "within-trace");
+    let interval = [&f["ci_low"], &f["ci_high"]].map(|end| end.as_f64().unwrap());
+    assert!(1.49 < interval[0] && interval[0] < interval[1] && interval[1] < 1.51, "{interval:?}");
+    let text = run(&["diff", &before, &after]).quiet_success();
+    assert!(text.contains("more net time, undecided: 1"), "{text}");
+    assert!(
+        text.contains("note: one trace a side: intervals are of the variation inside"),
+        "{text}"
+    );
+}
+
+#[test]
+fn paths_of_calls_are_compared() {
+    let scratch = Scratch::new("diff_paths");
+    let trace = |cost: u64| {
+        format!(
+            "# profctl plain 1\n10 cpu0 sh-7 > main\n20 cpu0 sh-7 . f {cost}\n\
+             {0} cpu0 sh-7 . g 7\n{1} cpu0 sh-7 < main\n",
+            30 + cost,
+            50 + cost
+        )
+    };
+    let (before, after) = (scratch.file("b.txt", trace(100)), scratch.file("a.txt", trace(150)));
+    let found = run(&["diff", "--paths", &before, &after]).quiet_success();
+    expect![[r"
+         Before  After  Delta  Delta net  by calls  by cost  # before  # after  depth   name
+        ------------------------------------------------------------------------------------
+          0.140  0.190 +0.050      0.000     0.000    0.000         1        1      0   main
+          0.100  0.150 +0.050     +0.050     0.000   +0.050         1        1      1     f
+        note: not shown: 1 path too deep or with too small a change
+    "]]
+    .assert_eq(&found);
+    let same = run(&["diff", "--paths", &before, &before]).quiet_success();
+    assert!(same.contains("note: no path changed: 3 paths in both"), "{same}");
+    let profile = scratch.path("b.profile.json");
+    run(&["summarize", "--output", "json", "-o", &profile, &before]).quiet_success();
+    let said = run(&["diff", "--paths", &profile, &after]).failure(3);
+    assert!(said.contains("is a saved profile, expected a trace"), "{said}");
+}
+
+#[test]
+fn saved_profiles_are_as_good_as_their_traces() {
+    let scratch = Scratch::new("diff_saved");
+    let trace = scratch.file("t.txt", trace(&[("f", 1000), ("g", 300)]));
+    let json = run(&["summarize", "--output", "json", &trace]).quiet_success();
+    let plain = scratch.file("t.profile.json", &json);
+    let zstd = scratch.file("t.profile.json.zst", zstd::encode_all(json.as_bytes(), 19).unwrap());
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+    std::io::Write::write_all(&mut encoder, json.as_bytes()).unwrap();
+    let gzip = scratch.file("t.profile.json.gz", encoder.finish().unwrap());
+    for saved in [&plain, &zstd, &gzip] {
+        let found = run(&["diff", &trace, saved]).quiet_success();
+        assert!(found.contains("no function changed: 3 the same"), "{saved}: {found}");
+    }
+    let cut = scratch.file("cut.json.zst", &fs::read(&zstd).unwrap()[..100]);
+    assert_eq!(run(&["diff", &trace, &cut]).code, Some(3));
+}
+
+#[test]
+fn a_kernel_with_three_thousand_functions_takes_300_kilobytes() {
+    let saved = fixtures::read(&PathBuf::from(kernel("6.1.170/boot1/run1.profile.json.zst")));
+    let json = zstd::decode_all(saved.as_slice()).unwrap();
+    let json: Value = serde_json::from_slice(&json).unwrap();
+    let functions = json["totals"]["functions"].as_u64().unwrap();
+    assert!(saved.len() as u64 * 3000 / functions < 300_000, "{} for {functions}", saved.len());
+}
+
+#[test]
+fn the_schema_of_diff_names_every_field() {
+    let scratch = Scratch::new("schema_diff");
+    let mut fields = BTreeSet::new();
+    for sides in [
+        [
+            runs(&scratch, "b", &[("f", 1000), ("h.isra.0", 9)]),
+            runs(&scratch, "a", &[("f", 1400), ("h", 9)]),
+        ],
+        [kernel("6.1.170"), kernel("6.1.192-slub-debug")],
+    ] {
+        let found = json(&run(&["diff", "--output", "json", "--no-renames", &sides[0], &sides[1]]));
+        collect(&found, "", &mut fields);
+    }
+    let page = fs::read_to_string(fixtures::root().join("docs/schemas/diff-1.md")).unwrap();
+    let undocumented: Vec<&String> =
+        fields.iter().filter(|field| !documents(&page, field)).collect();
+    assert_eq!(undocumented, Vec::<&String>::new());
+    let missing: Vec<String> =
+        named(&page).filter(|name| !name.ends_with(".*") && !fields.contains(name)).collect();
+    // Nothing seems to have been inlined between these builds.
+    assert!(
+        missing.iter().all(|name| name.starts_with("moved[]") || name.contains("].tests.")),
+        "{missing:?}"
+    );
+}
+
+/// The names in the first cell of the rows of a page.
+pub(crate) fn named(page: &str) -> impl Iterator<Item = String> {
+    let cells = page.lines().filter_map(|line| line.strip_prefix("| `")?.split(" |").next());
+    let names =
+        cells.flat_map(|cell| cell.split(", ")).map(|name| name.trim_matches('`').to_owned());
+    names.filter(|name| name.contains('.') || name == "schema").collect::<Vec<_>>().into_iter()
+}
+
+/// Whether a page names a field: itself, by the wildcard of what it is in, or by its twin before.
+pub(crate) fn documents(page: &str, field: &str) -> bool {
+    let field = field.replacen("functions[].after.", "functions[].before.", 1);
+    let field = match field.strip_prefix("after.") {
+        Some(rest) => format!("before.{rest}"),
+        None => field,
+    };
+    let known = |name: &str| page.contains(&format!("`{name}`"));
+    let parents = field.match_indices('.').map(|(at, _)| &field[..at]);
+    known(&field)
+        || parents.into_iter().any(|parent| {
+            known(&format!("{parent}.*")) || parent.contains(".tests.") && known(parent)
+        })
+}
+
+/// The path of every value below `value` that is not an object or a list of objects.
+pub(crate) fn collect(value: &Value, path: &str, fields: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(members) => {
+            for (name, value) in members {
+                let dot = if path.is_empty() { "" } else { "." };
+                collect(value, &format!("{path}{dot}{name}"), fields);
+            }
+        }
+        Value::Array(items) if items.iter().any(Value::is_object) => {
+            for item in items {
+                collect(item, &format!("{path}[]"), fields);
+            }
+        }
+        // Nothing in it to name, and what it holds where it is not empty is named elsewhere.
+        Value::Null if path.split('.').any(|part| part == "tests") => {}
+        Value::Array(items) if items.is_empty() => {}
+        _ => {
+            fields.insert(path.to_owned());
+        }
+    }
+}
