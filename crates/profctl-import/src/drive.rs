@@ -33,12 +33,15 @@ pub(crate) fn run<S: SpanSink + Send>(
         .map_err(|error| ImportError::whole(format!("cannot be read: {error}")))?;
     let (head, whole) = source.head();
     let (importer, reason) = recognise(head, whole, options)?;
-    let opened = importer.open(head, &options.import)?;
     if head.is_empty() {
-        if let Some(error) = source.broken {
-            return Err(ImportError::whole(format!("cannot be read: {error}")));
-        }
-        return Err(ImportError::whole("is empty"));
+        let why = source.broken.map(|error| format!("cannot be read: {error}"));
+        return Err(ImportError::whole(why.unwrap_or_else(|| "is empty".into())));
+    }
+    let mut opened = importer.open(head, &options.import)?;
+    if opened.whole && !whole {
+        // What it needs to know may stand at the end.
+        source.read_all();
+        opened = importer.open(source.head().0, &options.import)?;
     }
     let Opened { timebase, counter_bits, has_lines, .. } = opened;
     let Opened { leaf_ends_are_stamps, exits_may_be_late, whole, .. } = opened;
@@ -69,9 +72,6 @@ pub(crate) fn run<S: SpanSink + Send>(
     };
 
     let workers = options.workers.max(1);
-    if whole {
-        source.read_all();
-    }
     let size = match options.block_size {
         _ if whole => usize::MAX,
         0 => BLOCK,

@@ -119,7 +119,10 @@ impl<'a> Source<'a> {
     /// Reads until `wanted` bytes are held or the input ends. An error of the input (a cut
     /// compressed stream, a disk that fails) ends it here; what was read before it counts.
     fn fill(&mut self, wanted: usize) {
-        if self.held.len() < wanted {
+        if self.held.is_empty() {
+            // Zeroed pages straight from the system, which `resize` would write itself.
+            self.held = vec![0; wanted];
+        } else if self.held.len() < wanted {
             self.held.resize(wanted, 0);
         }
         while self.filled < wanted && !self.at_end {

@@ -18,6 +18,7 @@ impl Comparison {
         }
         self.measurements(&mut notes);
         self.drift(&mut notes);
+        self.undecided(&mut notes);
         self.more_calls(&mut notes);
         self.matches(&mut notes);
         self.moves(&mut notes);
@@ -70,6 +71,32 @@ impl Comparison {
                     .into(),
             );
         }
+    }
+
+    /// How many more measurements would help.
+    fn undecided(&self, notes: &mut Vec<String>) {
+        let open = self.changed().filter(|function| {
+            matches!(function.verdict, Verdict::Inconclusive | Verdict::Suspect)
+        });
+        let mut needed: Vec<u32> = open
+            .filter_map(Function::tested)
+            .map(|tested| tested.runs_needed.unwrap_or(u32::MAX))
+            .collect();
+        needed.sort_unstable();
+        let half = needed.len().div_ceil(2);
+        let Some(&runs) = needed.get(half.saturating_sub(1)).filter(|&&runs| runs < u32::MAX)
+        else {
+            return;
+        };
+        let of = match self.replicate {
+            Replicate::Runs => "runs",
+            Replicate::Blocks => "blocks",
+            Replicate::Pairs => "pairs",
+        };
+        let functions = count(needed.len() as u64, "function", "functions");
+        notes.push(format!(
+            "undecided: {functions}; about {runs} {of} a side would settle half of them"
+        ));
     }
 
     /// Functions that cost more only because they are called more often, where that is not tested.

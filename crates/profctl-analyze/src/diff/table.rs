@@ -4,6 +4,7 @@
 use profctl_model::{Cell, Column, Role, Table, Ticks};
 
 use super::compare::{Comparison, Function, Interval};
+use super::stats::Replicate;
 use super::{MatchedBy, Measure, SideStats, Verdict};
 
 const SCHEMA: &str = "profctl.diff-table/1";
@@ -50,6 +51,8 @@ enum Layout {
     Elapsed,
     /// Functions of one side only.
     OneSide,
+    /// As [`Self::Net`], of functions without a verdict: how many runs would give one.
+    Undecided,
 }
 
 impl Comparison {
@@ -75,12 +78,18 @@ impl Comparison {
         ];
         // Without a verdict, sums are all there is to go by.
         if shown.all || self.tested == 0 || self.has_veto() {
-            sections.push(self.section("more net time, undecided", Layout::Net, shown, |f| {
-                undecided(f) && f.parts.delta_net > 0
-            }));
-            sections.push(self.section("less net time, undecided", Layout::Net, shown, |f| {
-                undecided(f) && f.parts.delta_net <= 0
-            }));
+            sections.push(self.section(
+                "more net time, undecided",
+                Layout::Undecided,
+                shown,
+                |f| undecided(f) && f.parts.delta_net > 0,
+            ));
+            sections.push(self.section(
+                "less net time, undecided",
+                Layout::Undecided,
+                shown,
+                |f| undecided(f) && f.parts.delta_net <= 0,
+            ));
         }
         sections.push(self.section("new", Layout::OneSide, shown, |f| f.verdict == Verdict::New));
         sections.push(self.section("gone", Layout::OneSide, shown, |f| f.verdict == Verdict::Gone));
@@ -106,7 +115,9 @@ impl Comparison {
             .collect();
         let part = |function: &&Function| match layout {
             Layout::Net if self.tested > 0 => Some((Sum::Cost, function.parts.from_cost)),
-            Layout::Net | Layout::OneSide => Some((Sum::Net, function.parts.delta_net)),
+            Layout::Net | Layout::OneSide | Layout::Undecided => {
+                Some((Sum::Net, function.parts.delta_net))
+            }
             Layout::Elapsed => None,
         };
         let sum = rows
@@ -127,7 +138,7 @@ impl Comparison {
         .collect();
         let mut table = Table::new(SCHEMA, self.timebase, self.columns(layout, &extra));
         for function in rows_shown {
-            table.push(cells(layout, &extra, function));
+            table.push(self.cells(layout, &extra, function));
         }
         Section { title: title.into(), count: rows.len(), sum, table }
     }
@@ -142,7 +153,7 @@ impl Comparison {
         let end =
             |name: &str, heading: &str| Column::new(name, heading, Role::Ratio).in_group(group);
         let mut columns = match layout {
-            Layout::Net => vec![
+            Layout::Net | Layout::Undecided => vec![
                 time("net_before", "Before"),
                 time("net_after", "After"),
                 time("delta_net", "Delta"),
@@ -166,10 +177,63 @@ impl Comparison {
             columns.push(Column::new("ratio", "ratio", Role::Ratio));
             columns.extend([end("ci_low", low), end("ci_high", high)]);
         }
+        if layout == Layout::Undecided && self.interval == Interval::BetweenRuns {
+            columns.push(Column::new("runs_needed", self.needed(), Role::Count));
+        }
         let text = |&(name, heading, _): &Extra| Column::new(name, heading, Role::Text);
         columns.extend(extra.iter().map(text));
         columns.push(Column::new("name", "name", Role::Name));
         columns
+    }
+
+    /// What is needed more of, for a heading.
+    fn needed(&self) -> &'static str {
+        match self.replicate {
+            Replicate::Runs => "runs needed",
+            Replicate::Blocks => "blocks needed",
+            Replicate::Pairs => "pairs needed",
+        }
+    }
+
+    fn cells(&self, layout: Layout, extra: &[Extra], function: &Function) -> Vec<Cell> {
+        let (before, after) = (&function.before, &function.after);
+        let parts = &function.parts;
+        let mut cells = match layout {
+            Layout::Net | Layout::Undecided => vec![
+                time_cell(before.net),
+                time_cell(after.net),
+                Cell::Change(parts.delta_net),
+                Cell::Change(parts.from_calls),
+                Cell::Change(parts.from_cost),
+            ],
+            Layout::Elapsed => vec![
+                optional_time(before.elapsed_avg()),
+                optional_time(after.elapsed_avg()),
+                Cell::Count(before.calls),
+                Cell::Count(after.calls),
+            ],
+            Layout::OneSide => {
+                let side = if after.is_there() { after } else { before };
+                vec![
+                    time_cell(side.net),
+                    optional_time(side.net_avg()),
+                    Cell::Count(side.total.calls),
+                    seen(side),
+                ]
+            }
+        };
+        if layout != Layout::OneSide {
+            cells.push(ratio(function.ratio));
+            cells.push(ratio(function.interval.map(|ends| ends.0)));
+            cells.push(ratio(function.interval.map(|ends| ends.1)));
+        }
+        if layout == Layout::Undecided && self.interval == Interval::BetweenRuns {
+            let needed = function.tested().and_then(|tested| tested.runs_needed);
+            cells.push(needed.map_or(Cell::Null, |runs| Cell::Count(u64::from(runs))));
+        }
+        cells.extend(extra.iter().map(|(_, _, of)| of(function).into()));
+        cells.push(Cell::Text(label(function)));
+        cells
     }
 
     /// Every function that differs, a row each, in the columns of `profctl.diff/1`.
@@ -242,46 +306,10 @@ type Extra = (&'static str, &'static str, fn(&Function) -> &'static str);
 /// Of what the ratio is.
 fn of_what(function: &Function) -> &'static str {
     match function.measure {
-        Measure::Net | Measure::Elapsed => "a call",
-        Measure::Total => "a run",
+        Measure::Net => "net/call",
+        Measure::Total => "net/run",
+        Measure::Elapsed => "elapsed/call",
     }
-}
-
-fn cells(layout: Layout, extra: &[Extra], function: &Function) -> Vec<Cell> {
-    let (before, after) = (&function.before, &function.after);
-    let parts = &function.parts;
-    let mut cells = match layout {
-        Layout::Net => vec![
-            time_cell(before.net),
-            time_cell(after.net),
-            Cell::Change(parts.delta_net),
-            Cell::Change(parts.from_calls),
-            Cell::Change(parts.from_cost),
-        ],
-        Layout::Elapsed => vec![
-            optional_time(before.elapsed_avg()),
-            optional_time(after.elapsed_avg()),
-            Cell::Count(before.calls),
-            Cell::Count(after.calls),
-        ],
-        Layout::OneSide => {
-            let side = if after.is_there() { after } else { before };
-            vec![
-                time_cell(side.net),
-                optional_time(side.net_avg()),
-                Cell::Count(side.total.calls),
-                seen(side),
-            ]
-        }
-    };
-    if layout != Layout::OneSide {
-        cells.push(ratio(function.ratio));
-        cells.push(ratio(function.interval.map(|ends| ends.0)));
-        cells.push(ratio(function.interval.map(|ends| ends.1)));
-    }
-    cells.extend(extra.iter().map(|(_, _, of)| of(function).into()));
-    cells.push(Cell::Text(label(function)));
-    cells
 }
 
 fn time_cell(ticks: u64) -> Cell {

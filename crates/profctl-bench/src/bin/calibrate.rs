@@ -26,6 +26,9 @@ fn main() -> ExitCode {
     }
 }
 
+/// The seeds below were looked at while the method was chosen, and so cannot vouch for it.
+const FIRST_SEED: u64 = 1000;
+
 /// A line of a table.
 struct Line {
     name: String,
@@ -140,7 +143,7 @@ fn measure(line: &Line, repeats: u64, out: &mut impl Write) -> io::Result<()> {
     let options = Options { normalise: line.normalise, ..Options::default() };
     let mut unchanged = Tally::default();
     let mut changed = Tally::default();
-    for seed in 0..repeats {
+    for seed in FIRST_SEED..FIRST_SEED + repeats {
         for (changed_percent, tally) in
             [(0, &mut unchanged), (line.runs.changed_percent, &mut changed)]
         {

@@ -103,7 +103,7 @@ fn a_gate_that_cannot_fail_is_found_out() {
     let scratch = Scratch::new("gate_self_test");
     let base = runs(&scratch, "base", &[("f", 1000), ("g", 2000)]);
     let passed = run(&["gate", "--self-test", &base, &base]).quiet_success();
-    assert_eq!(passed, "self-test: passed: g, made 4 times as slow, was found\n");
+    assert_eq!(passed, "self-test: passed: g, made 2 times as slow, was found\n");
     let one = scratch.file("one.txt", trace(&[("f", 1000)]));
     for arguments in
         [&[&one, &one][..], &[&base, &base, &"--min-runs".to_owned(), &"99".to_owned()]]

@@ -217,8 +217,8 @@ fn self_test(
         output::write_bytes(said.as_bytes(), global)?;
         return Ok(Exit::Regressed);
     };
-    // Twice what the margin lets pass.
-    let factor = 2 * (1.0 + comparison.margin).ceil() as u64;
+    // The next whole factor beyond what the margin lets pass.
+    let factor = (1.0 + comparison.margin).floor() as u64 + 1;
     let names: Vec<&str> = match &function.matched {
         Some(matched) => matched.after.iter().map(String::as_str).collect(),
         None => vec![&function.name],
