@@ -1,7 +1,7 @@
 //! Our own text format: a line an event, every kind of event, nothing implied. For logs that a
 //! few lines of script turn into something readable, and for tests.
 //!
-//! [`write`] is its inverse: what a reader of any format says, written so that it can be read.
+//! [`write()`] is its inverse: what a reader of any format says, written so that it can be read.
 
 use std::sync::Arc;
 
