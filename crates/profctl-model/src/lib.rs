@@ -20,4 +20,4 @@ pub use span::{Fidelity, FuncTotals, Gap, Mark, Slice, Span, SpanSink, Wake};
 pub use table::{Cell, Column, Role, Table};
 pub use time::{Tick, TickUnit, Ticks, Timebase, Timeline};
 pub use trace::{Spans, Trace, TraceBuilder, TraceMeta};
-pub use tree::{CallTree, NodeId};
+pub use tree::{CallTree, NodeId, PairedNode, PairedTree, PathCost};
