@@ -8,6 +8,8 @@ pub mod frames;
 pub mod graph;
 pub mod lanes;
 pub mod palette;
+pub mod picture;
+pub mod svg;
 pub mod text;
 pub mod timeline;
 
