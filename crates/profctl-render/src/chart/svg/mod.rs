@@ -94,7 +94,7 @@ impl Svg<'_> {
         )?;
         let paints: BTreeSet<Paint> = self.paints();
         self.theme(&Palette::LIGHT, &paints)?;
-        write!(self.out, "@media (prefers-color-scheme:dark){{\n")?;
+        writeln!(self.out, "@media (prefers-color-scheme:dark){{")?;
         self.theme(&Palette::DARK, &paints)?;
         writeln!(self.out, "}}\n]]></style>")
     }
