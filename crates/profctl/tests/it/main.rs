@@ -5,6 +5,7 @@
 mod cli;
 mod diff;
 mod docs;
+mod flame;
 mod gate;
 mod pages;
 mod program;
