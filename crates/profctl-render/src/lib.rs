@@ -3,6 +3,7 @@
 //! Writers take any [`std::io::Write`] and say everything through it; whether there is a terminal,
 //! how wide it is and whether it has colours, the caller decides.
 
+pub mod chart;
 pub mod code_trace;
 pub mod number;
 pub mod table;
