@@ -4,6 +4,7 @@
 //! (or the first after a gap) and bounds what is credited to calls whose entry was not seen.
 
 mod segment;
+mod stated;
 
 use profctl_model::diag::codes;
 use profctl_model::{CpuId, Fidelity, FuncId, Span, SpanSink, ThreadId, Tick, Ticks};
@@ -13,6 +14,7 @@ use super::orphans::{Below, Orphans};
 use super::shared::Core;
 use super::{BlockView, depth_at};
 use crate::emit::{Event, NO_DEPTH, UNSTATED};
+use stated::Stated;
 
 /// Where and when a call ends (or begins).
 #[derive(Clone, Copy, Debug)]
@@ -76,6 +78,8 @@ pub(super) struct Stack {
     pub(super) on_since: Option<Tick>,
     /// Levels at which an interrupt entry was announced.
     interrupts: Vec<usize>,
+    /// What is stated of the call that the next exit ends.
+    stated: Option<Box<Stated>>,
     /// Whether the window that was asked for has begun and ended here.
     entered: bool,
     left: bool,
@@ -338,6 +342,7 @@ impl Stack {
         stated: Option<Ticks>,
         view: BlockView<'_>,
     ) {
+        self.stated = None;
         let func = func.or_else(|| self.ghost(depth));
         let name = func.map(|func| core.name_of(func).to_owned());
         core.complain(&codes::UNMATCHED_EXIT, view, at.offset, || match name {
@@ -420,6 +425,10 @@ impl Stack {
         view: Option<BlockView<'_>>,
     ) {
         let Some(frame) = self.pop() else { return };
+        if self.stated.is_some() && fidelity == Fidelity::EXACT {
+            self.close_as_stated(core, at, &frame);
+            return;
+        }
         let mut fidelity = fidelity;
         fidelity.start_inferred |= frame.clipped;
         let seen = at.time - frame.start;
