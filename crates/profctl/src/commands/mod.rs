@@ -4,6 +4,7 @@ mod completions;
 mod convert;
 mod critical_path;
 mod diff;
+mod flame;
 mod formats;
 mod gate;
 mod generate;
@@ -25,6 +26,7 @@ pub(crate) enum Command {
     Replay(replay::Args),
     Tree(tree::Args),
     CriticalPath(critical_path::Args),
+    Flame(flame::Args),
     Diff(diff::Args),
     Gate(gate::Args),
     Convert(convert::Args),
@@ -44,6 +46,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Replay(args) => replay::run(&args, global),
         Command::Tree(args) => tree::run(&args, global),
         Command::CriticalPath(args) => critical_path::run(&args, global),
+        Command::Flame(args) => flame::run(&args, global),
         Command::Diff(args) => diff::run(&args, global),
         Command::Gate(args) => gate::run(&args, global),
         Command::Convert(args) => convert::run(&args, global),
