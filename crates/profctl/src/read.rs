@@ -135,6 +135,11 @@ pub(crate) fn load(
 ) -> Result<Trace, Failure> {
     let options = options(reading, selection, By::Function)?;
     let read = one(trace, &options, selection, TraceBuilder::default(), global)?;
+    if read.sink.holds_only_sums() {
+        let message = "holds sums of functions and no single call, expected a trace of calls";
+        return Err(Failure::input(trace.display().to_string(), message)
+            .hint("`profctl summarize` shows the sums"));
+    }
     Ok(read.sink.finish(read.meta, read.names))
 }
 

@@ -17,6 +17,7 @@ pub mod itm;
 pub mod kdump;
 pub mod ktrace;
 pub mod mcrae;
+pub mod perfetto;
 pub mod plain;
 pub mod probe;
 pub mod qemu;
@@ -41,6 +42,7 @@ pub static FORMATS: &[&dyn Importer] = &[
     &saleae::Export,
     &itm::Instrumentation,
     &systemview::Recording,
+    &perfetto::Packets,
     &callgrind::Profile,
     &execlog::PluginLog,
     &gem5::ExecTrace,

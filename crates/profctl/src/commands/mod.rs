@@ -1,6 +1,7 @@
 //! The commands, a file each: arguments to options, a library call, a report to a writer.
 
 mod completions;
+mod convert;
 mod critical_path;
 mod diff;
 mod flame;
@@ -28,6 +29,7 @@ pub(crate) enum Command {
     Flame(flame::Args),
     Diff(diff::Args),
     Gate(gate::Args),
+    Convert(convert::Args),
     Info(info::Args),
     Formats(formats::Args),
     Completions(completions::Args),
@@ -47,6 +49,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Flame(args) => flame::run(&args, global),
         Command::Diff(args) => diff::run(&args, global),
         Command::Gate(args) => gate::run(&args, global),
+        Command::Convert(args) => convert::run(&args, global),
         Command::Info(args) => info::run(&args, global),
         Command::Formats(args) => formats::run(&args, global),
         Command::Completions(args) => completions::run(&args, global),

@@ -7,7 +7,9 @@ use proptest::prelude::*;
 
 use super::show::{check_cuts, example, read, show};
 use super::*;
-use crate::emit::{Emitter, Event, EventKind, LaneKey, NO_DEPTH, NameRef, ThreadKey, UNSTATED};
+use crate::emit::{
+    Emitter, Event, EventKind, LaneKey, NO_DEPTH, NameRef, Property, SETTLED, ThreadKey, UNSTATED,
+};
 
 macro_rules! fixtures {
     ($($name:literal)*) => {
@@ -109,6 +111,9 @@ fn every_kind_is_written_as_it_was_read() {
             44 "my daemon"-9 > main
             45 logger switch> swtch
             46 logger switch< swtch
+            - "my daemon"-9 known fidelity 2
+            47 "my daemon"-9 < main
+            50 clock
         "##]],
     );
 }
@@ -405,7 +410,14 @@ fn emit(sketch: &Sketch, out: &mut Emitter) {
         | EventKind::SwitchTagExit => {
             made.name = named(out);
         }
-        EventKind::Gap => made.duration = first,
+        EventKind::Gap => {
+            made.duration = first;
+            made.extra = if second % 2 == 0 { SETTLED } else { UNSTATED };
+        }
+        EventKind::Stated => {
+            made.duration = first.min(UNSTATED - 1);
+            made.extra = second % Property::ALL.len() as u64;
+        }
         EventKind::RunsNow | EventKind::Switch | EventKind::Wake => {
             let other = match &threads.1 {
                 ThreadKey::Unstated => ThreadKey::Idle,
@@ -416,7 +428,7 @@ fn emit(sketch: &Sketch, out: &mut Emitter) {
                 made.duration = first % 2;
             }
         }
-        EventKind::InterruptEnter | EventKind::InterruptExit => {}
+        EventKind::InterruptEnter | EventKind::InterruptExit | EventKind::Clock => {}
     }
     if lex::takes_depth(*kind) {
         made.depth = depth.unwrap_or(NO_DEPTH);

@@ -21,6 +21,7 @@ impl Stack {
         self.orphans.clear();
         self.headless.clear();
         self.interrupts.clear();
+        self.known = None;
         self.off_since = None;
         self.begin = None;
     }
@@ -93,6 +94,7 @@ impl Stack {
             frame.below = Below::default();
             frame.off_base = self.off_total;
             frame.clipped = true;
+            frame.is_usual = false;
         }
         self.beside.clear();
         self.orphans.clear();
