@@ -4,6 +4,7 @@
 //! how wide it is and whether it has colours, the caller decides.
 
 pub mod code_trace;
+pub mod export;
 pub mod number;
 pub mod table;
 
