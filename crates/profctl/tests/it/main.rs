@@ -6,6 +6,7 @@ mod cli;
 mod diff;
 mod docs;
 mod exports;
+mod flame;
 mod gate;
 mod pages;
 mod program;
