@@ -3,8 +3,13 @@
 //! Every picture is laid out first, in integers and without a pen, and then drawn by a writer that
 //! knows nothing of traces.
 
+pub mod axis;
+pub mod frames;
+pub mod graph;
 pub mod lanes;
 pub mod palette;
+pub mod text;
+pub mod timeline;
 
 #[cfg(test)]
 mod testing;
