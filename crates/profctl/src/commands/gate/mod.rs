@@ -98,7 +98,6 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     let keep = Keep { histograms, ..Keep::default() };
     let sides = [&args.before, after];
     let [before, after] = sides::read(sides, &args.reading, &args.selection, keep, global)?;
-    let (before, after) = (before.side, after.side);
     let name = after.name.clone();
     let compare = |before: Side, after: Side| {
         compare(before, after, &options).map_err(|message| Failure::input(name.clone(), message))
