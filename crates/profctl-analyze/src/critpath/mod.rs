@@ -30,7 +30,7 @@ mod tests;
 use std::cmp::Reverse;
 
 use profctl_model::hash::FastMap;
-use profctl_model::{Cell, Column, Role, SpanId, Table, ThreadId, Ticks, Trace};
+use profctl_model::{Cell, Column, Role, SpanId, Table, ThreadId, Tick, Ticks, Trace};
 
 use crate::find;
 use crate::summarize::{Quality, count};
@@ -85,6 +85,14 @@ pub fn table(trace: &Trace, options: &Options) -> Result<Table, String> {
     }
     table.notes = notes(trace, &chosen);
     Ok(table)
+}
+
+/// The segments of the path as places on the timeline: the call that each lies in, from when, to
+/// when.
+pub fn steps(trace: &Trace, options: &Options) -> Result<Vec<(SpanId, Tick, Tick)>, String> {
+    let chosen = choose(trace, options)?;
+    let segments = segments::of(trace, chosen.span);
+    Ok(segments.iter().map(|segment| (segment.call, segment.start, segment.end)).collect())
 }
 
 /// The segments summed by function and state, the longest first.
@@ -187,7 +195,7 @@ fn threads_called(trace: &Trace, wanted: &str) -> Result<Vec<ThreadId>, String> 
     Ok(found)
 }
 
-fn window(trace: &Trace, span: SpanId) -> (profctl_model::Tick, Ticks) {
+fn window(trace: &Trace, span: SpanId) -> (Tick, Ticks) {
     let start = trace.spans.start[span.index()];
     (start, trace.spans.end[span.index()] - start)
 }

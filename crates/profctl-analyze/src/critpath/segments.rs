@@ -28,6 +28,8 @@ pub(super) struct Segment {
     pub(super) depth: u32,
     pub(super) state: State,
     pub(super) func: FuncId,
+    /// The call that it lies in.
+    pub(super) call: SpanId,
 }
 
 impl Segment {
@@ -70,6 +72,7 @@ fn along_path(trace: &Trace, root: SpanId, out: &mut Vec<Segment>) {
             depth,
             state: State::Running,
             func: spans.func[call],
+            call,
         };
         // What comes after the dearest callee is put aside until that one has been cut itself.
         let mut tail = Vec::new();
@@ -85,7 +88,8 @@ fn along_path(trace: &Trace, root: SpanId, out: &mut Vec<Segment>) {
                 next = Some((child, depth + 1));
             } else {
                 let beside = own(child_start, child_end);
-                push(side, Segment { depth: depth + 1, func: spans.func[child], ..beside });
+                let func = spans.func[child];
+                push(side, Segment { depth: depth + 1, func, call: child, ..beside });
             }
             now = child_end;
         }
@@ -108,8 +112,8 @@ struct Stretch {
     start: Tick,
     end: Tick,
     state: State,
-    /// Whose time it is, if not that of the segment.
-    func: Option<FuncId>,
+    /// Whose time it is, if not that of the segment, and the call.
+    call: Option<(FuncId, SpanId)>,
 }
 
 /// The interrupts below a call that are not within another such, in order.
@@ -124,11 +128,13 @@ fn interrupts_below(trace: &Trace, root: SpanId) -> Vec<Stretch> {
             continue;
         }
         inside = u32::MAX;
-        let func = spans.func[SpanId::from_index(row)];
+        let id = SpanId::from_index(row);
+        let func = spans.func[id];
         if trace.names.funcs[func].kind == FuncKind::Interrupt {
             inside = spans.depth[row];
             let (start, end) = (spans.start[row], spans.end[row]);
-            stretches.push(Stretch { start, end, state: State::Interrupt, func: Some(func) });
+            let call = Some((func, id));
+            stretches.push(Stretch { start, end, state: State::Interrupt, call });
         }
     }
     stretches
@@ -148,7 +154,7 @@ fn absences_of(trace: &Trace, thread: ThreadId) -> Vec<Stretch> {
         start: pair[0].1,
         end: pair[1].0,
         state: State::OffCpu,
-        func: None,
+        call: None,
     };
     ran.windows(2).map(absence).filter(|stretch| stretch.start < stretch.end).collect()
 }
@@ -161,8 +167,8 @@ fn cut(segment: Segment, stretches: &[Stretch]) -> Vec<Segment> {
     for stretch in stretches[first..].iter().take_while(|stretch| stretch.start < segment.end) {
         let (start, end) = (stretch.start.max(now), stretch.end.min(segment.end));
         push(&mut parts, Segment { start: now, end: start, ..segment });
-        let func = stretch.func.unwrap_or(segment.func);
-        push(&mut parts, Segment { start, end, state: stretch.state, func, ..segment });
+        let (func, call) = stretch.call.unwrap_or((segment.func, segment.call));
+        push(&mut parts, Segment { start, end, state: stretch.state, func, call, ..segment });
         now = now.max(end);
     }
     push(&mut parts, Segment { start: now, ..segment });

@@ -6,6 +6,7 @@
 
 mod histogram;
 mod json;
+mod of_trace;
 mod profile;
 mod quality;
 mod stats;

@@ -10,6 +10,7 @@ function diffModel(page, block, options) {
   const before = { calls: column('before_calls'), elapsed: column('before_elapsed'), net: column('before_net') };
   const after = { calls: column('after_calls'), elapsed: column('after_elapsed'), net: column('after_net') };
   const seen = column('seen');
+  const unproven = column('unproven');
   const depths = column('depth');
   const paths = { func: Array.from(columns.name || []), parent: [] };
   const open = [];
@@ -49,6 +50,7 @@ function diffModel(page, block, options) {
       return sign + nameOf(path);
     },
     names: head.names,
+    isHatched: (i) => of.func[i] !== ALL && unproven[of.path[i]] === 1,
     func: (i) => of.func[i],
     weight: (i) => of.end[i] - of.start[i],
     /** How far a box was filled before and after, as parts of its width. */

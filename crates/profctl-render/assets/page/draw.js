@@ -87,6 +87,7 @@ function drawView(context, view) {
   const crowds = [];
   const edges = [];
   const bars = [];
+  const hatched = [];
   const h = model.rowHeight - 1;
   const isHit = (from, to) => found && found.before[to] > found.before[from];
   const hits = [];
@@ -102,6 +103,7 @@ function drawView(context, view) {
       if (hit) hits.push(left, y, w, h);
       if (w >= LABEL_MIN) labels.push(i, left, y, w, found && !hit ? 1 : 0);
       if (model.isPartial(i) && w > 3) edges.push(i, left, y, w);
+      if (model.isHatched && w > 3 && model.isHatched(i)) hatched.push(left, y, w);
       const sides = model.bars && w > 6 ? model.bars(i) : null;
       if (sides) bars.push(left, y, w, sides);
     }, (from, to) => {
@@ -122,6 +124,8 @@ function drawView(context, view) {
   context.globalAlpha = 1;
   drawCrowds(context, view, crowds, h);
   drawEdges(context, view, edges, h);
+  context.fillStyle = theme.faintStripes;
+  for (let k = 0; k < hatched.length; k += 3) context.fillRect(hatched[k], hatched[k + 1], hatched[k + 2], h);
   drawBars(context, view, bars, h);
   drawLabels(context, view, labels, h);
   if (model.kind === 'chart') drawMoments(context, view, scale, h);
@@ -253,22 +257,20 @@ function drawMoments(context, view, scale, h) {
     }
     context.setLineDash([]);
   }
-  if (view.showPath && view.page.path) drawPath(context, view, x, h);
+  if (view.showPath && view.page.path.length > 0) drawPath(context, view, x, h);
 }
 
 /** The critical path: a line below each stretch of it, where its call is drawn. */
 function drawPath(context, { model, theme, width, page }, x, h) {
-  const { lane: index, depth: base, segments } = page.path;
-  const lane = model.lanes[index];
-  if (!lane) return;
   context.fillStyle = theme.path;
   let lastX = -1;
   let lastY = -1;
-  for (const [start, length, depth] of segments) {
+  for (const [start, length, index, depth] of page.path) {
+    const lane = model.lanes[index];
     const left = Math.max(x(start), 0);
     const right = Math.min(x(start + length), width);
     if (right < 0 || left > width) continue;
-    const y = lane.top + LANE_HEAD + Math.min(base + depth, lane.levels - 1) * ROW;
+    const y = lane.top + LANE_HEAD + Math.min(depth, lane.levels - 1) * ROW;
     if (right < lastX && y === lastY) continue;
     context.fillRect(left, y + h - 3, Math.max(right - left, 1.5), 3.5);
     if (lastY >= 0 && lastY !== y && right - left > 1) {

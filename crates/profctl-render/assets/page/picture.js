@@ -160,7 +160,7 @@ function startPicture(host, page) {
     reverse.hidden = kind !== 'graph';
     side.hidden = kind !== 'diff';
     upwards.hidden = kind === 'chart';
-    path.hidden = kind !== 'chart' || !page.path;
+    path.hidden = kind !== 'chart' || page.path.length === 0;
     const up = isOn(upwards);
     let model = null;
     if (kind === 'chart' && (blocks.calls || blocks.overview)) {
@@ -229,9 +229,10 @@ function startPicture(host, page) {
     } else {
       parts.push(...page.legend.flatMap(([paint, text]) => swatch(paint, text)));
     }
+    const hatched = (colour, text) => [make('i', { style: `background:repeating-linear-gradient(135deg,${colour} 0 2px,transparent 2px 5px)` }), `${text} `];
+    if (kind === 'diff') parts.push(...hatched(theme.hatch, 'no change that the runs bear out'));
     parts.push(...swatch(page.mergedPaint, kind === 'chart' ? 'calls too short to draw apart' : 'paths too narrow to draw apart'));
     if (kind === 'chart') {
-      const hatched = (colour, text) => [make('i', { style: `background:repeating-linear-gradient(135deg,${colour} 0 2px,transparent 2px 5px)` }), `${text} `];
       if (page.lanes.some((lane) => lane.away > 0)) parts.push(...hatched(theme.off_cpu, 'switched out'));
       if (page.hasPartial) parts.push(...hatched(theme.hatch, 'entry or exit not seen'));
       if (page.lanes.some((lane) => lane.gaps.length > 0)) parts.push(...line(theme.gap, 'events lost', 'border-left'));

@@ -41,6 +41,7 @@ class View {
     const theme = { ...this.page.themes[isDark() ? 'dark' : 'light'] };
     const context = this.canvas.getContext('2d');
     theme.stripes = stripes(context, theme.hatch);
+    theme.faintStripes = stripes(context, `${theme.hatch}50`);
     theme.awayStripes = stripes(context, theme.off_cpu);
     theme.awayVeil = `${theme.lane}99`;
     this.theme = theme;

@@ -133,7 +133,7 @@ fn thread_lane(
         let (start, end) = (scale.at(spans.start[row]), scale.at(spans.end[row]));
         let fidelity = spans.fidelity[row];
         let elapsed = scale.length(spans.elapsed(id).0);
-        let own = spans.elapsed(id).0 as i128 - i128::from(below[row]);
+        let own = i128::from(spans.elapsed(id).0) - i128::from(below[row]);
         let call = Call {
             depth,
             start,
@@ -264,14 +264,15 @@ impl Emitter {
     /// Takes a short call with the `n - 1` below it.
     fn merge(&mut self, call: &Call, n: u64) {
         self.merged += n;
-        if let Some((block, count)) = &mut self.pending {
-            if block.depth == call.depth && call.start - block.end < self.least {
-                block.end = call.end;
-                block.wall += call.wall;
-                block.off_cpu += call.off_cpu;
-                *count += n;
-                return;
-            }
+        if let Some((block, count)) = &mut self.pending
+            && block.depth == call.depth
+            && call.start - block.end < self.least
+        {
+            block.end = call.end;
+            block.wall += call.wall;
+            block.off_cpu += call.off_cpu;
+            *count += n;
+            return;
         }
         self.flush();
         self.pending = Some((Call { func: 0, flags: 0, net: 0, ..*call }, n));

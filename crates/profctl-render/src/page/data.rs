@@ -3,11 +3,11 @@
 use std::cmp::Reverse;
 
 use profctl_model::hash::FastMap;
-use profctl_model::{Cell, FuncKind, Table, Ticks, Timebase, Trace};
+use profctl_model::{Cell, FuncKind, SpanId, Table, ThreadId, Tick, Ticks, Timebase, Trace};
 use serde_json::{Map, Value, json};
 
 use super::calls::{self, Numbers, Scale};
-use super::{Calls, Kind, Page, PathLine, Picture, graph, pack};
+use super::{Calls, Kind, Page, Picture, graph, pack};
 use crate::chart::lanes::Lanes;
 use crate::chart::palette::{Paint, Palette, STEPS};
 use crate::number::{self, TimeUnit};
@@ -38,7 +38,7 @@ pub(super) fn blocks(page: &Page<'_>) -> Blocks {
             nodes.flatten().fold(0_u64, |sum, cost| sum.saturating_add(of(&cost)))
         };
         let most = all(|cost| cost.net).max(all(|cost| cost.elapsed));
-        let scale = Scale::new(profctl_model::Tick(0), most);
+        let scale = Scale::new(Tick(0), most);
         value.insert("diffClock".into(), clock(&paired.timebase, page.unit, scale.step));
         let sides = graph::Sides { before: paired.before, after: paired.after };
         blocks.rest.push(("data-diff", graph::paired(paired.tree, sides, &paints, scale)));
@@ -46,7 +46,9 @@ pub(super) fn blocks(page: &Page<'_>) -> Blocks {
     match &picture.calls {
         Some(calls) => with_calls(calls, page.unit, &paints, &mut value, &mut blocks),
         None => {
-            for (name, empty) in [("functions", json!([{ "name": "" }])), ("lanes", json!([]))] {
+            let empty =
+                [("functions", json!([{ "name": "" }])), ("lanes", json!([])), ("path", json!([]))];
+            for (name, empty) in empty {
                 value.insert(name.into(), empty);
             }
         }
@@ -190,7 +192,7 @@ fn with_calls(
         "legend": graph::legend(&kinds, paints),
         "hasPartial": calls::has_partial(trace),
         "cut": cut,
-        "path": calls.path.as_ref().and_then(|path| path_of(path, &lanes, scale)),
+        "path": path_of(calls, &lanes, scale),
     });
     let Value::Object(more) = more else { unreachable!("it is written as an object") };
     value.extend(more);
@@ -224,21 +226,19 @@ fn lane_heads(lanes: &Lanes, scale: Scale) -> Vec<Value> {
     cpus.chain(threads).collect()
 }
 
-fn path_of(path: &PathLine, lanes: &Lanes, scale: Scale) -> Option<Value> {
-    let lane = lanes.threads.iter().position(|lane| lane.thread == path.thread)?;
-    let segments: Vec<_> = path
-        .segments
-        .iter()
-        .map(|&(offset, length, depth)| {
-            let start = scale.at(path.start + offset);
-            (start, scale.at(path.start + offset + length) - start, depth)
-        })
-        .collect();
-    Some(json!({
-        "lane": lanes.cpus.len() + lane,
-        "depth": path.depth,
-        "segments": segments,
-    }))
+/// The critical path: from when, how long, in which lane, on which level.
+fn path_of(calls: &Calls<'_>, lanes: &Lanes, scale: Scale) -> Vec<Value> {
+    let spans = &calls.trace.spans;
+    let mut lane_of: FastMap<ThreadId, usize> = FastMap::default();
+    for (place, lane) in lanes.threads.iter().enumerate() {
+        lane_of.insert(lane.thread, lanes.cpus.len() + place);
+    }
+    let step = |&(call, start, end): &(SpanId, Tick, Tick)| {
+        let lane = lane_of.get(&spans.thread[call.index()])?;
+        let start = scale.at(start);
+        Some(json!([start, scale.at(end) - start, lane, spans.depth[call.index()]]))
+    };
+    calls.path.iter().filter_map(step).collect()
 }
 
 /// The functions of the page, those of the most calls first: their numbers are the shortest.

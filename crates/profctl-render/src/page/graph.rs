@@ -1,11 +1,11 @@
 //! Trees of paths as columns: those of one trace by thread, and those of two sides joined.
 
-use profctl_model::{CallTree, FuncKind, NodeId, PairedTree};
+use profctl_model::{CallTree, FuncKind, NodeId, PairedNode, PairedTree, PathCost};
 use serde_json::{Value, json};
 
 use super::calls::{Numbers, Scale};
 use super::pack::{Columns, Packed};
-use crate::chart::palette::Paint;
+use crate::chart::palette::{Paint, STEPS};
 
 /// The trees of the threads of a trace, each with the label of its thread.
 pub(super) fn trees(
@@ -84,6 +84,7 @@ pub(super) fn paired(
     let mut name = Packed::unsigned("name");
     let mut renamed = Packed::unsigned("renamed");
     let mut seen = Packed::unsigned("seen");
+    let mut unproven = Packed::unsigned("unproven");
     let mut paint = Packed::unsigned("paint");
     let mut verdict = Packed::unsigned("verdict");
     let mut costs = [
@@ -100,6 +101,7 @@ pub(super) fn paired(
         name.push(names.place(&node.name));
         renamed.push(node.renamed_from.as_deref().map_or(0, |old| names.place(old)));
         seen.push(u64::from(node.before.is_some()) | u64::from(node.after.is_some()) << 1);
+        unproven.push(u64::from(is_unproven(node)));
         let of = paint_of(node);
         paint.push(paints.iter().position(|&one| one == of).unwrap_or(0) as u64);
         verdict.push(node.verdict.map_or(0, |verdict| verdicts.place(verdict)));
@@ -112,8 +114,9 @@ pub(super) fn paired(
         }
     }
     let mut columns = Columns::default();
-    for column in
-        [depth, name, renamed, seen, paint, verdict].into_iter().chain(costs.into_iter().flatten())
+    for column in [depth, name, renamed, seen, unproven, paint, verdict]
+        .into_iter()
+        .chain(costs.into_iter().flatten())
     {
         columns.add(column);
     }
@@ -127,17 +130,25 @@ pub(super) fn paired(
 }
 
 /// How much more or less a path costs; grey where that was not tested.
-fn paint_of(node: &profctl_model::PairedNode) -> Paint {
-    match (node.before, node.after) {
-        (None, _) => Paint::of_ratio(f64::INFINITY),
-        (_, None) => Paint::of_ratio(0.0),
-        _ if matches!(node.verdict, None | Some("not-tested")) => Paint::Untested,
-        (Some(before), Some(after)) if before.elapsed > 0 => {
-            Paint::of_ratio(after.elapsed as f64 / before.elapsed as f64)
-        }
-        (Some(_), Some(after)) if after.elapsed > 0 => Paint::of_ratio(f64::INFINITY),
-        _ => Paint::Change(0),
+fn paint_of(node: &PairedNode) -> Paint {
+    if !is_tested(node) {
+        return Paint::Untested;
     }
+    let elapsed = |cost: Option<PathCost>| cost.unwrap_or_default().elapsed;
+    match (elapsed(node.before), elapsed(node.after)) {
+        (0, 0) => Paint::Change(0),
+        (0, _) => Paint::Change(STEPS),
+        (before, after) => Paint::of_ratio(after as f64 / before as f64),
+    }
+}
+
+fn is_tested(node: &PairedNode) -> bool {
+    node.verdict.is_some_and(|verdict| verdict != "not-tested")
+}
+
+/// Whether a path was tested and no change was found that the runs bear out.
+fn is_unproven(node: &PairedNode) -> bool {
+    is_tested(node) && !matches!(node.verdict, Some("regressed" | "improved" | "new" | "gone"))
 }
 
 /// Names, each once.

@@ -13,7 +13,7 @@ mod pack;
 #[cfg(test)]
 mod tests;
 
-use profctl_model::{CallTree, PairedTree, Table, ThreadId, Tick, Ticks, Timebase, Trace};
+use profctl_model::{CallTree, PairedTree, SpanId, Table, ThreadId, Tick, Timebase, Trace};
 
 use crate::number::TimeUnit;
 
@@ -124,26 +124,14 @@ pub struct Calls<'a> {
     pub trees: &'a [(ThreadId, CallTree)],
     /// What is known of all calls of a function, for tips: columns of numbers, `module`, `name`.
     pub functions: &'a Table,
-    /// The critical path, if it is to be marked.
-    pub path: Option<PathLine>,
+    /// The critical path, if it can be marked: the call that each step lies in, from when, to when.
+    pub path: &'a [(SpanId, Tick, Tick)],
     /// At most that many calls go into the page; the shortest are merged first.
     pub calls_max: usize,
 }
 
 /// A page of a few million calls is as much as a browser moves with ease.
 pub const CALLS_MAX: usize = 3_000_000;
-
-/// A line through a thread.
-pub struct PathLine {
-    /// Whose.
-    pub thread: ThreadId,
-    /// Where it begins.
-    pub start: Tick,
-    /// Number of callers of its first call.
-    pub depth: u32,
-    /// Stretches: from when after `start`, how long, how deep below the first call.
-    pub segments: Vec<(Ticks, Ticks, u32)>,
-}
 
 /// The paths of two sides.
 pub struct Paired<'a> {

@@ -155,10 +155,9 @@ pub(super) mod tests {
                     .iter()
                     .rev()
                     .fold(0_u64, |value, byte| value << 7 | u64::from(byte & 0x7f));
-                values.push(match column[3].as_bool().unwrap() {
-                    true => (value >> 1) as i64 ^ -((value & 1) as i64),
-                    false => value as i64,
-                });
+                let is_signed = column[3].as_bool().unwrap();
+                let signed = (value >> 1) as i64 ^ -((value & 1) as i64);
+                values.push(if is_signed { signed } else { value as i64 });
                 own = &own[end..];
             }
             assert_eq!(values.len() as u64, column[1].as_u64().unwrap());

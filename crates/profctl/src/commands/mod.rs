@@ -3,12 +3,14 @@
 mod completions;
 mod critical_path;
 mod diff;
+mod flame;
 mod formats;
 mod gate;
 mod generate;
 mod info;
 mod man;
 mod replay;
+mod report;
 mod summarize;
 mod tree;
 
@@ -24,8 +26,10 @@ pub(crate) enum Command {
     Replay(replay::Args),
     Tree(tree::Args),
     CriticalPath(critical_path::Args),
+    Flame(flame::Args),
     Diff(diff::Args),
     Gate(gate::Args),
+    Report(report::Args),
     Info(info::Args),
     Formats(formats::Args),
     Completions(completions::Args),
@@ -42,8 +46,10 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Replay(args) => replay::run(&args, global),
         Command::Tree(args) => tree::run(&args, global),
         Command::CriticalPath(args) => critical_path::run(&args, global),
+        Command::Flame(args) => flame::run(&args, global),
         Command::Diff(args) => diff::run(&args, global),
         Command::Gate(args) => gate::run(&args, global),
+        Command::Report(args) => report::run(&args, global),
         Command::Info(args) => info::run(&args, global),
         Command::Formats(args) => formats::run(&args, global),
         Command::Completions(args) => completions::run(&args, global),
