@@ -66,7 +66,8 @@ pub(crate) struct Global {
     /// When to use colours
     #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
     pub(crate) color: ColorChoice,
-    /// Cut lines of a table after that many columns [default: as wide as the terminal]
+    /// Cut lines of a table after that many columns [default: as wide as the terminal]; in
+    /// `flame`, the pixels of a picture [default: 1200]
     #[arg(long, value_name = "COLUMNS", value_parser = columns_parser, global = true)]
     pub(crate) width: Option<usize>,
     /// Say nothing on standard error but errors

@@ -87,14 +87,6 @@ pub fn table(trace: &Trace, options: &Options) -> Result<Table, String> {
     Ok(table)
 }
 
-/// The segments of the path as places on the timeline: the call that each lies in, from when, to
-/// when.
-pub fn steps(trace: &Trace, options: &Options) -> Result<Vec<(SpanId, Tick, Tick)>, String> {
-    let chosen = choose(trace, options)?;
-    let segments = segments::of(trace, chosen.span);
-    Ok(segments.iter().map(|segment| (segment.call, segment.start, segment.end)).collect())
-}
-
 /// The segments summed by function and state, the longest first.
 pub fn by_function(trace: &Trace, options: &Options) -> Result<Table, String> {
     let chosen = choose(trace, options)?;
@@ -133,6 +125,24 @@ pub fn by_function(trace: &Trace, options: &Options) -> Result<Table, String> {
     }
     table.notes = notes(trace, &chosen);
     Ok(table)
+}
+
+/// A stretch of the path, for pictures.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Step {
+    /// The call that it lies in: on the path, beside it, or interrupted.
+    pub call: SpanId,
+    /// From.
+    pub start: Tick,
+    /// To.
+    pub end: Tick,
+}
+
+/// The stretches of the path, in the order of time: those of [`table`].
+pub fn steps(trace: &Trace, options: &Options) -> Result<Vec<Step>, String> {
+    let chosen = choose(trace, options)?;
+    let segments = segments::of(trace, chosen.span).into_iter();
+    Ok(segments.map(|Segment { call, start, end, .. }| Step { call, start, end }).collect())
 }
 
 /// The call to look at, and from how many it was chosen.

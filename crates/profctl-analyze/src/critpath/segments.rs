@@ -28,7 +28,7 @@ pub(super) struct Segment {
     pub(super) depth: u32,
     pub(super) state: State,
     pub(super) func: FuncId,
-    /// The call that it lies in.
+    /// The call on whose level it is: of the function, or the interrupted one.
     pub(super) call: SpanId,
 }
 
@@ -112,8 +112,8 @@ struct Stretch {
     start: Tick,
     end: Tick,
     state: State,
-    /// Whose time it is, if not that of the segment, and the call.
-    call: Option<(FuncId, SpanId)>,
+    /// Whose time it is, if not that of the segment.
+    func: Option<FuncId>,
 }
 
 /// The interrupts below a call that are not within another such, in order.
@@ -128,13 +128,11 @@ fn interrupts_below(trace: &Trace, root: SpanId) -> Vec<Stretch> {
             continue;
         }
         inside = u32::MAX;
-        let id = SpanId::from_index(row);
-        let func = spans.func[id];
+        let func = spans.func[SpanId::from_index(row)];
         if trace.names.funcs[func].kind == FuncKind::Interrupt {
             inside = spans.depth[row];
             let (start, end) = (spans.start[row], spans.end[row]);
-            let call = Some((func, id));
-            stretches.push(Stretch { start, end, state: State::Interrupt, call });
+            stretches.push(Stretch { start, end, state: State::Interrupt, func: Some(func) });
         }
     }
     stretches
@@ -154,7 +152,7 @@ fn absences_of(trace: &Trace, thread: ThreadId) -> Vec<Stretch> {
         start: pair[0].1,
         end: pair[1].0,
         state: State::OffCpu,
-        call: None,
+        func: None,
     };
     ran.windows(2).map(absence).filter(|stretch| stretch.start < stretch.end).collect()
 }
@@ -167,8 +165,8 @@ fn cut(segment: Segment, stretches: &[Stretch]) -> Vec<Segment> {
     for stretch in stretches[first..].iter().take_while(|stretch| stretch.start < segment.end) {
         let (start, end) = (stretch.start.max(now), stretch.end.min(segment.end));
         push(&mut parts, Segment { start: now, end: start, ..segment });
-        let (func, call) = stretch.call.unwrap_or((segment.func, segment.call));
-        push(&mut parts, Segment { start, end, state: stretch.state, func, call, ..segment });
+        let func = stretch.func.unwrap_or(segment.func);
+        push(&mut parts, Segment { start, end, state: stretch.state, func, ..segment });
         now = now.max(end);
     }
     push(&mut parts, Segment { start: now, ..segment });

@@ -144,7 +144,7 @@ impl Quality {
     }
 
     /// What a reader of a report must know, one line each; no line if there is nothing to tell.
-    pub(crate) fn notes(&self, timeline: Timeline) -> Vec<String> {
+    pub fn notes(&self, timeline: Timeline) -> Vec<String> {
         let mut notes = Vec::new();
         if timeline == Timeline::Synthetic {
             notes.push("timeline: synthetic".to_owned());

@@ -21,7 +21,7 @@ const KEYS = [
 /** Fills the section `host`; gives an object that takes what is decoded later. */
 function startPicture(host, page) {
   const blocks = {};
-  const state = readFragment();
+  const state = { ...page.begin, ...readFragment() };
   const kinds = page.kinds;
   let kind = kinds.includes(state.kind) ? state.kind : kinds[0];
   let restored = false;
@@ -211,10 +211,10 @@ function startPicture(host, page) {
       if (field.value) parts.q = field.value;
       if (view.selected >= 0) parts.sel = view.selected;
       if (kind === 'graph' && thread.value !== '-1') parts.thread = thread.value;
-      if (kind === 'graph' && isOn(reverse)) parts.rev = '1';
-      if (kind !== 'chart' && isOn(upwards)) parts.up = '1';
+      if (kind === 'graph' && (isOn(reverse) || page.begin.rev)) parts.rev = isOn(reverse) ? '1' : '0';
+      if (kind !== 'chart' && (isOn(upwards) || page.begin.up)) parts.up = isOn(upwards) ? '1' : '0';
       if (kind === 'diff' && side.value !== 'both') parts.side = side.value;
-      if (kind === 'chart' && view.showPath) parts.path = '1';
+      if (kind === 'chart' && (view.showPath || page.begin.path)) parts.path = view.showPath ? '1' : '0';
       history.replaceState(null, '', `#${new URLSearchParams(parts)}`);
     }, 120);
   }

@@ -8,6 +8,9 @@ pub mod frames;
 pub mod graph;
 pub mod lanes;
 pub mod palette;
+pub mod picture;
+pub mod png;
+pub mod svg;
 pub mod text;
 pub mod timeline;
 

@@ -3,13 +3,14 @@
 use std::cmp::Reverse;
 
 use profctl_model::hash::FastMap;
-use profctl_model::{Cell, FuncKind, SpanId, Table, ThreadId, Tick, Ticks, Timebase, Trace};
+use profctl_model::{Cell, FuncKind, Table, ThreadId, Tick, Ticks, Timebase, Trace};
 use serde_json::{Map, Value, json};
 
 use super::calls::{self, Numbers, Scale};
 use super::{Calls, Kind, Page, Picture, graph, pack};
 use crate::chart::lanes::Lanes;
 use crate::chart::palette::{Paint, Palette, STEPS};
+use crate::chart::picture::PathStep;
 use crate::number::{self, TimeUnit};
 use crate::table::{self, Style, visible};
 
@@ -92,6 +93,11 @@ fn common(picture: &Picture<'_>, paints: &[Paint]) -> Map<String, Value> {
         "changes": changes.map(|(paint, text)| (place(paint), text)),
         "trees": [],
         "legend": [],
+        "begin": {
+            "rev": picture.begin.callers.then_some("1"),
+            "up": picture.begin.upwards.then_some("1"),
+            "path": picture.begin.path.then_some("1"),
+        },
     });
     let Value::Object(value) = value else { unreachable!("it is written as an object") };
     value
@@ -233,10 +239,11 @@ fn path_of(calls: &Calls<'_>, lanes: &Lanes, scale: Scale) -> Vec<Value> {
     for (place, lane) in lanes.threads.iter().enumerate() {
         lane_of.insert(lane.thread, lanes.cpus.len() + place);
     }
-    let step = |&(call, start, end): &(SpanId, Tick, Tick)| {
-        let lane = lane_of.get(&spans.thread[call.index()])?;
-        let start = scale.at(start);
-        Some(json!([start, scale.at(end) - start, lane, spans.depth[call.index()]]))
+    let step = |step: &PathStep| {
+        let call = step.call.index();
+        let lane = lane_of.get(&spans.thread[call])?;
+        let start = scale.at(step.start);
+        Some(json!([start, scale.at(step.end) - start, lane, spans.depth[call]]))
     };
     calls.path.iter().filter_map(step).collect()
 }

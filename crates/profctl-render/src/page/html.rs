@@ -59,7 +59,7 @@ pub(super) fn page(page: &Page<'_>) -> String {
     notes(&mut out, &page.notes);
     if is_report {
         for (index, section) in page.sections.iter().enumerate() {
-            self::section(&mut out, section, index, page.unit);
+            self::section(&mut out, section, index, page);
         }
     } else {
         put(&mut out, "<section id=\"picture\" aria-label=\"picture\"></section>\n");
@@ -172,7 +172,7 @@ fn data_element(out: &mut String, id: &str, block: &str) {
     put(out, &format!("<script type=\"text/plain\" id=\"{id}\">{block}</script>\n"));
 }
 
-fn section(out: &mut String, section: &Section<'_>, index: usize, unit: TimeUnit) {
+fn section(out: &mut String, section: &Section<'_>, index: usize, page: &Page<'_>) {
     match section {
         Section::Verdict { answer, reasons } => {
             put(
@@ -198,7 +198,10 @@ fn section(out: &mut String, section: &Section<'_>, index: usize, unit: TimeUnit
         Section::Table { heading, table, sorted_by, names_functions } => {
             let id = format!("table-{index}");
             put(out, &format!("<section>\n<h2>{}</h2>\n", escaped(heading)));
-            sortable(out, &id, heading, table, *sorted_by, *names_functions, unit);
+            sortable(out, &id, heading, table, *sorted_by, *names_functions, page.unit);
+            // What stands above the whole page need not be said again.
+            let own = table.notes.iter().filter(|note| !page.notes.contains(note));
+            notes(out, &own.cloned().collect::<Vec<_>>());
             put(out, "</section>\n");
         }
         Section::Histograms(histograms) => {
@@ -301,7 +304,6 @@ fn sortable(
         let unit = unit.label(&table.timebase);
         put(out, &format!("<p class=\"hint\">times in {unit}</p>\n"));
     }
-    notes(out, &table.notes);
 }
 
 fn is_number(role: Role) -> bool {

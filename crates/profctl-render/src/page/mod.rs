@@ -13,8 +13,9 @@ mod pack;
 #[cfg(test)]
 mod tests;
 
-use profctl_model::{CallTree, PairedTree, SpanId, Table, ThreadId, Tick, Timebase, Trace};
+use profctl_model::{CallTree, PairedTree, Table, ThreadId, Timebase, Trace};
 
+use crate::chart::picture::PathStep;
 use crate::number::TimeUnit;
 
 /// A page.
@@ -103,6 +104,19 @@ pub struct Picture<'a> {
     pub paired: Option<Paired<'a>>,
     /// Which of the kinds is shown first.
     pub first: Kind,
+    /// How it is shown until somebody changes it.
+    pub begin: Begin,
+}
+
+/// What is switched on when a page is opened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Begin {
+    /// Graphs lead from functions to their callers.
+    pub callers: bool,
+    /// Callers stand below their callees.
+    pub upwards: bool,
+    /// The critical path is marked.
+    pub path: bool,
 }
 
 /// A kind of picture.
@@ -124,8 +138,8 @@ pub struct Calls<'a> {
     pub trees: &'a [(ThreadId, CallTree)],
     /// What is known of all calls of a function, for tips: columns of numbers, `module`, `name`.
     pub functions: &'a Table,
-    /// The critical path, if it can be marked: the call that each step lies in, from when, to when.
-    pub path: &'a [(SpanId, Tick, Tick)],
+    /// The critical path, if it can be marked.
+    pub path: &'a [PathStep],
     /// At most that many calls go into the page; the shortest are merged first.
     pub calls_max: usize,
 }

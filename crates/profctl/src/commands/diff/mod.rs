@@ -100,7 +100,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
 }
 
 /// How to end: `--strict` objects to an incomplete side.
-fn verdict(comparison: &Comparison, reading: &Reading, global: &Global) -> Exit {
+pub(crate) fn verdict(comparison: &Comparison, reading: &Reading, global: &Global) -> Exit {
     let sides = [&comparison.before, &comparison.after];
     let incomplete = sides.into_iter().find(|side| !side.profile.quality.is_complete());
     incomplete.map_or(Exit::Done, |side| read::verdict(&side.profile.quality, reading, global))

@@ -2,14 +2,20 @@
 
 use profctl_analyze::critpath;
 use profctl_analyze::diff::{Comparison, PathComparison};
-use profctl_analyze::summarize::{By, Options, Profile, Quality, Source, TableOptions};
+use profctl_analyze::summarize::{By, Options, Profile, Source, TableOptions};
 use profctl_analyze::tree;
-use profctl_model::{SpanId, Table, Tick, Timeline, Trace};
+use profctl_model::{Table, Trace};
+use profctl_render::chart::picture::PathStep;
 use profctl_render::number;
-use profctl_render::page::{self, CALLS_MAX, Calls, Kind, Page, Paired, Picture};
+use profctl_render::page::{self, Begin, CALLS_MAX, Calls, Kind, Page, Paired, Picture};
 
+use super::Args;
 use crate::args::Global;
-use crate::commands::diff::text;
+use crate::commands::diff::settings::Settings;
+use crate::commands::diff::sides::Keep;
+use crate::commands::diff::{self, text};
+use crate::exit::{Exit, Failure};
+use crate::read;
 
 /// What a tip says of all calls of a function, `module` and `name` besides.
 const FIGURES: [&str; 14] = [
@@ -29,43 +35,81 @@ const FIGURES: [&str; 14] = [
     "name",
 ];
 
-/// A page of one trace, called `name`.
-pub(crate) fn of_trace(trace: &Trace, name: &str, first: Kind, global: &Global) -> String {
-    let source = Source { path: name.into(), format: String::new(), bytes: 0 };
+/// The page that was asked for, and how to end.
+pub(super) fn page(args: &Args, global: &Global) -> Result<(String, Exit), Failure> {
+    let begin =
+        Begin { callers: args.reverse, upwards: args.flame, path: args.critical_path.is_some() };
+    if let Some(sides) = &args.diff {
+        super::fits_comparison(args)?;
+        let settings = Settings::of(&args.comparing)?;
+        let (reading, selection) = (&args.reading, &args.selection);
+        let keep = Keep::default();
+        let sides = [&sides[0], &sides[1]];
+        let (comparison, paths) =
+            diff::with_paths(sides, &settings, reading, selection, keep, global)?;
+        let title = args.title.clone();
+        let page = of_comparison(&comparison, &paths, title, begin, global);
+        return Ok((page, diff::verdict(&comparison, &args.reading, global)));
+    }
+    super::fits_kind(args)?;
+    let Some(path) = &args.trace else { return Err(Failure::usage("no trace, expected one")) };
+    let trace = read::load(path, &args.reading, &args.selection, global)?;
+    let steps = match &args.critical_path {
+        Some(_) => super::steps(&trace, args)?,
+        None => path_of(&trace),
+    };
+    let title = args.title.clone().unwrap_or_else(|| super::name_of(path));
+    let first = match args.kind {
+        super::Kind::Chart => Kind::Chart,
+        super::Kind::Graph => Kind::Graph,
+    };
+    let page = of_trace(&trace, title, first, &steps, begin, global);
+    Ok((page, read::verdict_of(&trace.meta.diags, &args.reading, global)))
+}
+
+fn of_trace(
+    trace: &Trace,
+    title: String,
+    first: Kind,
+    path: &[PathStep],
+    begin: Begin,
+    global: &Global,
+) -> String {
+    let source = Source { path: title.clone(), format: String::new(), bytes: 0 };
     let options = Options { percentiles: true, by: By::Function };
     let profile = Profile::of_trace(trace, options, source);
-    let figures = figures(&profile);
     let trees = tree::by_thread(trace);
-    let path = path(trace);
     let calls =
-        Calls { trace, trees: &trees, functions: &figures, path: &path, calls_max: CALLS_MAX };
+        Calls { trace, trees: &trees, functions: &figures(&profile), path, calls_max: CALLS_MAX };
     page::write(&Page {
-        title: name.into(),
+        title,
         facts: facts(&profile, global),
-        notes: notes(&profile, trace),
+        notes: profile.table(&TableOptions::default()).map_or_else(|_| Vec::new(), |t| t.notes),
         unit: global.unit,
-        picture: Some(Picture { calls: Some(calls), paired: None, first }),
+        picture: Some(Picture { calls: Some(calls), paired: None, first, begin }),
         sections: Vec::new(),
     })
 }
 
-/// A page of two sides.
-pub(crate) fn of_comparison(
+fn of_comparison(
     comparison: &Comparison,
     paths: &PathComparison,
+    title: Option<String>,
+    begin: Begin,
     global: &Global,
 ) -> String {
     let (before, after) = (&comparison.before.name, &comparison.after.name);
     let facts = text::head(comparison, global);
     page::write(&Page {
-        title: format!("{before} → {after}"),
+        title: title.unwrap_or_else(|| format!("{before} → {after}")),
         facts: facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
-        notes: comparison.notes(),
+        notes: comparison.notes_for_paths(),
         unit: global.unit,
         picture: Some(Picture {
             calls: None,
             paired: Some(paired(comparison, paths)),
             first: Kind::Diff,
+            begin,
         }),
         sections: Vec::new(),
     })
@@ -96,8 +140,11 @@ pub(crate) fn known(profile: &Profile, columns: &[&str]) -> Vec<String> {
 }
 
 /// The critical path of the longest call; empty if there is no call.
-pub(crate) fn path(trace: &Trace) -> Vec<(SpanId, Tick, Tick)> {
-    critpath::steps(trace, &critpath::Options::default()).unwrap_or_default()
+pub(crate) fn path_of(trace: &Trace) -> Vec<PathStep> {
+    let steps = critpath::steps(trace, &critpath::Options::default()).unwrap_or_default();
+    let step =
+        |step: critpath::Step| PathStep { call: step.call, start: step.start, end: step.end };
+    steps.into_iter().map(step).collect()
 }
 
 /// What is known of a profile as a whole.
@@ -122,14 +169,4 @@ pub(crate) fn facts(profile: &Profile, global: &Global) -> Vec<(String, String)>
     ];
     facts.retain(|(name, value)| !value.is_empty() && (*name != "seen in part" || value != "0"));
     facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
-}
-
-/// What a reader must know: those notes that stand below every table.
-fn notes(profile: &Profile, trace: &Trace) -> Vec<String> {
-    let is_plain = Quality::of(&trace.meta.diags).diagnostics.is_empty()
-        && trace.meta.timebase.timeline == Timeline::Recorded;
-    if is_plain && profile.partial() == 0 {
-        return Vec::new();
-    }
-    profile.table(&TableOptions::default()).expect("the columns are known").notes
 }

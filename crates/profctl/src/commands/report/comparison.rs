@@ -8,7 +8,7 @@ use profctl_analyze::diff::{
 };
 use profctl_model::{Column, Table};
 use profctl_render::page::{
-    self, HistogramRow, HistogramText, Histograms, Kind, Page, Picture, Section,
+    self, Begin, HistogramRow, HistogramText, Histograms, Kind, Page, Picture, Section,
 };
 
 use super::{Args, single};
@@ -153,6 +153,7 @@ fn written(
             calls: None,
             paired: Some(html::paired(comparison, paths)),
             first: Kind::Diff,
+            begin: Begin::default(),
         }),
         sections,
     })

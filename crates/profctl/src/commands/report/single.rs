@@ -9,7 +9,8 @@ use profctl_model::{
     Trace, TraceBuilder, Wake,
 };
 use profctl_render::page::{
-    self, CALLS_MAX, Calls, HistogramRow, HistogramText, Histograms, Kind, Page, Picture, Section,
+    self, Begin, CALLS_MAX, Calls, HistogramRow, HistogramText, Histograms, Kind, Page, Picture,
+    Section,
 };
 
 use super::Args;
@@ -92,7 +93,7 @@ fn written(
     let drawn = trace.filter(|trace| !trace.spans.is_empty());
     let figures = html::figures(profile);
     let trees = drawn.map(tree::by_thread).unwrap_or_default();
-    let path = drawn.map(html::path).unwrap_or_default();
+    let path = drawn.map(html::path_of).unwrap_or_default();
     let critical = drawn.and_then(|trace| {
         let options = critpath::Options::default();
         Some([critpath::table(trace, &options).ok()?, critpath::by_function(trace, &options).ok()?])
@@ -146,6 +147,7 @@ fn written(
             calls: Some(calls),
             paired: None,
             first: Kind::Graph,
+            begin: Begin::default(),
         }),
         sections,
     }))
