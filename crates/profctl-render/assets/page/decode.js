@@ -57,7 +57,8 @@ function numbers(bytes, at, n, signed) {
 function decodeCalls({ head, columns }) {
   const n = head.n;
   const zeros = new Float64Array(0);
-  const { func, gap, length: lengths } = columns;
+  const whole = (name) => columns[name] || new Float64Array(n);
+  const [func, gap, lengths] = ['func', 'gap', 'length'].map(whole);
   const steps = columns.depth;
   const of = (name) => columns[name] || zeros;
   const wall = of('wall');

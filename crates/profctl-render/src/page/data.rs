@@ -338,3 +338,12 @@ fn figures_by_function(
         })
         .collect()
 }
+
+/// What a page says of `calls` besides their columns.
+#[cfg(test)]
+pub(super) fn value_of(calls: &Calls<'_>, unit: TimeUnit) -> Value {
+    let mut value = Map::new();
+    let mut blocks = Blocks { first: Vec::new(), rest: Vec::new() };
+    with_calls(calls, unit, &Paint::all(), &mut value, &mut blocks);
+    value.into()
+}
