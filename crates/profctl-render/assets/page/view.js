@@ -232,6 +232,8 @@ class View {
       const go = () => {
         this.select(at, true);
         this.zoomTo(at);
+        // The button is gone with the path that it was in.
+        this.canvas.focus({ preventScroll: true });
       };
       return make('li', {}, make('button', { type: 'button', click: go }, model.label(at)));
     };
