@@ -171,6 +171,32 @@ fn fixed(ticks: u128, timebase: &Timebase, nanos: u128, decimals: usize) -> Stri
     digits
 }
 
+/// What [`length`] does, told to writers in another language: a length of `n` ticks is
+/// `n · above / below`, cut after `decimals` digits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Digits {
+    /// See above.
+    pub above: u128,
+    /// See above; never 0.
+    pub below: u128,
+    /// Digits behind the point.
+    pub decimals: usize,
+    /// Whether the unit is one of time.
+    pub is_time: bool,
+}
+
+/// How lengths of this clock are printed in `unit`.
+pub fn digits(timebase: &Timebase, unit: TimeUnit) -> Digits {
+    match unit.scale(timebase) {
+        Scale::Count => Digits { above: 1, below: 1, decimals: 0, is_time: false },
+        Scale::Nanos(nanos) => {
+            let (above, below) = timebase.ratio();
+            let below = below.saturating_mul(nanos);
+            Digits { above, below, decimals: decimals(timebase, nanos), is_time: true }
+        }
+    }
+}
+
 /// A difference of lengths in `unit`, with its sign.
 pub fn change(ticks: i64, timebase: &Timebase, unit: TimeUnit) -> String {
     let sign = match ticks {

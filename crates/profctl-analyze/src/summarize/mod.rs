@@ -6,6 +6,7 @@
 
 mod histogram;
 mod json;
+mod of_trace;
 mod pending;
 mod profile;
 mod quality;

@@ -17,6 +17,7 @@ mod lanes;
 mod orphans;
 mod shared;
 mod stack;
+mod stated;
 mod switch_tags;
 
 use profctl_model::diag::codes;
@@ -26,8 +27,7 @@ use profctl_model::{
 };
 
 use crate::emit::{
-    BlockEvents, Event, EventKind, LaneKey, LaneRef, NO_DEPTH, NameRef, Property, SETTLED, Total,
-    UNSTATED,
+    Account, BlockEvents, Event, EventKind, LaneKey, LaneRef, NO_DEPTH, NameRef, Total, UNSTATED,
 };
 use clock::{Clock, Hand};
 use lanes::{Lane, Lanes};
@@ -121,6 +121,8 @@ pub struct Stitcher<S> {
     lanes: Lanes,
     tags: SwitchTags,
     clock: Clock,
+    /// What the current block states of single calls.
+    accounts: Vec<Account>,
 }
 
 impl<S: SpanSink> Stitcher<S> {
@@ -133,12 +135,20 @@ impl<S: SpanSink> Stitcher<S> {
             let lane = lanes.resolve(&key, &mut core.names);
             lanes.runs_now(lane, None, &mut core.names);
         }
-        Self { core, stacks: IdVec::default(), lanes, tags: SwitchTags::default(), clock }
+        Self {
+            core,
+            stacks: IdVec::default(),
+            lanes,
+            tags: SwitchTags::default(),
+            clock,
+            accounts: Vec::new(),
+        }
     }
 
     /// Takes the events of the next block.
     pub fn take(&mut self, block: &mut BlockEvents, ids: &mut WorkerIds, view: BlockView<'_>) {
         ids.learn(block);
+        self.accounts = std::mem::take(&mut block.accounts);
         self.core.events = self.core.events.saturating_add(block.records);
         for found in &block.diags {
             self.core.complain(found.code, view, found.offset, || found.message.clone());
@@ -249,7 +259,11 @@ impl<S: SpanSink> Stitcher<S> {
         view: BlockView<'_>,
     ) {
         match event.kind {
-            EventKind::Enter | EventKind::Exit | EventKind::Leaf | EventKind::Return => {}
+            EventKind::Enter
+            | EventKind::Exit
+            | EventKind::Leaf
+            | EventKind::Return
+            | EventKind::Complete => {}
             EventKind::Mark => {
                 let time = self.clock.time(event, lane.cpu);
                 let thread = self.thread_of(lane);
@@ -262,11 +276,11 @@ impl<S: SpanSink> Stitcher<S> {
                 }
             }
             EventKind::Seen => self.seen(event, lane, func, view),
+            EventKind::Gap if event.extra != UNSTATED => self.stated_gap(event, lane),
             EventKind::Gap => self.gap(event, lane),
-            EventKind::Stated => self.stated(event, lane),
-            EventKind::Clock => {
-                self.clock.time(event, lane.cpu);
-            }
+            EventKind::Settle => self.settle(event, lane, view),
+            EventKind::Describe => self.describe(event, lane, ids),
+            EventKind::Pass => self.pass(event, lane),
             EventKind::RunsNow => {
                 let row = usize::try_from(event.extra).ok();
                 let before = row.and_then(|row| ids.lanes.get(row));
@@ -432,9 +446,6 @@ impl<S: SpanSink> Stitcher<S> {
         }
         let time = self.clock.laid(lane.cpu);
         core.sink.gap(&Gap { time, cpu: lane.cpu, lost });
-        if event.extra == SETTLED {
-            return;
-        }
         for index in 0..self.stacks.len() {
             let thread = ThreadId::from_index(index);
             let stack = &mut self.stacks[thread];
@@ -444,16 +455,6 @@ impl<S: SpanSink> Stitcher<S> {
             }
         }
         self.tags.forget();
-    }
-
-    /// More is known of the call that the thread's next exit ends.
-    #[cold]
-    fn stated(&mut self, event: &Event, lane: Lane) {
-        let thread = self.thread_of(lane);
-        let property = usize::try_from(event.extra).ok().and_then(|row| Property::ALL.get(row));
-        let Some(&property) = property else { return };
-        self.core.knows_off_cpu |= property == Property::OffCpu;
-        self.stacks.grow_to(thread).learn(property, event.duration);
     }
 
     /// A switch with a time: what is open on the thread that left is off the CPU until it is back.

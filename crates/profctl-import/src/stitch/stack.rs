@@ -4,8 +4,8 @@
 //! (or the first after a gap) and bounds what is credited to calls whose entry was not seen.
 
 mod credit;
-mod known;
 mod segment;
+mod settle;
 mod usual;
 
 use profctl_model::diag::codes;
@@ -16,7 +16,6 @@ use super::orphans::{Below, Orphans};
 use super::shared::Core;
 use super::{BlockView, depth_at};
 use crate::emit::{Event, NO_DEPTH, UNSTATED};
-use known::Known;
 
 /// Where and when a call ends (or begins).
 #[derive(Clone, Copy, Debug)]
@@ -97,8 +96,6 @@ pub(super) struct Stack {
     pub(super) on_since: Option<Tick>,
     /// Levels at which an interrupt entry was announced.
     interrupts: Vec<usize>,
-    /// What is known of the call that the next exit ends, if that is more than its times.
-    known: Option<Box<Known>>,
     /// Whether the window that was asked for has begun and ended here.
     entered: bool,
     left: bool,
@@ -390,7 +387,6 @@ impl Stack {
         stated: Option<Ticks>,
         view: BlockView<'_>,
     ) {
-        self.known = None;
         let func = func.or_else(|| self.ghost(depth));
         let name = func.map(|func| core.name_of(func).to_owned());
         core.complain(&codes::UNMATCHED_EXIT, view, at.offset, || match name {
@@ -473,10 +469,6 @@ impl Stack {
         view: Option<BlockView<'_>>,
     ) {
         let Some(frame) = self.pop() else { return };
-        if self.known.is_some() && fidelity == Fidelity::EXACT {
-            self.close_as_known(core, at, &frame);
-            return;
-        }
         let mut fidelity = fidelity;
         fidelity.start_inferred |= frame.clipped;
         let seen = at.time - frame.start;

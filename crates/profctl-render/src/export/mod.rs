@@ -6,9 +6,13 @@ use std::io::{self, Write};
 use profctl_model::Trace;
 
 mod beside;
+mod chrome;
+mod folded;
 mod order;
 mod perfetto;
 mod pprof;
+mod speedscope;
+mod stated;
 mod wire;
 
 /// A form that a trace can be written in.
@@ -25,6 +29,24 @@ pub struct Target {
 
 /// Every form.
 pub static TARGETS: &[Target] = &[
+    Target {
+        name: "chrome",
+        about: "trace-event JSON, for ui.perfetto.dev and chrome://tracing: reads back the same",
+        endings: &[".json"],
+        write: chrome::write,
+    },
+    Target {
+        name: "speedscope",
+        about: "evented profiles, for speedscope: calls and their times",
+        endings: &[".speedscope.json"],
+        write: speedscope::write,
+    },
+    Target {
+        name: "folded",
+        about: "folded stacks, for flamegraph.pl and its kin: net time of each stack",
+        endings: &[".folded"],
+        write: folded::write,
+    },
     Target {
         name: "perfetto",
         about: "Perfetto protobuf, for ui.perfetto.dev and trace_processor: reads back the same",

@@ -15,6 +15,7 @@ mod json;
 mod markdown;
 mod term;
 
+pub(crate) use grid::cell_text as text;
 pub use grid::visible;
 
 /// Which writer.

@@ -11,6 +11,7 @@ mod generate;
 mod info;
 mod man;
 mod replay;
+mod report;
 mod summarize;
 mod tree;
 
@@ -30,6 +31,7 @@ pub(crate) enum Command {
     Diff(diff::Args),
     Gate(gate::Args),
     Convert(convert::Args),
+    Report(report::Args),
     Info(info::Args),
     Formats(formats::Args),
     Completions(completions::Args),
@@ -50,6 +52,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Diff(args) => diff::run(&args, global),
         Command::Gate(args) => gate::run(&args, global),
         Command::Convert(args) => convert::run(&args, global),
+        Command::Report(args) => report::run(&args, global),
         Command::Info(args) => info::run(&args, global),
         Command::Formats(args) => formats::run(&args, global),
         Command::Completions(args) => completions::run(&args, global),

@@ -5,6 +5,7 @@
 mod cli;
 mod diff;
 mod docs;
+mod exports;
 mod flame;
 mod gate;
 mod pages;

@@ -14,20 +14,28 @@ use super::ours::{self, Beside, Ours};
 use super::packet::{self, Item, Packet, Payload};
 use super::{MISSING_NAME, NO_STATE, NOT_READ, UNKNOWN_CLOCK, ftrace};
 use crate::emit::{
-    Emitter, Event, EventKind, LaneKey, LaneRef, NO_DEPTH, NameRef, Property, SETTLED, ThreadKey,
-    UNSTATED,
+    Emitter, Event, EventKind, LaneKey, LaneRef, NO_DEPTH, NameRef, ThreadKey, UNSTATED,
 };
 use crate::formats::{Reader, State};
+use crate::sort::Order;
 
 /// The most bytes that one compressed packet may hold.
 const INFLATED_MAX: u64 = 64 << 20;
 
-/// Reads packets, whatever their order.
-pub(super) struct PacketReader;
+/// Reads packets.
+#[derive(Clone, Copy)]
+pub(super) struct PacketReader {
+    /// How far from their order events may stand.
+    pub(super) order: Order,
+}
 
 impl Reader for PacketReader {
+    fn order(&self) -> Order {
+        self.order
+    }
+
     fn fork(&self) -> Box<dyn Reader> {
-        Box::new(Self)
+        Box::new(*self)
     }
 
     fn boundary(&self, bytes: &[u8]) -> usize {
@@ -101,6 +109,12 @@ impl<'o> Reading<'o> {
         };
         self.bookkeeping(&packet);
         let time = self.time(&packet);
+        if let Some(defaults) = packet.defaults {
+            let (track, clock) = super::event::defaults(defaults);
+            let sequence = self.sequence_mut(packet.sequence);
+            sequence.track = track.or(sequence.track);
+            sequence.clock = clock.or(sequence.clock);
+        }
         if packet.needs_state && !self.sequence(packet.sequence).is_some_and(|s| s.is_whole) {
             self.out.diag(&NO_STATE, self.offset, || {
                 format!("a packet of sequence {} refers to lost ones", packet.sequence)
@@ -186,23 +200,16 @@ impl<'o> Reading<'o> {
         let id = packet.sequence;
         // The first packet of a sequence is always marked so, whether or not some were lost.
         if packet.after_loss && self.sequence(id).is_some() {
-            self.sequence_mut(id).is_whole = false;
-            let lane = self.out.lane(LaneKey { cpu: None, thread: ThreadKey::Unstated });
-            self.push(EventKind::Gap, lane, UNSTATED);
+            let sequence = self.sequence_mut(id);
+            (sequence.is_whole, sequence.has_lost) = (false, true);
         }
         if self.sequence(id).is_none() {
             self.sequence_mut(id);
         }
         if packet.state_cleared {
             let sequence = self.sequence_mut(id);
-            let (clocks, microseconds) = (std::mem::take(&mut sequence.clocks), 0);
-            *sequence = Sequence { is_whole: true, clocks, microseconds, ..Sequence::default() };
-        }
-        if let Some(defaults) = packet.defaults {
-            let (track, clock) = super::event::defaults(defaults);
-            let sequence = self.sequence_mut(id);
-            sequence.track = track.or(sequence.track);
-            sequence.clock = clock.or(sequence.clock);
+            let (clocks, has_lost) = (std::mem::take(&mut sequence.clocks), sequence.has_lost);
+            *sequence = Sequence { is_whole: true, clocks, has_lost, ..Sequence::default() };
         }
         if let Some(interned) = packet.interned {
             Arc::make_mut(&mut self.sequence_mut(id).tables).learn(interned);
@@ -225,7 +232,7 @@ impl<'o> Reading<'o> {
             let is_default = packet.clock.or(of_sequence).is_none();
             self.memory.clocks.time(clock, stamp).or(is_default.then_some(stamp))
         };
-        if time.is_none() {
+        if time.is_none() && matches!(packet.payload, Payload::Event(_)) {
             self.out.diag(&UNKNOWN_CLOCK, self.offset, || {
                 format!("no snapshot tells of clock {clock}: its times are taken as they stand")
             });
@@ -270,6 +277,11 @@ impl<'o> Reading<'o> {
             self.out.diag(&SKIPPED_RECORD, self.offset, || "an event without a time".into());
             return;
         };
+        if self.sequence(packet.sequence).is_some_and(|sequence| sequence.has_lost) {
+            self.sequence_mut(packet.sequence).has_lost = false;
+            let lane = self.out.lane(LaneKey { cpu: None, thread: ThreadKey::Unstated });
+            self.push(EventKind::Gap, lane, time);
+        }
         let sequence = self.memory.sequences.get(&packet.sequence).cloned().unwrap_or_default();
         let name = match (said.name, said.name_id) {
             (Some(name), _) => Some(name),
@@ -286,8 +298,10 @@ impl<'o> Reading<'o> {
         }
         let name = name.unwrap_or(b"unnamed");
         let track = said.track.or(sequence.track).unwrap_or(0);
-        if self.memory.ours.is_some() {
-            self.event_of_ours(event, &said, name, (track, time), &sequence);
+        if let Some(ours) = self.memory.ours.clone() {
+            let beside = Beside::read(event, &sequence.tables, &ours);
+            let time = beside.tick.unwrap_or_else(|| ours.tick(time)).min(UNSTATED - 1);
+            self.event_of_ours(&said, &beside, name, (track, time), &sequence);
             return;
         }
         let kind = match said.kind {
@@ -312,14 +326,18 @@ impl<'o> Reading<'o> {
     fn trace_of_ours(&mut self, event: &[u8], sequence: &Sequence) {
         let ours = Ours::read(event, &sequence.tables);
         let lane = |out: &mut Emitter, cpu| out.lane(LaneKey { cpu, thread: ThreadKey::Unstated });
+        let (first, last) = ours.bounds.unwrap_or((0, 0));
         for &cpu in &ours.cpus {
             let lane = lane(self.out, Some(cpu));
-            let time = ours.bounds.map_or(0, |(first, _)| first);
-            self.push(EventKind::Clock, lane, time);
+            self.push(EventKind::Pass, lane, first);
         }
         let anywhere = lane(self.out, None);
-        for time in ours.bounds.into_iter().flat_map(|(first, last)| [first, last]) {
-            self.push(EventKind::Clock, anywhere, time.min(UNSTATED - 1));
+        if ours.bounds.is_some() {
+            for time in [first, last] {
+                let pass = self.push(EventKind::Pass, anywhere, time.min(UNSTATED - 1));
+                pass.extra = u64::from(ours.knows_off_cpu);
+                pass.depth = 1;
+            }
         }
         self.out.more_diags.extend(ours.codes());
         self.memory.ours = Some(Arc::new(ours));
@@ -329,19 +347,12 @@ impl<'o> Reading<'o> {
     /// An event that we wrote.
     fn event_of_ours(
         &mut self,
-        event: &[u8],
         said: &Said<'_>,
+        beside: &Beside,
         name: &[u8],
         (track, time): (u64, u64),
         sequence: &Sequence,
     ) {
-        let beside = Beside::read(event, &sequence.tables);
-        let time = match (beside.tick, &self.memory.ours) {
-            (Some(tick), _) => tick,
-            (None, Some(ours)) => ours.tick(time),
-            (None, None) => time,
-        };
-        let time = time.min(UNSTATED - 1);
         let category = match (said.category, said.category_id) {
             (Some(category), _) => Some(category),
             (None, Some(id)) => sequence.tables.categories.get(&id).map(|name| &**name),
@@ -351,23 +362,23 @@ impl<'o> Reading<'o> {
             let lane = self.out.lane(LaneKey { cpu: beside.cpu, thread: ThreadKey::Unstated });
             let gap = self.push(EventKind::Gap, lane, time);
             gap.duration = beside.lost.unwrap_or(UNSTATED);
-            gap.extra = SETTLED;
+            // The calls that it cut say so themselves.
+            gap.extra = 0;
             return;
         }
         let lane = self.lane(track, beside.cpu);
-        for (property, value) in beside.properties {
-            let stated = self.push(EventKind::Stated, lane, time);
-            stated.duration = value;
-            let row = Property::ALL.iter().position(|known| *known == property);
-            stated.extra = row.unwrap_or_default() as u64;
-        }
         let kind = category.map_or(FuncKind::Function, ours::kind);
         let (kind, name) = match said.kind {
             Kind::Begin => (EventKind::Enter, self.func(name, kind, beside.module.as_deref())),
             Kind::Instant => {
                 (EventKind::Mark, self.func(name, FuncKind::Mark, beside.module.as_deref()))
             }
-            Kind::End => (EventKind::Exit, NameRef::ANONYMOUS),
+            Kind::End => {
+                let account = beside.account.map(|account| self.out.account(account));
+                let kind = account.map_or(EventKind::Exit, |_| EventKind::Settle);
+                self.push(kind, lane, time).extra = account.unwrap_or(UNSTATED);
+                return;
+            }
             Kind::Counter | Kind::Other => return self.not_read("it is no call"),
         };
         self.push(kind, lane, time).name = name;

@@ -36,7 +36,7 @@ impl Stack {
         clock: &mut impl Telling,
         funcs: &[Option<FuncId>],
     ) -> usize {
-        if self.begin.is_none() || self.known.is_some() || core.is_windowed {
+        if self.begin.is_none() || core.is_windowed {
             return 0;
         }
         let mut run = Run {

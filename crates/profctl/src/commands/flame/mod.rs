@@ -21,6 +21,8 @@ use crate::args::{Global, Reading, Selection};
 use crate::exit::{Exit, Failure};
 use crate::{output, read};
 
+pub(crate) mod html;
+
 /// Draw where the time went: calls in the order of time, merged calls, or what changed
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
@@ -78,9 +80,10 @@ enum Kind {
 enum Form {
     Svg,
     Png,
+    Html,
 }
 
-const FORMS: [(&str, Form); 2] = [("svg", Form::Svg), ("png", Form::Png)];
+const FORMS: [(&str, Form); 3] = [("html", Form::Html), ("svg", Form::Svg), ("png", Form::Png)];
 
 impl Form {
     fn of(path: &Path) -> Result<Self, Failure> {
@@ -102,7 +105,7 @@ impl Form {
     fn budget(self, elements_per_box: usize) -> usize {
         match self {
             Self::Svg => 16_000 / elements_per_box,
-            Self::Png => 200_000,
+            Self::Png | Self::Html => 200_000,
         }
     }
 }
@@ -122,9 +125,16 @@ fn hundredths(text: &str) -> Result<u64, String> {
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     let Some(file) = &global.out_file else {
-        return Err(Failure::usage("no file to draw to, expected -o FILE.svg or -o FILE.png"));
+        return Err(Failure::usage(
+            "no file to draw to, expected -o FILE.html, FILE.svg or FILE.png",
+        ));
     };
     let form = Form::of(file)?;
+    if form == Form::Html {
+        let (page, exit) = html::page(args, global)?;
+        output::write_to(file, page.as_bytes())?;
+        return Ok(exit);
+    }
     let width = width(global)?;
     let (picture, exit) = match (&args.diff, &args.trace) {
         (Some(sides), _) => compared([&sides[0], &sides[1]], args, form, width, global)?,
@@ -132,8 +142,8 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
         (None, None) => return Err(Failure::usage("no trace, expected one")),
     };
     let bytes = match form {
-        Form::Svg => svg::write(&picture).into_bytes(),
         Form::Png => png::write(&picture).map_err(Failure::usage)?,
+        Form::Svg | Form::Html => svg::write(&picture).into_bytes(),
     };
     output::write_to(file, &bytes)?;
     Ok(exit)
@@ -155,15 +165,7 @@ fn traced(
     width: u32,
     global: &Global,
 ) -> Result<(Picture, Exit), Failure> {
-    let for_graphs = [(args.reverse, "--reverse"), (args.per_thread, "--per-thread")];
-    let misplaced = match args.kind {
-        Kind::Graph => [(args.critical_path.is_some(), "--critical-path")].to_vec(),
-        Kind::Chart => for_graphs.to_vec(),
-    };
-    if let Some((_, flag)) = misplaced.into_iter().find(|&(is_given, _)| is_given) {
-        let other = if args.kind == Kind::Chart { "graph" } else { "chart" };
-        return Err(Failure::usage(format!("{flag} is for --kind {other}")));
-    }
+    fits_kind(args)?;
     let trace = read::load(path, &args.reading, &args.selection, global)?;
     let title = args.title.clone().unwrap_or_else(|| name_of(path));
     let notes = Quality::of(&trace.meta.diags).notes(trace.meta.timebase.timeline);
@@ -200,6 +202,20 @@ fn traced(
     Ok((picture, read::verdict_of(&trace.meta.diags, &args.reading, global)))
 }
 
+/// Whether every flag means something for the kind of picture.
+fn fits_kind(args: &Args) -> Result<(), Failure> {
+    let for_graphs = [(args.reverse, "--reverse"), (args.per_thread, "--per-thread")];
+    let misplaced = match args.kind {
+        Kind::Graph => [(args.critical_path.is_some(), "--critical-path")].to_vec(),
+        Kind::Chart => for_graphs.to_vec(),
+    };
+    if let Some((_, flag)) = misplaced.into_iter().find(|&(is_given, _)| is_given) {
+        let other = if args.kind == Kind::Chart { "graph" } else { "chart" };
+        return Err(Failure::usage(format!("{flag} is for --kind {other}")));
+    }
+    Ok(())
+}
+
 fn frames(trace: &Trace, args: &Args) -> Frames {
     let frames = if args.per_thread {
         let threads = tree::by_thread(trace).into_iter();
@@ -222,13 +238,8 @@ fn steps(trace: &Trace, args: &Args) -> Result<Vec<PathStep>, Failure> {
     Ok(steps.into_iter().map(step).collect())
 }
 
-fn compared(
-    sides: [&PathBuf; 2],
-    args: &Args,
-    form: Form,
-    width: u32,
-    global: &Global,
-) -> Result<(Picture, Exit), Failure> {
+/// Whether every flag means something for a comparison.
+fn fits_comparison(args: &Args) -> Result<(), Failure> {
     for (is_given, flag) in [
         (args.reverse, "--reverse"),
         (args.per_thread, "--per-thread"),
@@ -238,6 +249,17 @@ fn compared(
             return Err(Failure::usage(format!("{flag} is for one trace, not for --diff")));
         }
     }
+    Ok(())
+}
+
+fn compared(
+    sides: [&PathBuf; 2],
+    args: &Args,
+    form: Form,
+    width: u32,
+    global: &Global,
+) -> Result<(Picture, Exit), Failure> {
+    fits_comparison(args)?;
     let settings = Settings::of(&args.comparing)?;
     let keep = Keep::default();
     let (comparison, paths) =

@@ -168,7 +168,7 @@ fn write(args: &Args, report: &Report<'_>) -> Result<(), Failure> {
 }
 
 /// A budget in what the clock counts.
-fn resolve(budget: &BudgetText, timebase: &Timebase) -> Result<Budget, Failure> {
+pub(crate) fn resolve(budget: &BudgetText, timebase: &Timebase) -> Result<Budget, Failure> {
     let limit = match budget.limit {
         LimitText::Ratio(ratio) => Limit::Ratio(ratio),
         LimitText::Calls(calls) => Limit::Calls(calls),
