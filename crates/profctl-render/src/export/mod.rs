@@ -7,7 +7,7 @@ use profctl_model::Trace;
 
 mod beside;
 mod chrome;
-mod folded;
+pub mod folded;
 mod order;
 mod perfetto;
 mod pprof;
