@@ -62,7 +62,8 @@ impl<'a> Columns<'a> {
             | Cell::Count(_)
             | Cell::Percent(_)
             | Cell::Change(_)
-            | Cell::Ratio(_) => "",
+            | Cell::Ratio(_)
+            | Cell::Number(_) => "",
         }
     }
 

@@ -6,6 +6,8 @@
 
 mod histogram;
 mod json;
+#[cfg(test)]
+mod merging;
 mod profile;
 mod quality;
 mod stats;

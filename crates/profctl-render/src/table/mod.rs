@@ -13,9 +13,11 @@ mod csv;
 mod grid;
 mod json;
 mod markdown;
+mod rows;
 mod term;
 
 pub use grid::visible;
+pub use rows::{write_array, write_lines};
 
 /// Which writer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

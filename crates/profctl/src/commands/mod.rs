@@ -8,6 +8,7 @@ mod gate;
 mod generate;
 mod info;
 mod man;
+mod merge;
 mod replay;
 mod summarize;
 mod tree;
@@ -27,6 +28,7 @@ pub(crate) enum Command {
     Diff(diff::Args),
     Gate(gate::Args),
     Info(info::Args),
+    Merge(merge::Args),
     Formats(formats::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -45,6 +47,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Diff(args) => diff::run(&args, global),
         Command::Gate(args) => gate::run(&args, global),
         Command::Info(args) => info::run(&args, global),
+        Command::Merge(args) => merge::run(&args, global),
         Command::Formats(args) => formats::run(&args, global),
         Command::Completions(args) => completions::run(&args, global),
         Command::Man(args) => man::run(&args, global),

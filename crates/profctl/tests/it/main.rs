@@ -6,6 +6,7 @@ mod cli;
 mod diff;
 mod docs;
 mod gate;
+mod merge;
 mod pages;
 mod program;
 mod reports;
