@@ -3,7 +3,7 @@
 
 use polars::prelude::*;
 use profctl_model::tables::{ColumnKind, TableSchema};
-use profctl_model::{Cell, IdVec, Names, SpanRow, Table, ThreadId};
+use profctl_model::{Cell, IdVec, Names, Role, SpanRow, Table, ThreadId};
 
 /// The type of names: one set of categories for all columns, tables and files, so that any two can
 /// be compared.
@@ -57,6 +57,32 @@ pub(crate) fn frame_of(table: &Table, schema: &TableSchema) -> PolarsResult<Data
     DataFrame::new(table.rows.len(), columns.collect::<PolarsResult<_>>()?)
 }
 
+/// A report of any command, by what its columns are.
+pub(crate) fn frame_of_report(report: &Table) -> PolarsResult<DataFrame> {
+    let columns = report.columns.iter().enumerate().map(|(index, column)| {
+        let cells = report.rows.iter().map(|row| &row[index]);
+        let name = PlSmallStr::from_str(&column.name);
+        let is_integer =
+            |cell: &Cell| matches!(cell, Cell::Count(_) | Cell::Time(_) | Cell::Change(_));
+        let is_text = |cell: &Cell| matches!(cell, Cell::Text(_));
+        let values = if cells.clone().any(is_text) || matches!(column.role, Role::Name | Role::Text)
+        {
+            Series::new(name, cells.map(text).collect::<Vec<_>>())
+        } else if cells.clone().any(is_integer) || matches!(column.role, Role::Time | Role::Count) {
+            let reported = |cell: &Cell| match cell {
+                Cell::Time(ticks) => Some(signed(report.timebase.reported(*ticks))),
+                Cell::Change(ticks) => Some(report.timebase.reported_change(*ticks)),
+                other => integer(other),
+            };
+            Series::new(name, cells.map(reported).collect::<Vec<Option<i64>>>())
+        } else {
+            Series::new(name, cells.map(share).collect::<Vec<_>>())
+        };
+        Column::from(values)
+    });
+    DataFrame::new(report.rows.len(), columns.collect())
+}
+
 fn text(cell: &Cell) -> Option<&str> {
     match cell {
         Cell::Text(text) => Some(text),
@@ -66,7 +92,7 @@ fn text(cell: &Cell) -> Option<&str> {
 
 fn share(cell: &Cell) -> Option<f64> {
     match cell {
-        Cell::Percent(share) => Some(*share),
+        Cell::Percent(number) | Cell::Ratio(number) | Cell::Number(number) => Some(*number),
         _ => None,
     }
 }
@@ -163,4 +189,3 @@ pub(crate) fn frame_of_spans(names: &SpanNames, rows: &[SpanRow]) -> PolarsResul
     ];
     DataFrame::new(rows.len(), columns)
 }
-

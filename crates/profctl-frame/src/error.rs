@@ -69,9 +69,18 @@ mod tests {
     #[test]
     fn messages_are_fragments() {
         for (error, expected) in [
-            (PolarsError::ColumnNotFound("unable to find column \"nett\"; valid: []".into()), "no column 'nett'"),
-            (PolarsError::ColumnNotFound("nett\n\nResolved plan until failure:".into()), "no column: nett"),
-            (PolarsError::SQLInterface("sql parser error: Expected: FROM, found: x".into()), "expected: FROM, found: x"),
+            (
+                PolarsError::ColumnNotFound("unable to find column \"nett\"; valid: []".into()),
+                "no column 'nett'",
+            ),
+            (
+                PolarsError::ColumnNotFound("nett\n\nResolved plan until failure:".into()),
+                "no column: nett",
+            ),
+            (
+                PolarsError::SQLInterface("sql parser error: Expected: FROM, found: x".into()),
+                "expected: FROM, found: x",
+            ),
             (PolarsError::SQLInterface("SUM takes one".into()), "SUM takes one"),
         ] {
             assert_eq!(Error::from(error).to_string(), expected);

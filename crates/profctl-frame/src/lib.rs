@@ -11,5 +11,5 @@ mod query;
 
 pub use columns::SpanNames;
 pub use error::Error;
-pub use parquet::{Described, ParquetFile};
+pub use parquet::{Described, ParquetFile, store_report};
 pub use query::{Database, tables_of};

@@ -4,7 +4,7 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use polars::prelude::{ArrowSchema, CompatLevel, DataFrame, PlSmallStr};
+use polars::prelude::{ArrowSchema, CompatLevel, DataFrame, PlSmallStr, Schema};
 use polars_io::parquet::write::{
     BatchedWriter, KeyValueMetadata, ParquetCompression, ParquetWriter, StatisticsOptions,
 };
@@ -12,7 +12,7 @@ use polars_parquet::write::schema_to_metadata_key;
 use profctl_model::tables::{ColumnKind, TableSchema};
 use profctl_model::{SpanRow, Table};
 
-use crate::columns::{SpanNames, frame_of, frame_of_spans, schema_of};
+use crate::columns::{SpanNames, frame_of, frame_of_report, frame_of_spans, schema_of};
 use crate::error::Error;
 
 /// What a file says of itself.
@@ -24,11 +24,14 @@ pub struct Described<'a> {
     pub unit: &'a str,
     /// Who wrote it: a name and a version.
     pub producer: &'a str,
+    /// Whether the run is told by the directory that the file is in, and so not by a column.
+    pub partitioned: bool,
 }
 
 /// A file being written, a row group a call.
 pub struct ParquetFile<W: Write> {
     table: &'static TableSchema,
+    partitioned: bool,
     writer: BatchedWriter<W>,
 }
 
@@ -39,22 +42,25 @@ impl<W: Write> ParquetFile<W> {
             .with_compression(ParquetCompression::Zstd(None))
             .with_statistics(StatisticsOptions::full())
             .with_key_value_metadata(Some(KeyValueMetadata::from_static(metadata(what))))
-            .batched(&schema_of(what.table))?;
-        Ok(Self { table: what.table, writer })
+            .batched(&types_in(what))?;
+        Ok(Self { table: what.table, partitioned: what.partitioned, writer })
     }
 
     /// Appends calls.
     pub fn spans(&mut self, names: &SpanNames, rows: &[SpanRow]) -> Result<(), Error> {
-        self.frame(&frame_of_spans(names, rows)?)
+        self.frame(frame_of_spans(names, rows)?)
     }
 
     /// Appends the rows of a table.
     pub fn table(&mut self, table: &Table) -> Result<(), Error> {
-        self.frame(&frame_of(table, self.table)?)
+        self.frame(frame_of(table, self.table)?)
     }
 
-    fn frame(&mut self, frame: &DataFrame) -> Result<(), Error> {
-        Ok(self.writer.write_batch(frame)?)
+    fn frame(&mut self, mut frame: DataFrame) -> Result<(), Error> {
+        if self.partitioned {
+            frame = frame.drop(RUN)?;
+        }
+        Ok(self.writer.write_batch(&frame)?)
     }
 
     /// Ends it; what was handed in as `out` then holds all of it.
@@ -64,11 +70,38 @@ impl<W: Write> ParquetFile<W> {
     }
 }
 
+/// Writes a report of any command: times and counts as integers, shares and ratios as floats.
+pub fn store_report(report: &Table, out: impl Write) -> Result<(), Error> {
+    let mut frame = frame_of_report(report)?;
+    let notes = report.notes.join("\n");
+    let said = vec![
+        ("profctl.schema".to_owned(), report.schema.to_owned()),
+        ("profctl.unit".to_owned(), report.timebase.unit_name().to_owned()),
+        ("profctl.notes".to_owned(), notes),
+    ];
+    ParquetWriter::new(out)
+        .with_statistics(StatisticsOptions::full())
+        .with_key_value_metadata(Some(KeyValueMetadata::from_static(said)))
+        .finish(&mut frame)?;
+    Ok(())
+}
+
+/// The column that a partitioned dataset has in the names of its directories.
+const RUN: &str = "run";
+
+fn types_in(what: &Described<'_>) -> Schema {
+    let mut types = schema_of(what.table);
+    if what.partitioned {
+        types.shift_remove(RUN);
+    }
+    types
+}
+
 /// What the file says beside its rows, and the columns with what each says of itself.
 fn metadata(what: &Described<'_>) -> Vec<(String, String)> {
-    let types = schema_of(what.table);
-    let fields = what.table.columns.iter().map(|column| {
-        let kind = types.get(column.name).expect("every column has a type");
+    let types = types_in(what);
+    let fields = what.table.columns.iter().filter_map(|column| {
+        let kind = types.get(column.name)?;
         let name = PlSmallStr::from_static(column.name);
         // Other readers know the older layouts, and the pages are the same.
         let mut field = kind.to_arrow_field(name.clone(), CompatLevel::oldest());
@@ -77,7 +110,7 @@ fn metadata(what: &Described<'_>) -> Vec<(String, String)> {
         if column.kind == ColumnKind::Time {
             said.insert("unit".into(), what.unit.into());
         }
-        (name, field)
+        Some((name, field))
     });
     let schema: ArrowSchema = fields.collect();
     let arrow = schema_to_metadata_key(&schema);

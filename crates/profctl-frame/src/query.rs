@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use polars::prelude::*;
 use polars::sql::{SQLContext, extract_table_identifiers};
 use polars_io::parquet::write::{ParquetWriter, StatisticsOptions};
-use profctl_model::tables::{ALL, SPANS, TableSchema};
+use profctl_model::tables::{ALL, ColumnKind, SPANS, TableSchema};
 use profctl_model::{Cell, Column as Heading, Role, SpanRow, Table, TickUnit, Timebase};
 
 use crate::columns::{SpanNames, frame_of, frame_of_spans, schema_of};
@@ -25,7 +25,8 @@ const DIGITS: usize = 12;
 pub fn tables_of(sql: &str) -> Result<Vec<&'static TableSchema>, Error> {
     let names = extract_table_identifiers(sql, false, true)?;
     let known = |name: &str| ALL.into_iter().find(|table| table.name.eq_ignore_ascii_case(name));
-    let mut tables: Vec<&'static TableSchema> = names.iter().filter_map(|name| known(name)).collect();
+    let mut tables: Vec<&'static TableSchema> =
+        names.iter().filter_map(|name| known(name)).collect();
     tables.sort_by_key(|table| table.name);
     tables.dedup_by_key(|table| table.name);
     Ok(tables)
@@ -87,7 +88,7 @@ impl Database {
             let paths = self.span_files.iter().map(|path| PlRefPath::try_from_path(path));
             let paths: Vec<PlRefPath> = paths.collect::<PolarsResult<_>>()?;
             let options = ScanArgsParquet { glob: false, ..ScanArgsParquet::default() };
-            return LazyFrame::scan_parquet_files(paths.into(), options);
+            return Ok(as_sql(LazyFrame::scan_parquet_files(paths.into(), options)?, table));
         }
         let mut frames = self.frames.get(table.name).into_iter().flatten();
         let mut whole = match frames.next() {
@@ -97,16 +98,23 @@ impl Database {
         for frame in frames {
             whole.vstack_mut(frame)?;
         }
-        Ok(whole.lazy())
+        Ok(as_sql(whole.lazy(), table))
     }
 
     fn collect(&self, sql: &str) -> Result<DataFrame, Error> {
         let plan = self.plan(sql)?;
-        let engine =
-            if self.span_files.is_empty() { Engine::InMemory } else { Engine::Streaming };
+        let engine = if self.span_files.is_empty() { Engine::InMemory } else { Engine::Streaming };
         let frame = plan.collect_with_engine(engine)?.unwrap_single();
         if is_ordered(sql) { Ok(frame) } else { in_order(&frame) }
     }
+}
+
+/// Names as text, as what SQL does to text it does not do to categories. What is not asked for is
+/// not turned.
+fn as_sql(rows: LazyFrame, table: &TableSchema) -> LazyFrame {
+    let names = table.columns.iter().filter(|column| column.kind == ColumnKind::Name);
+    let text = names.map(|column| col(column.name).cast(DataType::String));
+    rows.with_columns(text.collect::<Vec<_>>())
 }
 
 /// Groups come out in any order: rows get that of their columns, from the left.
@@ -163,11 +171,15 @@ fn cell(value: &AnyValue<'_>) -> Cell {
         AnyValue::Boolean(yes) => Cell::Count(u64::from(*yes)),
         AnyValue::Float32(number) => number_cell(f64::from(*number)),
         AnyValue::Float64(number) => number_cell(*number),
+        AnyValue::UInt8(n) => Cell::Count(u64::from(*n)),
+        AnyValue::UInt16(n) => Cell::Count(u64::from(*n)),
+        AnyValue::UInt32(n) => Cell::Count(u64::from(*n)),
         AnyValue::UInt64(n) => Cell::Count(*n),
-        other if other.dtype().is_integer() => match other.extract::<i64>() {
-            Some(n) => integer_cell(n),
-            None => Cell::Text(other.to_string()),
-        },
+        AnyValue::Int8(n) => integer_cell(i64::from(*n)),
+        AnyValue::Int16(n) => integer_cell(i64::from(*n)),
+        AnyValue::Int32(n) => integer_cell(i64::from(*n)),
+        AnyValue::Int64(n) => integer_cell(*n),
+        // Lists, dates and whatever else SQL can make.
         other => Cell::Text(other.str_value().into_owned()),
     }
 }
@@ -216,7 +228,9 @@ mod tests {
 
     #[test]
     fn a_query_names_its_tables() {
-        let names = |sql: &str| tables_of(sql).map(|found| found.iter().map(|t| t.name).collect::<Vec<_>>());
+        let names = |sql: &str| {
+            tables_of(sql).map(|found| found.iter().map(|t| t.name).collect::<Vec<_>>())
+        };
         let sql = "WITH s AS (SELECT * FROM spans) SELECT * FROM s JOIN functions f USING (name)";
         assert_eq!(names(sql).unwrap(), ["functions", "spans"]);
         assert!(names("SELEKT 1").is_err());

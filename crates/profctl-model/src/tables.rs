@@ -73,7 +73,8 @@ impl TableSchema {
     ///
     /// Times in it are counts of a unit that is told beside it, so they are no cells of kind time.
     pub fn empty(&self) -> Table {
-        let column = |column: &ColumnSchema| Column::new(column.name, column.name, column.kind.role());
+        let column =
+            |column: &ColumnSchema| Column::new(column.name, column.name, column.kind.role());
         let columns = self.columns.iter().map(column).collect();
         Table::new(self.version, Timebase::NANOSECONDS, columns)
     }
@@ -103,7 +104,7 @@ pub static SPANS: TableSchema = TableSchema {
         column("cpu", Count, "the CPU on which it ended; null if the input does not say"),
         column("depth", Count, "number of callers"),
         column("start", Time, "entry, on the clock of the run"),
-        column("end", Time, "exit; a keyword of SQL, so it is written \"end\" there"),
+        column("end", Time, "exit; where SQL takes it for a keyword, write \"end\""),
         column("wall", Time, "from entry to exit"),
         column("off_cpu", Time, "the part of it switched out; null if the input cannot say"),
         column("elapsed", Time, "wall less off_cpu: time inside it and all it called"),
@@ -234,8 +235,7 @@ pub static RUNS: TableSchema = TableSchema {
 };
 
 /// Every table, the largest first.
-pub static ALL: [&TableSchema; 7] =
-    [&SPANS, &FUNCTIONS, &THREADS, &EVENTS, &GAPS, &QUALITY, &RUNS];
+pub static ALL: [&TableSchema; 7] = [&SPANS, &FUNCTIONS, &THREADS, &EVENTS, &GAPS, &QUALITY, &RUNS];
 
 #[cfg(test)]
 mod tests {

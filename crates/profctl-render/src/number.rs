@@ -242,9 +242,13 @@ mod tests {
 
     #[test]
     fn decimals_end_with_a_digit_that_says_something() {
-        for (value, text) in
-            [(0.0, "0"), (1.5, "1.5"), (-2.0, "-2"), (1234.567_89, "1234.568"), (0.000_123_4, "1.23e-4")]
-        {
+        for (value, text) in [
+            (0.0, "0"),
+            (1.5, "1.5"),
+            (-2.0, "-2"),
+            (1234.567_89, "1234.568"),
+            (0.000_123_4, "1.23e-4"),
+        ] {
             assert_eq!(decimal(value), text);
         }
     }

@@ -28,8 +28,14 @@ struct Shard {
 fn shard() -> impl Strategy<Value = Shard> {
     let quality = (prop::collection::vec(0..50_u64, 0..12), any::<Option<u64>>());
     (random_calls(), 0..3_u8, any::<Index>(), any::<[bool; 2]>(), quality).prop_map(
-        |(calls, path, tick, [without, synthetic], (skipped, lost))| {
-            Shard { calls, path, tick, percentiles: !without, synthetic, skipped, lost }
+        |(calls, path, tick, [without, synthetic], (skipped, lost))| Shard {
+            calls,
+            path,
+            tick,
+            percentiles: !without,
+            synthetic,
+            skipped,
+            lost,
         },
     )
 }
@@ -51,8 +57,7 @@ fn saved(shard: &Shard) -> String {
         Some(lost) => meta.diags.count(&codes::LOST_EVENTS, lost),
         None => meta.diags.count(&codes::LOST_UNKNOWN, 1),
     }
-    let mut summary =
-        Summary::new(Options { percentiles: shard.percentiles, by: By::Function });
+    let mut summary = Summary::new(Options { percentiles: shard.percentiles, by: By::Function });
     for span in &shard.calls.spans {
         summary.span(span, &shard.calls.names);
     }

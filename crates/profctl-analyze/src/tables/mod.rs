@@ -5,9 +5,7 @@ mod unit;
 
 use profctl_model::hash::FastMap;
 use profctl_model::spool::Others;
-use profctl_model::tables::{
-    EVENTS, FUNCTIONS, GAPS, QUALITY, RUNS, THREADS, TableSchema,
-};
+use profctl_model::tables::{EVENTS, FUNCTIONS, GAPS, QUALITY, RUNS, THREADS, TableSchema};
 use profctl_model::{Cell, CpuId, FuncId, IdVec, Names, Table, ThreadId, Timeline};
 
 use crate::summarize::{FuncStats, Profile};
@@ -213,7 +211,8 @@ pub fn quality(profile: &Profile, run: RunName<'_>) -> Table {
 /// The one row of a run. A saved profile of several traces is one run.
 pub fn run(profile: &Profile, unit: Unit, run: RunName<'_>) -> Table {
     let joined = |of: fn(&crate::summarize::Source) -> &String| {
-        let mut texts: Vec<&str> = profile.sources.iter().map(|source| of(source).as_str()).collect();
+        let mut texts: Vec<&str> =
+            profile.sources.iter().map(|source| of(source).as_str()).collect();
         texts.dedup();
         texts.join(", ")
     };

@@ -142,6 +142,9 @@ mod tests {
         assert_eq!(error, "the trace counts ns, expected cycles as before");
         let unit = Unit::common([cycles].iter()).unwrap();
         assert_eq!((unit.name().as_str(), unit.of(&cycles).apply(7)), ("cycles", 7));
-        assert_eq!(Unit::common([Timebase::NANOSECONDS].iter()).unwrap().of(&clock(1, 1)).apply(u64::MAX), LARGEST);
+        assert_eq!(
+            Unit::common([Timebase::NANOSECONDS].iter()).unwrap().of(&clock(1, 1)).apply(u64::MAX),
+            LARGEST
+        );
     }
 }

@@ -2,7 +2,7 @@
 //! in memory gives them, on every fixture and on made-up recordings.
 
 use profctl_import::{Input, ReadOptions, stream};
-use profctl_model::{FuncId, Names, SpanId, SpanSink, Span, Spool, TraceBuilder};
+use profctl_model::{FuncId, Names, Span, SpanId, SpanSink, Spool, TraceBuilder};
 use profctl_testkit::fixtures;
 use profctl_testkit::generate::{self, Recording, Shape};
 
@@ -83,8 +83,8 @@ fn fixtures_are_numbered_as_in_memory() {
         for path in fixtures::of_format(format.descriptor().name) {
             let name = path.display().to_string();
             // What needs a file of names beside it is read by other tests.
-            calls += compare(&name, &fixtures::read(&path), &ReadOptions::default(), 64)
-                .unwrap_or(0);
+            calls +=
+                compare(&name, &fixtures::read(&path), &ReadOptions::default(), 64).unwrap_or(0);
         }
     }
     assert!(calls > 10_000, "{calls} calls were compared");

@@ -278,9 +278,11 @@ mod tests {
         let mut all = Vec::new();
         while let Some(block) = rows.next_block().unwrap() {
             assert!(block.len() <= block_rows);
-            all.extend(block.iter().map(|row| {
-                (row.id, row.parent, row.depth, row.span.start.0, row.span.end.0)
-            }));
+            all.extend(
+                block
+                    .iter()
+                    .map(|row| (row.id, row.parent, row.depth, row.span.start.0, row.span.end.0)),
+            );
         }
         all
     }

@@ -1,6 +1,7 @@
 //! The commands, a file each: arguments to options, a library call, a report to a writer.
 
 mod completions;
+mod convert;
 mod critical_path;
 mod diff;
 mod formats;
@@ -9,6 +10,7 @@ mod generate;
 mod info;
 mod man;
 mod merge;
+mod query;
 mod replay;
 mod summarize;
 mod tree;
@@ -28,6 +30,8 @@ pub(crate) enum Command {
     Diff(diff::Args),
     Gate(gate::Args),
     Info(info::Args),
+    Query(query::Args),
+    Convert(convert::Args),
     Merge(merge::Args),
     Formats(formats::Args),
     Completions(completions::Args),
@@ -47,6 +51,8 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Diff(args) => diff::run(&args, global),
         Command::Gate(args) => gate::run(&args, global),
         Command::Info(args) => info::run(&args, global),
+        Command::Query(args) => query::run(&args, global),
+        Command::Convert(args) => convert::run(&args, global),
         Command::Merge(args) => merge::run(&args, global),
         Command::Formats(args) => formats::run(&args, global),
         Command::Completions(args) => completions::run(&args, global),

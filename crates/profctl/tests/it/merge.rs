@@ -66,6 +66,10 @@ fn a_part_given_twice_is_mentioned_and_a_cut_one_matters_to_strict() {
     let b = profile(&scratch, "b", CUT);
     let twice = run(&["merge", &b, &b]);
     assert_eq!(twice.code, Some(0));
-    assert!(twice.stderr.contains("b.txt: is in more than one of the profiles"), "{}", twice.stderr);
+    assert!(
+        twice.stderr.contains("b.txt: is in more than one of the profiles"),
+        "{}",
+        twice.stderr
+    );
     assert_eq!(run(&["merge", "--strict", &b]).code, Some(5));
 }
