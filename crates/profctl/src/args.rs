@@ -80,12 +80,16 @@ pub(crate) struct Global {
 
 fn output_parser() -> impl TypedValueParser<Value = Format> {
     let formats = Format::ALL.map(|format| PossibleValue::new(format.name()).help(format.about()));
-    let parquet = PossibleValue::new("parquet").hide(true);
+    let parquet = Format::Parquet;
+    let parquet = PossibleValue::new(parquet.name()).help(parquet.about());
     PossibleValuesParser::new(formats.into_iter().chain([parquet])).try_map(|name| {
-        if name == "parquet" {
+        if name != Format::Parquet.name() {
+            return name.parse::<Format>();
+        }
+        if !cfg!(feature = "tables") {
             return Err("this build writes no Parquet: it was made without tables".to_owned());
         }
-        name.parse::<Format>()
+        Ok(Format::Parquet)
     })
 }
 

@@ -6,6 +6,8 @@
 
 mod histogram;
 mod json;
+#[cfg(test)]
+mod merging;
 mod of_trace;
 mod pending;
 mod profile;

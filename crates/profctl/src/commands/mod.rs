@@ -10,6 +10,8 @@ mod gate;
 mod generate;
 mod info;
 mod man;
+mod merge;
+mod query;
 mod replay;
 mod report;
 mod summarize;
@@ -33,6 +35,8 @@ pub(crate) enum Command {
     Convert(convert::Args),
     Report(report::Args),
     Info(info::Args),
+    Query(query::Args),
+    Merge(merge::Args),
     Formats(formats::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -54,6 +58,8 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Convert(args) => convert::run(&args, global),
         Command::Report(args) => report::run(&args, global),
         Command::Info(args) => info::run(&args, global),
+        Command::Query(args) => query::run(&args, global),
+        Command::Merge(args) => merge::run(&args, global),
         Command::Formats(args) => formats::run(&args, global),
         Command::Completions(args) => completions::run(&args, global),
         Command::Man(args) => man::run(&args, global),

@@ -8,6 +8,7 @@ mod docs;
 mod exports;
 mod flame;
 mod gate;
+mod merge;
 mod pages;
 mod program;
 mod reports;
