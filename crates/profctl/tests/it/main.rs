@@ -2,6 +2,8 @@
 
 #![expect(clippy::disallowed_methods, reason = "tests read and write files")]
 
+#[cfg(unix)]
+mod ci;
 mod cli;
 mod diff;
 mod docs;
