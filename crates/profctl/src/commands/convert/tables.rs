@@ -27,6 +27,7 @@ pub(crate) enum Target {
 /// What of a trace goes into a table.
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Tables")]
+#[group(skip)]
 pub(crate) struct Args {
     /// Which table to write
     #[arg(long, value_name = "TABLE", default_value = SPANS.name, value_parser = table_names())]
