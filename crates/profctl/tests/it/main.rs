@@ -9,6 +9,9 @@ mod gate;
 mod merge;
 mod pages;
 mod program;
+#[cfg(feature = "tables")]
+mod query;
 mod reports;
+mod tables;
 mod tidy;
 mod tutorial;

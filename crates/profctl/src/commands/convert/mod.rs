@@ -22,7 +22,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FORMAT")]
     to: Option<Target>,
     #[command(flatten)]
-    tables: tables::Args,
+    tables: tables::TableArgs,
     #[command(flatten)]
     selection: Selection,
     #[command(flatten)]

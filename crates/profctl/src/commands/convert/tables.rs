@@ -18,7 +18,7 @@ use crate::runs::{IN_MEMORY, Runs, Wanted};
 /// What of a trace goes into a table.
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Tables")]
-pub(crate) struct Args {
+pub(crate) struct TableArgs {
     /// Which table to write
     #[arg(long, value_name = "TABLE", default_value = SPANS.name, value_parser = table_names())]
     table: String,
@@ -36,7 +36,7 @@ fn table_names() -> clap::builder::PossibleValuesParser {
 
 pub(crate) fn run(
     target: Target,
-    args: &Args,
+    args: &TableArgs,
     traces: &[PathBuf],
     reading: &Reading,
     selection: &Selection,
