@@ -14,7 +14,7 @@ venv=${VENV:-$scratch/venv}
 need_ours
 
 # A call takes about that many bytes of text.
-size=${SIZE_OF_TRACE:-$((calls * 66 / 1000000 + 1))M}
+size=${SIZE_OF_TRACE:-$((calls * 73 / 1000000 + 1))M}
 trace=$(trace function_graph)
 parquet=$scratch/spans-$size.parquet
 

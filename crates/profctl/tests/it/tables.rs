@@ -1,5 +1,6 @@
 //! `convert` to text, which every build can do.
 
+use std::fmt::Write as _;
 use std::fs;
 
 use profctl_model::tables::ALL;
@@ -109,15 +110,19 @@ fn the_page_of_the_tables_names_every_column() {
     let page = fs::read_to_string(fixtures::root().join("docs/schemas/tables.md")).unwrap();
     let mut expected = String::new();
     for table in ALL {
-        expected +=
-            &format!("\n## `{}`: `{}`\n\nA row is {}.\n\n", table.name, table.version, table.about);
+        writeln!(
+            expected,
+            "\n## `{}`: `{}`\n\nA row is {}.\n",
+            table.name, table.version, table.about
+        )
+        .unwrap();
         expected += "| column | type | meaning |\n| --- | --- | --- |\n";
         for column in table.columns {
             let kind = match column.kind {
                 profctl_model::tables::ColumnKind::Time => "BIGINT, time",
                 other => other.sql(),
             };
-            expected += &format!("| `{}` | {kind} | {} |\n", column.name, column.about);
+            writeln!(expected, "| `{}` | {kind} | {} |", column.name, column.about).unwrap();
         }
     }
     let shown = page.find("\n## `spans`").map_or("", |begin| &page[begin..]);

@@ -1,6 +1,5 @@
 //! Traces as tables: CSV and JSON lines, and, in a build with tables, Parquet.
 
-use std::io::Write;
 use std::path::PathBuf;
 
 use profctl_analyze::summarize::Quality;
@@ -59,7 +58,7 @@ pub(crate) fn run(
     };
     written?;
     let incomplete = |quality: &&Quality| !quality.is_complete();
-    let qualities = runs.runs.iter().map(|run| &run.profile.quality);
+    let qualities = runs.all.iter().map(|run| &run.profile.quality);
     match qualities.clone().find(incomplete).or_else(|| qualities.clone().next()) {
         Some(worst) => Ok(read::verdict(worst, reading, global)),
         None => Ok(Exit::Done),
@@ -75,7 +74,7 @@ fn text(
     let mut out = NewFile::of(global)?;
     if schema.name != SPANS.name {
         let mut all = schema.empty();
-        for run in &runs.runs {
+        for run in &runs.all {
             all.rows.append(&mut run.table(schema, runs.unit).rows);
         }
         let format = table::Format::Csv;
@@ -86,7 +85,7 @@ fn text(
         return out.close(written);
     }
     let mut written = heading(form, &mut out);
-    for run in &mut runs.runs {
+    for run in &mut runs.all {
         let Some(lines) = Lines::new(form, run) else { continue };
         run.each_block(|rows, _| {
             if written.is_ok() {
@@ -103,11 +102,11 @@ mod parquet {
     //! The part that needs polars.
 
     use std::fs;
-    use std::io::IsTerminal as _;
+    use std::io::{IsTerminal as _, Write};
 
     use profctl_frame::{Described, ParquetFile, SpanNames};
 
-    use super::{Failure, Global, NewFile, Runs, SPANS, TableSchema, Write};
+    use super::{Failure, Global, NewFile, Runs, SPANS, TableSchema};
     use crate::commands::query::of_frame;
     use crate::runs::Run;
 
@@ -130,7 +129,7 @@ mod parquet {
         if !partition {
             let mut out = NewFile::of(global)?;
             let mut file = ParquetFile::new(&mut out, &what).map_err(of_frame)?;
-            for run in 0..runs.runs.len() {
+            for run in 0..runs.all.len() {
                 write_run(run, schema, runs, &mut file)?;
             }
             file.finish().map_err(of_frame)?;
@@ -145,8 +144,8 @@ mod parquet {
                 root.display()
             )));
         }
-        for run in 0..runs.runs.len() {
-            let directory = root.join(format!("run={}", encoded(&runs.runs[run].name)));
+        for run in 0..runs.all.len() {
+            let directory = root.join(format!("run={}", encoded(&runs.all[run].name)));
             fs::create_dir_all(&directory)
                 .map_err(|error| Failure::output(directory.display().to_string(), &error))?;
             let mut out = NewFile::at(&directory.join("part-0.parquet"))?;
@@ -167,7 +166,7 @@ mod parquet {
         file: &mut ParquetFile<W>,
     ) -> Result<(), Failure> {
         let unit = runs.unit;
-        let run: &mut Run = &mut runs.runs[index];
+        let run: &mut Run = &mut runs.all[index];
         if schema.name != SPANS.name {
             return file.table(&run.table(schema, unit)).map_err(of_frame);
         }
