@@ -13,6 +13,9 @@ mod gate;
 mod merge;
 mod pages;
 mod program;
+#[cfg(feature = "tables")]
+mod query;
 mod reports;
+mod tables;
 mod tidy;
 mod tutorial;
