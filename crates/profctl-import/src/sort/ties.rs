@@ -72,9 +72,8 @@ fn nested(mut rest: Vec<Held>, mut stack: Vec<NameRef>) -> Vec<Held> {
 /// begin.
 fn ends_deeper(rest: &[Held], stack: &[NameRef]) -> bool {
     let Some(first) = rest.first() else { return false };
-    let begins = |held: &Held| {
-        held.event.kind == EventKind::Enter && held.event.name == first.event.name
-    };
+    let begins =
+        |held: &Held| held.event.kind == EventKind::Enter && held.event.name == first.event.name;
     stack.iter().any(|&name| ends(first, name)) && !rest.iter().any(begins)
 }
 
@@ -90,9 +89,7 @@ fn arrange_entries(group: &mut [Held], next: Option<&Held>) {
         let has_entry = run.iter().any(|held| held.event.kind == EventKind::Enter);
         let open_for = match next {
             _ if !has_entry => Some(0),
-            Some(next) if to == n && is_exit(next) => {
-                Some(next.event.time - run[0].event.time)
-            }
+            Some(next) if to == n && is_exit(next) => Some(next.event.time - run[0].event.time),
             _ => None,
         };
         if let Some(open_for) = open_for {

@@ -32,7 +32,9 @@ pub fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
         let sum = sums.entry(path).or_default();
         *sum = sum.saturating_add(net);
     }
-    sums.iter().filter(|(_, net)| **net > 0).try_for_each(|(path, net)| writeln!(out, "{path} {net}"))
+    sums.iter()
+        .filter(|(_, net)| **net > 0)
+        .try_for_each(|(path, net)| writeln!(out, "{path} {net}"))
 }
 
 /// A name without what separates frames and lines, and what begins a comment.

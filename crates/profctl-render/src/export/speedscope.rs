@@ -113,9 +113,6 @@ impl Events<'_> {
         let comma = if std::mem::take(&mut self.is_first) { "" } else { "," };
         let frame = self.trace.spans.func[id].index();
         let more = more.map_or(String::new(), |more| format!(",{more}"));
-        write!(
-            self.out,
-            "{comma}\n{{\"type\":\"{kind}\",\"frame\":{frame},\"at\":{at}{more}}}"
-        )
+        write!(self.out, "{comma}\n{{\"type\":\"{kind}\",\"frame\":{frame},\"at\":{at}{more}}}")
     }
 }

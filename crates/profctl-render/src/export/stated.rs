@@ -6,9 +6,7 @@
 
 use std::fmt::Write as _;
 
-use profctl_model::{
-    Fidelity, Func, FuncKind, SpanId, Thread, TickUnit, Timeline, Trace,
-};
+use profctl_model::{Fidelity, Func, FuncKind, SpanId, Thread, TickUnit, Timeline, Trace};
 
 /// The members of an object, without its braces.
 #[derive(Debug, Default)]

@@ -83,9 +83,8 @@ fn marks(trace: &Trace) -> Vec<String> {
 
 fn gaps(trace: &Trace) -> Vec<String> {
     let cpu = |cpu| trace.names.cpus[cpu];
-    let gap = |gap: &profctl_model::Gap| {
-        format!("{} {:?} {:?}", gap.time.0, gap.cpu.map(cpu), gap.lost)
-    };
+    let gap =
+        |gap: &profctl_model::Gap| format!("{} {:?} {:?}", gap.time.0, gap.cpu.map(cpu), gap.lost);
     trace.gaps.iter().map(gap).collect()
 }
 
@@ -101,7 +100,8 @@ fn difference(before: &Trace, after: &Trace, has_gaps_and_marks: bool) -> Option
         let at = was.iter().zip(is).position(|(was, is)| was != is);
         if let Some(at) = at.or((was.len() != is.len()).then_some(was.len().min(is.len()))) {
             let shown = |calls: &[String]| calls.get(at).cloned().unwrap_or("nothing".into());
-            let _ = writeln!(text, "{thread} call {at}:\n  was {}\n  is  {}", shown(was), shown(is));
+            let _ =
+                writeln!(text, "{thread} call {at}:\n  was {}\n  is  {}", shown(was), shown(is));
         }
     }
     let of_meta = |trace: &Trace| {
@@ -228,8 +228,7 @@ fn every_clock_reads_back_the_same() {
 #[test]
 fn viewers_see_standard_events() {
     let recording = Recording::new(7, Shape::BUSY);
-    let trace =
-        read(generate::plain(&recording).as_bytes(), &ReadOptions::default()).unwrap();
+    let trace = read(generate::plain(&recording).as_bytes(), &ReadOptions::default()).unwrap();
     let (_, text) = there_and_back(&trace, chrome::write, "chrome", 0);
     let file: serde_json::Value = serde_json::from_str(&text).unwrap();
     let events = file["traceEvents"].as_array().unwrap();

@@ -51,7 +51,11 @@ impl Context<'_> {
     }
 
     /// Says what `profile` says.
-    pub(super) fn say(&self, profile: &Profile<'_>, out: &mut Emitter) -> Result<(), (usize, Stop)> {
+    pub(super) fn say(
+        &self,
+        profile: &Profile<'_>,
+        out: &mut Emitter,
+    ) -> Result<(), (usize, Stop)> {
         let start = self.ticks(profile.start).unwrap_or(0);
         let span = [Some(start), self.ticks(profile.end)];
         for time in span.into_iter().flatten() {
@@ -59,7 +63,11 @@ impl Context<'_> {
                 out.push(self.event(EventKind::Pass, time, profile.at));
             }
         }
-        if profile.is_sampled { self.samples(profile, start, out) } else { self.events(profile, out) }
+        if profile.is_sampled {
+            self.samples(profile, start, out)
+        } else {
+            self.events(profile, out)
+        }
     }
 
     fn events(&self, profile: &Profile<'_>, out: &mut Emitter) -> Result<(), (usize, Stop)> {
