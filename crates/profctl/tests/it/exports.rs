@@ -20,13 +20,13 @@ fn read(bytes: &[u8], options: &ReadOptions) -> Option<Trace> {
 
 fn there_and_back(trace: &Trace, write: Write, format: &str, block_size: usize) -> (Trace, String) {
     let mut text = Vec::new();
-    write(trace, &mut text).unwrap();
+    write(trace, &mut text).expect("a vector takes everything");
     // Recognised by its content, and in any blocks.
     let options = ReadOptions { block_size, workers: 2, ..ReadOptions::default() };
     let input = Input { name: "test".to_owned(), bytes: Box::new(&text[..]) };
-    let (back, origin) = load(input, &options, &|_| ()).unwrap();
+    let (back, origin) = load(input, &options, &|_| ()).expect("what was written is read");
     assert_eq!(origin.format.name, format);
-    (back, String::from_utf8(text).unwrap())
+    (back, String::from_utf8(text).expect("exports are text"))
 }
 
 fn func(names: &Names, id: FuncId) -> String {
@@ -150,7 +150,7 @@ fn net(trace: &Trace, of: impl Fn(u64) -> u64) -> BTreeMap<String, u64> {
 
 fn check_folded(what: &str, trace: &Trace, block_size: usize) {
     let mut text = Vec::new();
-    folded::write(trace, &mut text).unwrap();
+    folded::write(trace, &mut text).expect("a vector takes everything");
     let is_exact = trace.meta.timebase.ratio().1 == 1;
     if text.is_empty() || !is_exact {
         return;
