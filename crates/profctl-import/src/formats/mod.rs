@@ -20,6 +20,7 @@ pub mod itm;
 pub mod kdump;
 pub mod ktrace;
 pub mod mcrae;
+pub mod perfetto;
 pub mod plain;
 pub mod probe;
 pub mod qemu;
@@ -45,6 +46,7 @@ pub static FORMATS: &[&dyn Importer] = &[
     &saleae::Export,
     &itm::Instrumentation,
     &systemview::Recording,
+    &perfetto::Packets,
     &callgrind::Profile,
     &chrome::TraceEvents,
     &speedscope::Profiles,

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use clap::{Arg, Command, CommandFactory as _};
 use profctl_import::formats::{
-    callgrind, chrome, fst, function_graph, itm, ktrace, probe, speedscope,
+    callgrind, chrome, fst, function_graph, itm, ktrace, perfetto, probe, speedscope,
 };
 use profctl_import::{capture, flow, sort, stitch};
 use profctl_model::Code;
@@ -57,6 +57,10 @@ static OF_MODULES: &[&Code] = &[
     &itm::DELAYED,
     &itm::NO_TIMES,
     &ktrace::UNKNOWN_RECORD,
+    &perfetto::MISSING_NAME,
+    &perfetto::NO_STATE,
+    &perfetto::NOT_READ,
+    &perfetto::UNKNOWN_CLOCK,
     &probe::UNKNOWN_TAG,
     &sort::LATE_EVENT,
     &speedscope::OTHER_UNIT,
