@@ -11,7 +11,7 @@ use profctl_model::diag::codes;
 use profctl_model::hash::FastMap;
 use profctl_model::{FuncKind, SpanId, Thread, ThreadId, Tick, TickUnit, Ticks, Timeline, Trace};
 
-use super::beside::Beside;
+use super::beside::{self, Beside};
 use super::order::{self, What};
 use super::wire::Message;
 
@@ -36,7 +36,7 @@ const TOLD_AT_ONCE: usize = 1000;
 const TIME_MAX: u64 = i64::MAX as u64;
 
 /// Names of annotations; the number of each is its place, from 1.
-const ANNOTATIONS: [&str; 19] = [
+const ANNOTATIONS: [&str; 23] = [
     "cpu",
     "module",
     "wall",
@@ -47,6 +47,10 @@ const ANNOTATIONS: [&str; 19] = [
     "partial",
     "tick",
     "lost",
+    "wall_ticks",
+    "off_cpu_ticks",
+    "net_ticks",
+    "stolen_ticks",
     "unit",
     "numerator",
     "denominator",
@@ -245,7 +249,7 @@ impl<'a> Writer<'a> {
         if let Some(cpu) = spans.cpu[call.index()] {
             self.say("cpu", self.trace.names.cpus[cpu].into());
         }
-        for (name, value) in self.beside.call(call).named() {
+        for (name, value) in self.beside.call(call).named(&self.trace.meta.timebase) {
             self.say(name, value);
         }
         self.end_event(time)
@@ -287,11 +291,7 @@ impl<'a> Writer<'a> {
     fn end_event(&mut self, time: Tick) -> io::Result<()> {
         let timebase = &self.trace.meta.timebase;
         let nanoseconds = timebase.reported(Ticks(time.0));
-        let told = match timebase.ticks_of_nanos(nanoseconds.into()) {
-            Some(told) => told == Ticks(time.0) && nanoseconds <= TIME_MAX,
-            None => nanoseconds <= TIME_MAX,
-        };
-        if !told {
+        if beside::told(timebase, Ticks(time.0)).is_none() {
             self.say("tick", time.0);
         }
         self.packet.number(8, nanoseconds.min(TIME_MAX));

@@ -111,7 +111,7 @@ pub(super) struct Beside {
 
 impl Beside {
     /// Reads the annotations of an event.
-    pub(super) fn read(event: &[u8], tables: &Tables) -> Self {
+    pub(super) fn read(event: &[u8], tables: &Tables, ours: &Ours) -> Self {
         let mut beside = Self::default();
         for Annotation { name, value } in annotations(event, tables) {
             let number = match value {
@@ -123,7 +123,7 @@ impl Beside {
                 }
                 Said::Number(number) => number,
             };
-            let property = match &*name {
+            let (property, number) = match &*name {
                 b"cpu" => {
                     beside.cpu = u32::try_from(number).ok();
                     continue;
@@ -136,12 +136,16 @@ impl Beside {
                     beside.lost = Some(number);
                     continue;
                 }
-                b"wall" => Property::Wall,
-                b"off_cpu" => Property::OffCpu,
-                b"net" => Property::Net,
-                b"stolen" => Property::Stolen,
-                b"partial" => Property::Fidelity,
-                b"outermost" => Property::Outermost,
+                b"wall" => (Property::Wall, ours.tick(number)),
+                b"off_cpu" => (Property::OffCpu, ours.tick(number)),
+                b"net" => (Property::Net, ours.tick(number)),
+                b"stolen" => (Property::Stolen, ours.tick(number)),
+                b"wall_ticks" => (Property::Wall, number),
+                b"off_cpu_ticks" => (Property::OffCpu, number),
+                b"net_ticks" => (Property::Net, number),
+                b"stolen_ticks" => (Property::Stolen, number),
+                b"partial" => (Property::Fidelity, number),
+                b"outermost" => (Property::Outermost, number),
                 _ => continue,
             };
             beside.properties.push((property, number));

@@ -286,8 +286,10 @@ impl<'o> Reading<'o> {
         }
         let name = name.unwrap_or(b"unnamed");
         let track = said.track.or(sequence.track).unwrap_or(0);
-        if self.memory.ours.is_some() {
-            self.event_of_ours(event, &said, name, (track, time), &sequence);
+        if let Some(ours) = self.memory.ours.clone() {
+            let beside = Beside::read(event, &sequence.tables, &ours);
+            let time = beside.tick.unwrap_or_else(|| ours.tick(time)).min(UNSTATED - 1);
+            self.event_of_ours(&said, beside, name, (track, time), &sequence);
             return;
         }
         let kind = match said.kind {
@@ -329,19 +331,12 @@ impl<'o> Reading<'o> {
     /// An event that we wrote.
     fn event_of_ours(
         &mut self,
-        event: &[u8],
         said: &Said<'_>,
+        beside: Beside,
         name: &[u8],
         (track, time): (u64, u64),
         sequence: &Sequence,
     ) {
-        let beside = Beside::read(event, &sequence.tables);
-        let time = match (beside.tick, &self.memory.ours) {
-            (Some(tick), _) => tick,
-            (None, Some(ours)) => ours.tick(time),
-            (None, None) => time,
-        };
-        let time = time.min(UNSTATED - 1);
         let category = match (said.category, said.category_id) {
             (Some(category), _) => Some(category),
             (None, Some(id)) => sequence.tables.categories.get(&id).map(|name| &**name),
