@@ -67,14 +67,8 @@ pub enum EventKind {
     /// this one is, and began before the trace.
     Seen,
     /// The recorder lost `duration` events ([`UNSTATED`]: unknown how many) on the lane's CPU, or
-    /// anywhere if it has none. `extra` is [`SETTLED`] if records of their own end the calls that
-    /// it cut.
+    /// anywhere if it has none.
     Gap,
-    /// Whoever wrote the record knows more of the call that the thread's next exit ends than its
-    /// times: `extra` is a [`Property`], `duration` its value.
-    Stated,
-    /// The clock of the recording stood at `time`; nothing happened.
-    Clock,
     /// From here on the lane's thread runs on the lane's CPU. Carries no time of its own.
     /// `extra` is the lane of the thread that ran before, or [`UNSTATED`].
     RunsNow,
@@ -91,39 +85,6 @@ pub enum EventKind {
     SwitchTagEnter,
     /// A probe's switch tag was left: a thread comes back, and the exits that follow tell which.
     SwitchTagExit,
-}
-
-/// The `extra` of a [`EventKind::Gap`] that ends no call.
-pub const SETTLED: u64 = 1;
-
-/// What the `extra` of a [`EventKind::Stated`] says is known of a call: what an export of a trace
-/// keeps of what was found out when the original was read.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Property {
-    /// Exit minus entry, as the original stated it.
-    Wall,
-    /// The part of it that its thread was switched out.
-    OffCpu,
-    /// Its time of its own.
-    Net,
-    /// What interrupts took.
-    Stolen,
-    /// What was seen of it: [`Self::START_INFERRED`] and so on, added up.
-    Fidelity,
-    /// 1 if it counts as outermost, else 0.
-    Outermost,
-}
-
-impl Property {
-    /// All of them; the `extra` of an event is a row.
-    pub const ALL: [Self; 6] =
-        [Self::Wall, Self::OffCpu, Self::Net, Self::Stolen, Self::Fidelity, Self::Outermost];
-    /// See [`profctl_model::Fidelity::start_inferred`].
-    pub const START_INFERRED: u64 = 1;
-    /// See [`profctl_model::Fidelity::end_inferred`].
-    pub const END_INFERRED: u64 = 2;
-    /// See [`profctl_model::Fidelity::at_gap`].
-    pub const AT_GAP: u64 = 4;
 }
 
 /// One record, as far as it matters.

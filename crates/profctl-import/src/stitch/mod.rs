@@ -25,9 +25,7 @@ use profctl_model::{
     Ticks, Timebase, TraceMeta, Wake,
 };
 
-use crate::emit::{
-    BlockEvents, Event, EventKind, LaneKey, NO_DEPTH, NameRef, Property, SETTLED, Total, UNSTATED,
-};
+use crate::emit::{BlockEvents, Event, EventKind, LaneKey, NO_DEPTH, NameRef, Total, UNSTATED};
 use clock::Clock;
 use lanes::{Lane, Lanes};
 use shared::Core;
@@ -216,10 +214,6 @@ impl<S: SpanSink> Stitcher<S> {
             }
             EventKind::Seen => self.seen(event, lane, func, view),
             EventKind::Gap => self.gap(event, lane),
-            EventKind::Stated => self.stated(event, lane),
-            EventKind::Clock => {
-                self.clock.time(event, lane.cpu);
-            }
             EventKind::RunsNow => {
                 let row = usize::try_from(event.extra).ok();
                 let before = row.and_then(|row| ids.lanes.get(row));
@@ -373,9 +367,6 @@ impl<S: SpanSink> Stitcher<S> {
         }
         let time = self.clock.laid(lane.cpu);
         core.sink.gap(&Gap { time, cpu: lane.cpu, lost });
-        if event.extra == SETTLED {
-            return;
-        }
         for index in 0..self.stacks.len() {
             let thread = ThreadId::from_index(index);
             let stack = &mut self.stacks[thread];
@@ -385,16 +376,6 @@ impl<S: SpanSink> Stitcher<S> {
             }
         }
         self.tags.forget();
-    }
-
-    /// More is known of the call that the thread's next exit ends.
-    #[cold]
-    fn stated(&mut self, event: &Event, lane: Lane) {
-        let thread = self.thread_of(lane);
-        let property = usize::try_from(event.extra).ok().and_then(|row| Property::ALL.get(row));
-        let Some(&property) = property else { return };
-        self.core.knows_off_cpu |= property == Property::OffCpu;
-        self.stacks.grow_to(thread).state(property, event.duration);
     }
 
     /// A switch with a time: what is open on the thread that left is off the CPU until it is back.

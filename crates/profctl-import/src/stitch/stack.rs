@@ -4,7 +4,6 @@
 //! (or the first after a gap) and bounds what is credited to calls whose entry was not seen.
 
 mod segment;
-mod stated;
 
 use profctl_model::diag::codes;
 use profctl_model::{CpuId, Fidelity, FuncId, Span, SpanSink, ThreadId, Tick, Ticks};
@@ -14,7 +13,6 @@ use super::orphans::{Below, Orphans};
 use super::shared::Core;
 use super::{BlockView, depth_at};
 use crate::emit::{Event, NO_DEPTH, UNSTATED};
-use stated::Stated;
 
 /// Where and when a call ends (or begins).
 #[derive(Clone, Copy, Debug)]
@@ -78,8 +76,6 @@ pub(super) struct Stack {
     pub(super) on_since: Option<Tick>,
     /// Levels at which an interrupt entry was announced.
     interrupts: Vec<usize>,
-    /// What is stated of the call that the next exit ends.
-    stated: Option<Box<Stated>>,
     /// Whether the window that was asked for has begun and ended here.
     entered: bool,
     left: bool,
@@ -342,7 +338,6 @@ impl Stack {
         stated: Option<Ticks>,
         view: BlockView<'_>,
     ) {
-        self.stated = None;
         let func = func.or_else(|| self.ghost(depth));
         let name = func.map(|func| core.name_of(func).to_owned());
         core.complain(&codes::UNMATCHED_EXIT, view, at.offset, || match name {
@@ -425,10 +420,6 @@ impl Stack {
         view: Option<BlockView<'_>>,
     ) {
         let Some(frame) = self.pop() else { return };
-        if self.stated.is_some() && fidelity == Fidelity::EXACT {
-            self.close_as_stated(core, at, &frame);
-            return;
-        }
         let mut fidelity = fidelity;
         fidelity.start_inferred |= frame.clipped;
         let seen = at.time - frame.start;

@@ -63,7 +63,7 @@ impl<'a> Iterator for Words<'a> {
 }
 
 /// The verbs, with the event that each makes.
-pub(super) const VERBS: [(&[u8], EventKind); 16] = [
+pub(super) const VERBS: [(&[u8], EventKind); 14] = [
     (b">", EventKind::Enter),
     (b"<", EventKind::Exit),
     (b".", EventKind::Leaf),
@@ -78,22 +78,7 @@ pub(super) const VERBS: [(&[u8], EventKind); 16] = [
     (b"irq<", EventKind::InterruptExit),
     (b"switch>", EventKind::SwitchTagEnter),
     (b"switch<", EventKind::SwitchTagExit),
-    (b"known", EventKind::Stated),
-    (b"clock", EventKind::Clock),
 ];
-
-/// What `known` can be followed by, in the order of [`Property::ALL`].
-const PROPERTIES: [&[u8]; 6] = [b"wall", b"off-cpu", b"net", b"stolen", b"fidelity", b"outermost"];
-
-/// The property that `word` names, as an event carries it.
-pub(super) fn property(word: &[u8]) -> Option<u64> {
-    PROPERTIES.iter().position(|name| *name == word).map(|row| row as u64)
-}
-
-/// The name of a property that an event carries.
-pub(super) fn property_name(extra: u64) -> Option<&'static [u8]> {
-    PROPERTIES.get(usize::try_from(extra).ok()?).copied()
-}
 
 /// The event that `word` makes, if it is a verb.
 pub(super) fn verb(word: &Word<'_>) -> Option<EventKind> {
@@ -104,8 +89,8 @@ pub(super) fn verb(word: &Word<'_>) -> Option<EventKind> {
 /// Whether an event of `kind` may do without a time where the others have one: it then happens
 /// between its neighbours.
 pub(super) fn may_lack_time(kind: EventKind) -> bool {
-    use EventKind::{Gap, InterruptEnter, InterruptExit, RunsNow, Stated};
-    matches!(kind, Gap | RunsNow | InterruptEnter | InterruptExit | Stated)
+    use EventKind::{Gap, InterruptEnter, InterruptExit, RunsNow};
+    matches!(kind, Gap | RunsNow | InterruptEnter | InterruptExit)
 }
 
 /// Whether an event of `kind` may state its depth: those that name a function.
@@ -145,8 +130,6 @@ pub(super) fn kind_by_verb(kind: EventKind) -> FuncKind {
         | EventKind::Switch
         | EventKind::Wake
         | EventKind::InterruptEnter
-        | EventKind::InterruptExit
-        | EventKind::Stated
-        | EventKind::Clock => FuncKind::Function,
+        | EventKind::InterruptExit => FuncKind::Function,
     }
 }

@@ -4,9 +4,7 @@ use profctl_model::diag::codes::{CUT_RECORD, SKIPPED_RECORD};
 use profctl_model::{Func, Timeline};
 
 use super::lex::{self, Word, Words};
-use crate::emit::{
-    Emitter, Event, EventKind, LaneKey, NO_DEPTH, NameRef, SETTLED, ThreadKey, UNSTATED,
-};
+use crate::emit::{Emitter, Event, EventKind, LaneKey, NO_DEPTH, NameRef, ThreadKey, UNSTATED};
 use crate::formats::{Reader, State};
 use crate::text;
 
@@ -104,11 +102,7 @@ impl Lines {
             }
             EventKind::Gap => {
                 if words.peek().is_some() {
-                    let is_settled = |word: &Word<'_>| word.spelling == b"settled";
-                    if !words.peek().is_some_and(is_settled) {
-                        event.duration = parse_number(words.next(), "how many events were lost")?;
-                    }
-                    event.extra = words.next_if(is_settled).map_or(UNSTATED, |_| SETTLED);
+                    event.duration = parse_number(words.next(), "how many events were lost")?;
                 }
             }
             EventKind::RunsNow => {
@@ -129,12 +123,7 @@ impl Lines {
                 let woken = parse_thread(&words.next().ok_or("the thread that is woken")?)?;
                 event.extra = u64::from(out.lane(LaneKey { cpu, thread: woken }).0);
             }
-            EventKind::Stated => {
-                let property = words.next().and_then(|word| lex::property(word.spelling));
-                event.extra = property.ok_or("a property, such as `net`")?;
-                event.duration = parse_number(words.next(), "a whole number")?;
-            }
-            EventKind::InterruptEnter | EventKind::InterruptExit | EventKind::Clock => {}
+            EventKind::InterruptEnter | EventKind::InterruptExit => {}
         }
         if words.next().is_some() {
             return Err("the end of the line");

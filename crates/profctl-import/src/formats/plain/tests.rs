@@ -7,9 +7,7 @@ use proptest::prelude::*;
 
 use super::show::{check_cuts, example, read, show};
 use super::*;
-use crate::emit::{
-    Emitter, Event, EventKind, LaneKey, NO_DEPTH, NameRef, Property, SETTLED, ThreadKey, UNSTATED,
-};
+use crate::emit::{Emitter, Event, EventKind, LaneKey, NO_DEPTH, NameRef, ThreadKey, UNSTATED};
 
 macro_rules! fixtures {
     ($($name:literal)*) => {
@@ -407,14 +405,7 @@ fn emit(sketch: &Sketch, out: &mut Emitter) {
         | EventKind::SwitchTagExit => {
             made.name = named(out);
         }
-        EventKind::Gap => {
-            made.duration = first;
-            made.extra = if second % 2 == 0 { SETTLED } else { UNSTATED };
-        }
-        EventKind::Stated => {
-            made.duration = first.min(UNSTATED - 1);
-            made.extra = second % Property::ALL.len() as u64;
-        }
+        EventKind::Gap => made.duration = first,
         EventKind::RunsNow | EventKind::Switch | EventKind::Wake => {
             let other = match &threads.1 {
                 ThreadKey::Unstated => ThreadKey::Idle,
@@ -425,7 +416,7 @@ fn emit(sketch: &Sketch, out: &mut Emitter) {
                 made.duration = first % 2;
             }
         }
-        EventKind::InterruptEnter | EventKind::InterruptExit | EventKind::Clock => {}
+        EventKind::InterruptEnter | EventKind::InterruptExit => {}
     }
     if lex::takes_depth(*kind) {
         made.depth = depth.unwrap_or(NO_DEPTH);

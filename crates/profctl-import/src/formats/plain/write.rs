@@ -7,7 +7,7 @@ use profctl_model::{Func, Timebase, Timeline};
 use super::MAGIC;
 use super::lex::{self, Words};
 use crate::emit::{
-    Emitter, Event, EventKind, LaneKey, LaneRef, NO_DEPTH, NameRef, SETTLED, ThreadKey, UNSTATED,
+    Emitter, Event, EventKind, LaneKey, LaneRef, NO_DEPTH, NameRef, ThreadKey, UNSTATED,
 };
 
 /// The events of `block` in the plain format, with a header that fits `timebase` unless its unit is
@@ -58,18 +58,7 @@ fn line(block: &Emitter, event: &Event, text: &mut String) -> std::fmt::Result {
     }
     match event.kind {
         EventKind::Leaf | EventKind::Return => write!(text, " {}", event.duration)?,
-        EventKind::Gap => {
-            if event.duration != UNSTATED {
-                write!(text, " {}", event.duration)?;
-            }
-            if event.extra == SETTLED {
-                text.push_str(" settled");
-            }
-        }
-        EventKind::Stated => {
-            let property = lex::property_name(event.extra).unwrap_or_default();
-            write!(text, " {} {}", String::from_utf8_lossy(property), event.duration)?;
-        }
+        EventKind::Gap if event.duration != UNSTATED => write!(text, " {}", event.duration)?,
         EventKind::Switch => {
             write!(text, " {} {}", thread_of_extra(), spell_thread(thread))?;
             if event.duration == 1 {
@@ -82,12 +71,12 @@ fn line(block: &Emitter, event: &Event, text: &mut String) -> std::fmt::Result {
         | EventKind::Exit
         | EventKind::Mark
         | EventKind::Seen
+        | EventKind::Gap
         | EventKind::RunsNow
         | EventKind::InterruptEnter
         | EventKind::InterruptExit
         | EventKind::SwitchTagEnter
-        | EventKind::SwitchTagExit
-        | EventKind::Clock => {}
+        | EventKind::SwitchTagExit => {}
     }
     let has_wall = matches!(event.kind, EventKind::Enter | EventKind::Exit);
     if has_wall && event.duration != UNSTATED {

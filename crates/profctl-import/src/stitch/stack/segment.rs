@@ -21,7 +21,6 @@ impl Stack {
         self.orphans.clear();
         self.headless.clear();
         self.interrupts.clear();
-        self.stated = None;
         self.off_since = None;
         self.begin = None;
     }
