@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use profctl_analyze::summarize::{By, Quality};
 use profctl_import::capture::CaptureOptions;
 use profctl_import::formats::rule::{self, RuleText};
-use profctl_import::{Grouping, Only, Origin, ReadOptions, Streamed};
+use profctl_import::{Grouping, Origin, ReadOptions, Streamed};
 use profctl_model::{DiagLog, SpanSink, Trace, TraceBuilder};
 
 use crate::args::{Global, Reading, Selection};
@@ -117,7 +117,7 @@ pub(crate) fn one<S: SpanSink + Send>(
         return Err(Failure::input(file.name, "is a saved profile, expected a trace")
             .hint("a profile holds sums, not calls: `profctl summarize` shows them"));
     };
-    let only = Only { inner: sink, threads: selection.threads(), cpus: Vec::new() };
+    let only = selection.only(sink, &[]);
     let read = profctl_import::stream(input, options, only, &|bytes| progress.at(bytes))
         .map_err(|error| Failure::import(&file.name, &error))?;
     let Streamed { sink, names, meta, origin } = read;

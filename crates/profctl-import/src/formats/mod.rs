@@ -7,9 +7,12 @@ use std::sync::Arc;
 use profctl_model::Timebase;
 
 use crate::emit::{Emitter, LaneKey};
+use crate::sort::Order;
 
 pub mod callgrind;
+pub mod chrome;
 pub mod execlog;
+pub mod folded;
 pub mod fst;
 pub mod function_graph;
 pub mod gem5;
@@ -24,6 +27,7 @@ pub mod qemu;
 pub mod rule;
 pub mod saleae;
 pub mod sigrok;
+pub mod speedscope;
 pub mod spike;
 pub mod systemview;
 pub mod vcd;
@@ -44,6 +48,9 @@ pub static FORMATS: &[&dyn Importer] = &[
     &systemview::Recording,
     &perfetto::Packets,
     &callgrind::Profile,
+    &chrome::TraceEvents,
+    &speedscope::Profiles,
+    &folded::FoldedStacks,
     &execlog::PluginLog,
     &gem5::ExecTrace,
     &qemu::ExecLog,
@@ -166,6 +173,11 @@ pub trait Importer: Sync {
 
 /// Reads blocks of one input. Every worker has its own.
 pub trait Reader: Send {
+    /// In which order its events come. If not as they happened, they are sorted before they are
+    /// stitched, and places are byte offsets.
+    fn order(&self) -> Order {
+        Order::AsWritten
+    }
     /// Another one, for another worker.
     fn fork(&self) -> Box<dyn Reader>;
     /// Where in `bytes`, which start on a boundary, the last record ends that a reader can read

@@ -4,6 +4,7 @@
 //! (or the first after a gap) and bounds what is credited to calls whose entry was not seen.
 
 mod segment;
+mod settle;
 
 use profctl_model::diag::codes;
 use profctl_model::{CpuId, Fidelity, FuncId, Span, SpanSink, ThreadId, Tick, Ticks};

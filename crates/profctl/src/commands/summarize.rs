@@ -146,7 +146,7 @@ fn profile(args: &Args, global: &Global) -> Result<Profile, Failure> {
 
 fn sink(args: &Args, global: &Global) -> Only<Summary> {
     let options = Options { percentiles: needs_histograms(args, global), by: args.by.into() };
-    Only { inner: Summary::new(options), threads: args.selection.threads(), cpus: args.cpu.clone() }
+    args.selection.only(Summary::new(options), &args.cpu)
 }
 
 /// Histograms cost a quarter of the time: they are collected if a percentile will be shown, or
