@@ -56,8 +56,7 @@ pub(crate) fn run<S: SpanSink + Send>(
         Order::Nearly if options.from.is_some() || options.until.is_some() => Order::Any,
         order => order,
     };
-    let sorter =
-        (order != Order::AsWritten).then(|| Sorter::new(order, timebase.resolution.0));
+    let sorter = (order != Order::AsWritten).then(|| Sorter::new(order, timebase.resolution.0));
     // What is sorted has times, even if they were laid end to end by whoever wrote them.
     let timeline = if sorter.is_some() { Timeline::Recorded } else { timebase.timeline };
     let setup = Setup {

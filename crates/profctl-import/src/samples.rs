@@ -5,9 +5,7 @@
 
 use profctl_model::Fidelity;
 
-use crate::emit::{
-    Account, Emitter, Event, EventKind, LaneRef, NO_DEPTH, NameRef, UNSTATED,
-};
+use crate::emit::{Account, Emitter, Event, EventKind, LaneRef, NO_DEPTH, NameRef, UNSTATED};
 
 const UNSEEN: Account = Account {
     wall: None,

@@ -13,6 +13,8 @@ pub(super) struct Clock {
     pub(super) counter: Option<(u64, Option<u64>, u64)>,
     /// The first and last time met, on a recorded timeline.
     pub(super) span: Option<(Tick, Tick)>,
+    /// When the recording began and ended, if the input says: stamps beyond that were worked out.
+    pub(super) stated: Option<(Tick, Tick)>,
     /// For synthetic timelines: how far each CPU has come; row 0 is "no CPU".
     laid: Vec<Tick>,
 }
@@ -100,6 +102,6 @@ impl Clock {
     /// The first and the last time of the trace.
     pub(super) fn bounds(&self) -> (Tick, Tick) {
         let laid = self.laid.iter().copied().max().map(|last| (Tick(0), last));
-        self.span.or(laid).unwrap_or_default()
+        self.stated.or(self.span).or(laid).unwrap_or_default()
     }
 }

@@ -26,7 +26,9 @@ use profctl_model::{
     Ticks, Timebase, TraceMeta, Wake,
 };
 
-use crate::emit::{Account, BlockEvents, Event, EventKind, LaneKey, NO_DEPTH, NameRef, Total, UNSTATED};
+use crate::emit::{
+    Account, BlockEvents, Event, EventKind, LaneKey, NO_DEPTH, NameRef, Total, UNSTATED,
+};
 use clock::Clock;
 use lanes::{Lane, Lanes};
 use shared::Core;

@@ -221,7 +221,9 @@ impl<'a> Writer<'a> {
                         descriptor.number(2, tid);
                         descriptor.text(5, &thread.name);
                     }),
-                    None => track.text(2, thread.label()),
+                    // The name alone is read back; where there is none, something must be shown.
+                    None if thread.name.is_empty() => track.text(2, thread.label()),
+                    None => track.text(2, &thread.name),
                 }
                 track.text(14, facts(thread));
             });
@@ -345,11 +347,10 @@ fn track_of(thread: ThreadId) -> u64 {
 
 /// What a track is, in words that are read back.
 fn facts(thread: &Thread) -> String {
-    if thread.idle {
-        return "idle task".into();
+    match (thread.idle, thread.tid, thread.pid) {
+        (true, _, _) => "profctl: idle task".into(),
+        (false, Some(tid), Some(pid)) => format!("profctl: thread {tid} of process {pid}"),
+        (false, Some(tid), None) => format!("profctl: thread {tid}"),
+        (false, None, _) => "profctl: a thread known by name".into(),
     }
-    let mut words = vec!["thread".to_owned()];
-    words.extend(thread.tid.map(|tid| tid.to_string()));
-    words.extend(thread.pid.map(|pid| format!("of process {pid}")));
-    words.join(" ")
 }

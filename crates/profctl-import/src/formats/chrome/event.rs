@@ -133,7 +133,9 @@ impl Meaning {
                 }
             }
         }
-        if self.own.is_own && let Some(extra) = fields.args.and_then(Extra::find) {
+        if self.own.is_own
+            && let Some(extra) = fields.args.and_then(Extra::find)
+        {
             self.say_more(event, fields, &extra, out);
             return Ok(());
         }
@@ -170,11 +172,11 @@ impl Meaning {
             return;
         }
         let spelled = fields.name.map_or(NO_NAME.into(), Text::unescape);
-        let by_event = if event.kind == EventKind::Mark { FuncKind::Mark } else { FuncKind::Function };
+        let by_event =
+            if event.kind == EventKind::Mark { FuncKind::Mark } else { FuncKind::Function };
         let kind = extra.kind.unwrap_or(by_event);
         let module = extra.module.map(Text::to_string_lossy);
-        let spelling =
-            [&spelled[..], b"\0", module.as_deref().unwrap_or("\0").as_bytes()].concat();
+        let spelling = [&spelled[..], b"\0", module.as_deref().unwrap_or("\0").as_bytes()].concat();
         event.name = out.name(&spelling, |_| Func {
             name: String::from_utf8_lossy(&spelled).into_owned(),
             module: module.clone(),

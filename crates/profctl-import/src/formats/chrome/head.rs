@@ -44,10 +44,8 @@ fn order(head: &[u8], own: Own) -> Order {
     let mut latest: FastMap<u32, u64> = FastMap::default();
     for event in &said.events {
         let latest = latest.entry(event.lane.0).or_default();
-        let is_call = matches!(
-            event.kind,
-            EventKind::Complete | EventKind::Enter | EventKind::Exit
-        );
+        let is_call =
+            matches!(event.kind, EventKind::Complete | EventKind::Enter | EventKind::Exit);
         if is_call && event.time < *latest {
             return Order::Any;
         }

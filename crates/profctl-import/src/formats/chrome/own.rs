@@ -83,8 +83,10 @@ impl Own {
             | TickUnit::Cycles
             | TickUnit::Instructions => Some(nanos),
             TickUnit::Seconds { .. } => {
-                let timebase =
-                    profctl_model::Timebase { unit: self.unit, ..profctl_model::Timebase::NANOSECONDS };
+                let timebase = profctl_model::Timebase {
+                    unit: self.unit,
+                    ..profctl_model::Timebase::NANOSECONDS
+                };
                 timebase.ticks_of_nanos(u128::from(nanos)).map(|ticks| ticks.0)
             }
         }

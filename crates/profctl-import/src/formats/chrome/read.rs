@@ -387,6 +387,8 @@ impl Walk<'_> {
     #[cold]
     fn complain(&self, at: usize, expected: &str, out: &mut Emitter) {
         let shown = text::excerpt(&self.text[at..]);
-        out.diag(&SKIPPED_RECORD, self.offset(at), || format!("found `{shown}`, expected {expected}"));
+        out.diag(&SKIPPED_RECORD, self.offset(at), || {
+            format!("found `{shown}`, expected {expected}")
+        });
     }
 }

@@ -99,7 +99,7 @@ fn call(
 fn lane(reading: &mut Reading<'_>, cpu: u32, task: u64, name: &[u8]) -> LaneRef {
     let thread = match task {
         0 => ThreadKey::Idle,
-        task => ThreadKey::Tid(task, String::from_utf8_lossy(name).into_owned()),
+        task => reading.memory.tracks.task(task, name),
     };
     reading.out.lane(LaneKey { cpu: Some(cpu), thread })
 }

@@ -83,6 +83,8 @@ pub(super) struct Tracks {
     /// Names of tracks that are no thread's, with the track that took each first.
     taken: FastMap<String, u64>,
     processes: FastMap<u64, String>,
+    /// Threads by their id alone, as the kernel calls them.
+    members: FastMap<u64, ThreadKey>,
 }
 
 impl Tracks {
@@ -99,10 +101,12 @@ impl Tracks {
     pub(super) fn learn(&mut self, descriptor: &[u8]) {
         let (mut uuid, mut parent) = (0, None);
         let (mut name, mut thread, mut process, mut counts) = (None, None, None, false);
+        let mut facts = None;
         for (number, value) in Fields::of(descriptor) {
             match number {
                 1 => uuid = value.number().unwrap_or(0),
                 5 => parent = value.number(),
+                14 => facts = value.bytes().and_then(Facts::read),
                 2 | 10 | 13 => name = value.bytes().or(name),
                 3 => process = value.bytes(),
                 4 => thread = value.bytes(),
@@ -114,37 +118,47 @@ impl Tracks {
             return;
         }
         let name = name.map(|name| String::from_utf8_lossy(name).into_owned());
-        let lane = if let Some((tid, of_thread)) = thread.and_then(read_thread) {
+        let lane = if let Some(facts) = facts {
+            let of_thread = thread.map(read_thread).and_then(|(_, _, name)| name);
+            facts.lane(of_thread.or(name).unwrap_or_default())
+        } else if let Some((pid, Some(tid), of_thread)) = thread.map(read_thread) {
             let name = of_thread.or(name).unwrap_or_default();
-            (None, ThreadKey::Tid(tid, name))
+            let thread = match pid {
+                Some(pid) => ThreadKey::Member { pid, tid, name },
+                None => ThreadKey::Tid(tid, name),
+            };
+            self.members.entry(tid).or_insert_with(|| thread.clone());
+            (None, thread)
         } else if let Some(process) = process {
             let name = name.unwrap_or_else(|| read_process(process));
             self.processes.insert(uuid, name.clone());
             (None, ThreadKey::Named(self.unique(name, uuid)))
         } else {
             let name = name.unwrap_or_else(|| format!("track {uuid}"));
-            match idle(&name) {
-                Some(cpu) => (cpu, ThreadKey::Idle),
-                None => {
-                    let process = parent.and_then(|parent| self.processes.get(&parent));
-                    let full = match process {
-                        Some(process) if !process.is_empty() => format!("{process}/{name}"),
-                        _ => name,
-                    };
-                    (None, ThreadKey::Named(self.unique(full, uuid)))
-                }
-            }
+            let process = parent.and_then(|parent| self.processes.get(&parent));
+            let full = match process {
+                Some(process) => format!("{process}/{name}"),
+                None => name,
+            };
+            (None, ThreadKey::Named(self.unique(full, uuid)))
         };
         self.threads.insert(uuid, lane);
     }
 
     /// The thread of a sequence, told in the older way: its track is made up.
     pub(super) fn learn_thread(&mut self, descriptor: &[u8]) -> Option<u64> {
-        let (tid, name) = read_thread(descriptor)?;
+        let (_, tid, name) = read_thread(descriptor);
+        let tid = tid?;
         // No writer hands out numbers near the end.
         let uuid = u64::MAX - tid;
         self.threads.insert(uuid, (None, ThreadKey::Tid(tid, name.unwrap_or_default())));
         Some(uuid)
+    }
+
+    /// The thread that the kernel calls by this id and name.
+    pub(super) fn task(&self, tid: u64, name: &[u8]) -> ThreadKey {
+        let known = self.members.get(&tid).cloned();
+        known.unwrap_or_else(|| ThreadKey::Tid(tid, String::from_utf8_lossy(name).into_owned()))
     }
 
     /// Tracks of one name are not one track.
@@ -156,17 +170,18 @@ impl Tracks {
     }
 }
 
-/// The id and the name in the descriptor of a thread.
-fn read_thread(descriptor: &[u8]) -> Option<(u64, Option<String>)> {
-    let (mut tid, mut name) = (None, None);
+/// Process, id and name in the descriptor of a thread.
+fn read_thread(descriptor: &[u8]) -> (Option<u64>, Option<u64>, Option<String>) {
+    let (mut pid, mut tid, mut name) = (None, None, None);
     for (number, value) in Fields::of(descriptor) {
         match number {
+            1 => pid = value.number(),
             2 => tid = value.number(),
             5 => name = value.bytes().map(|name| String::from_utf8_lossy(name).into_owned()),
             _ => {}
         }
     }
-    tid.map(|tid| (tid, name))
+    (pid, tid, name)
 }
 
 fn read_process(descriptor: &[u8]) -> String {
@@ -181,11 +196,41 @@ fn read_process(descriptor: &[u8]) -> String {
     name.filter(|name| !name.is_empty()).unwrap_or_else(|| format!("process {pid}"))
 }
 
-/// Whether a track of this name is an idle task's, as this program names them, and of which CPU.
-fn idle(name: &str) -> Option<Option<u32>> {
-    let cpu = name.strip_prefix("<idle>")?;
-    if cpu.is_empty() {
-        return Some(None);
+/// What the description of a track says of its thread, if we wrote it: Perfetto has no place for a
+/// thread without an id, or with a large one, or for an idle task.
+#[derive(Clone, Copy, Debug)]
+struct Facts {
+    tid: Option<u64>,
+    pid: Option<u64>,
+    idle: bool,
+}
+
+impl Facts {
+    fn read(text: &[u8]) -> Option<Self> {
+        let text = std::str::from_utf8(text).ok()?.strip_prefix("profctl: ")?;
+        let mut facts = Self { tid: None, pid: None, idle: text == "idle task" };
+        let mut words = text.split(' ');
+        while let Some(word) = words.next() {
+            match word {
+                "thread" => facts.tid = words.next().and_then(|id| id.parse().ok()),
+                "process" => facts.pid = words.next().and_then(|id| id.parse().ok()),
+                _ => {}
+            }
+        }
+        Some(facts)
     }
-    cpu.strip_prefix('/')?.parse().ok().map(Some)
+
+    /// The CPU, if the thread has one of its own, and the thread.
+    fn lane(self, name: String) -> (Option<u32>, ThreadKey) {
+        let thread = match (self.idle, self.tid, self.pid) {
+            (true, _, _) => {
+                let cpu = name.strip_prefix("<idle>/").and_then(|cpu| cpu.parse().ok());
+                return (cpu, ThreadKey::Idle);
+            }
+            (false, Some(tid), Some(pid)) => ThreadKey::Member { pid, tid, name },
+            (false, Some(tid), None) => ThreadKey::Tid(tid, name),
+            (false, None, _) => ThreadKey::Named(name),
+        };
+        (None, thread)
+    }
 }

@@ -11,6 +11,7 @@ use profctl_model::{Code, Severity, Timebase};
 
 use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Verdict};
 use crate::emit::Emitter;
+use crate::sort::Order;
 
 mod clocks;
 mod event;
@@ -91,7 +92,7 @@ impl Importer for Packets {
         Verdict::No
     }
 
-    fn open(&self, head: &[u8], _options: &ImportOptions) -> Result<Opened, ImportError> {
+    fn open(&self, head: &[u8], options: &ImportOptions) -> Result<Opened, ImportError> {
         if head.first() != Some(&packet::TAG) {
             return Err(ImportError {
                 offset: Some(0),
@@ -99,6 +100,15 @@ impl Importer for Packets {
                 message: "found no packet, expected the byte 0x0a and a length".into(),
             });
         }
+        // Buffers are flushed when they are full, so packets stand nearly in order.
+        let order = match options.dialect.as_deref() {
+            None | Some("sorted") => Order::Nearly,
+            Some("unsorted") => Order::Any,
+            Some(other) => {
+                let message = format!("found dialect `{other}`, expected sorted or unsorted");
+                return Err(ImportError::whole(message));
+            }
+        };
         // Descriptors of tracks may stand behind the first events that need them.
         let mut ignored = Emitter::default();
         let mut reading = read::Reading::new(Memory::default(), &mut ignored);
@@ -115,7 +125,7 @@ impl Importer for Packets {
             whole: false,
             initial: Vec::new(),
             facts: written.into_iter().collect(),
-            reader: Box::new(read::PacketReader),
+            reader: Box::new(read::PacketReader { order }),
             state: Arc::new(Memory { tracks, ..Memory::default() }),
         })
     }

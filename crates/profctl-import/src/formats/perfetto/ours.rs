@@ -5,11 +5,11 @@
 use std::sync::Arc;
 
 use profctl_model::diag::codes;
-use profctl_model::{Code, FuncKind, TickUnit, Ticks, Timebase, Timeline};
+use profctl_model::{Code, Fidelity, FuncKind, TickUnit, Ticks, Timebase, Timeline};
 
 use super::memory::Tables;
 use super::wire::{Fields, Value};
-use crate::emit::Property;
+use crate::emit::Account;
 
 /// The name of the instant at the beginning.
 pub(super) const TRACE: &[u8] = b"profctl trace";
@@ -105,8 +105,8 @@ pub(super) struct Beside {
     /// The exact time, where nanoseconds do not tell it.
     pub(super) tick: Option<u64>,
     pub(super) lost: Option<u64>,
-    /// Properties with their values, in the order in which they stand there.
-    pub(super) properties: Vec<(Property, u64)>,
+    /// What is stated of the call, if anything is.
+    pub(super) account: Option<Account>,
 }
 
 impl Beside {
@@ -114,43 +114,40 @@ impl Beside {
     pub(super) fn read(event: &[u8], tables: &Tables, ours: &Ours) -> Self {
         let mut beside = Self::default();
         for Annotation { name, value } in annotations(event, tables) {
-            let number = match value {
-                Said::Text(text) => {
-                    if &*name == b"module" {
-                        beside.module = Some(text);
-                    }
-                    continue;
-                }
-                Said::Number(number) => number,
-            };
-            let (property, number) = match &*name {
-                b"cpu" => {
-                    beside.cpu = u32::try_from(number).ok();
-                    continue;
-                }
-                b"tick" => {
-                    beside.tick = Some(number);
-                    continue;
-                }
-                b"lost" => {
-                    beside.lost = Some(number);
-                    continue;
-                }
-                b"wall" => (Property::Wall, ours.tick(number)),
-                b"off_cpu" => (Property::OffCpu, ours.tick(number)),
-                b"net" => (Property::Net, ours.tick(number)),
-                b"stolen" => (Property::Stolen, ours.tick(number)),
-                b"wall_ticks" => (Property::Wall, number),
-                b"off_cpu_ticks" => (Property::OffCpu, number),
-                b"net_ticks" => (Property::Net, number),
-                b"stolen_ticks" => (Property::Stolen, number),
-                b"partial" => (Property::Fidelity, number),
-                b"outermost" => (Property::Outermost, number),
-                _ => continue,
-            };
-            beside.properties.push((property, number));
+            match (&*name, value) {
+                (b"module", Said::Text(text)) => beside.module = Some(text),
+                (b"cpu", Said::Number(cpu)) => beside.cpu = u32::try_from(cpu).ok(),
+                (b"tick", Said::Number(tick)) => beside.tick = Some(tick),
+                (b"lost", Said::Number(lost)) => beside.lost = Some(lost),
+                (name, Said::Number(number)) => beside.of_call(name, number, ours),
+                (_, Said::Text(_)) => {}
+            }
         }
         beside
+    }
+
+    fn of_call(&mut self, name: &[u8], number: u64, ours: &Ours) {
+        let mut account = self.account.unwrap_or_default();
+        match name {
+            b"wall" => account.wall = Some(ours.tick(number)),
+            b"off_cpu" => account.off_cpu = Some(ours.tick(number)),
+            b"net" => account.net = Some(ours.tick(number)),
+            b"stolen" => account.stolen = Some(ours.tick(number)),
+            b"wall_ticks" => account.wall = Some(number),
+            b"off_cpu_ticks" => account.off_cpu = Some(number),
+            b"net_ticks" => account.net = Some(number),
+            b"stolen_ticks" => account.stolen = Some(number),
+            b"outermost" => account.outermost = Some(number != 0),
+            b"partial" => {
+                account.fidelity = Fidelity {
+                    start_inferred: number & 1 != 0,
+                    end_inferred: number & 2 != 0,
+                    at_gap: number & 4 != 0,
+                }
+            }
+            _ => return,
+        }
+        self.account = Some(account);
     }
 }
 

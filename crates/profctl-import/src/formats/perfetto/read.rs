@@ -14,20 +14,28 @@ use super::ours::{self, Beside, Ours};
 use super::packet::{self, Item, Packet, Payload};
 use super::{MISSING_NAME, NO_STATE, NOT_READ, UNKNOWN_CLOCK, ftrace};
 use crate::emit::{
-    Emitter, Event, EventKind, LaneKey, LaneRef, NO_DEPTH, NameRef, Property, SETTLED, ThreadKey,
-    UNSTATED,
+    Emitter, Event, EventKind, LaneKey, LaneRef, NO_DEPTH, NameRef, ThreadKey, UNSTATED,
 };
 use crate::formats::{Reader, State};
+use crate::sort::Order;
 
 /// The most bytes that one compressed packet may hold.
 const INFLATED_MAX: u64 = 64 << 20;
 
-/// Reads packets, whatever their order.
-pub(super) struct PacketReader;
+/// Reads packets.
+#[derive(Clone, Copy)]
+pub(super) struct PacketReader {
+    /// How far from their order events may stand.
+    pub(super) order: Order,
+}
 
 impl Reader for PacketReader {
+    fn order(&self) -> Order {
+        self.order
+    }
+
     fn fork(&self) -> Box<dyn Reader> {
-        Box::new(Self)
+        Box::new(*self)
     }
 
     fn boundary(&self, bytes: &[u8]) -> usize {
@@ -314,14 +322,18 @@ impl<'o> Reading<'o> {
     fn trace_of_ours(&mut self, event: &[u8], sequence: &Sequence) {
         let ours = Ours::read(event, &sequence.tables);
         let lane = |out: &mut Emitter, cpu| out.lane(LaneKey { cpu, thread: ThreadKey::Unstated });
+        let (first, last) = ours.bounds.unwrap_or((0, 0));
         for &cpu in &ours.cpus {
             let lane = lane(self.out, Some(cpu));
-            let time = ours.bounds.map_or(0, |(first, _)| first);
-            self.push(EventKind::Clock, lane, time);
+            self.push(EventKind::Pass, lane, first);
         }
         let anywhere = lane(self.out, None);
-        for time in ours.bounds.into_iter().flat_map(|(first, last)| [first, last]) {
-            self.push(EventKind::Clock, anywhere, time.min(UNSTATED - 1));
+        if ours.bounds.is_some() {
+            for time in [first, last] {
+                let pass = self.push(EventKind::Pass, anywhere, time.min(UNSTATED - 1));
+                pass.extra = u64::from(ours.knows_off_cpu);
+                pass.depth = 1;
+            }
         }
         self.out.more_diags.extend(ours.codes());
         self.memory.ours = Some(Arc::new(ours));
@@ -346,23 +358,23 @@ impl<'o> Reading<'o> {
             let lane = self.out.lane(LaneKey { cpu: beside.cpu, thread: ThreadKey::Unstated });
             let gap = self.push(EventKind::Gap, lane, time);
             gap.duration = beside.lost.unwrap_or(UNSTATED);
-            gap.extra = SETTLED;
+            // The calls that it cut say so themselves.
+            gap.extra = 0;
             return;
         }
         let lane = self.lane(track, beside.cpu);
-        for (property, value) in beside.properties {
-            let stated = self.push(EventKind::Stated, lane, time);
-            stated.duration = value;
-            let row = Property::ALL.iter().position(|known| *known == property);
-            stated.extra = row.unwrap_or_default() as u64;
-        }
         let kind = category.map_or(FuncKind::Function, ours::kind);
         let (kind, name) = match said.kind {
             Kind::Begin => (EventKind::Enter, self.func(name, kind, beside.module.as_deref())),
             Kind::Instant => {
                 (EventKind::Mark, self.func(name, FuncKind::Mark, beside.module.as_deref()))
             }
-            Kind::End => (EventKind::Exit, NameRef::ANONYMOUS),
+            Kind::End => {
+                let account = beside.account.map(|account| self.out.account(account));
+                let kind = account.map_or(EventKind::Exit, |_| EventKind::Settle);
+                self.push(kind, lane, time).extra = account.unwrap_or(UNSTATED);
+                return;
+            }
             Kind::Counter | Kind::Other => return self.not_read("it is no call"),
         };
         self.push(kind, lane, time).name = name;

@@ -107,7 +107,9 @@ fn spell_thread(thread: &ThreadKey) -> String {
         ThreadKey::Tid(tid, name) | ThreadKey::Member { tid, name, .. } if is_simple(name) => {
             format!("{name}-{tid}")
         }
-        ThreadKey::Tid(tid, name) | ThreadKey::Member { tid, name, .. } => format!("{}-{tid}", quoted(name)),
+        ThreadKey::Tid(tid, name) | ThreadKey::Member { tid, name, .. } => {
+            format!("{}-{tid}", quoted(name))
+        }
         ThreadKey::Named(name) if is_simple(name) && !name.contains('-') && name != "idle" => {
             name.clone()
         }

@@ -5,9 +5,7 @@ use profctl_model::diag::codes::SKIPPED_RECORD;
 
 use super::UNKNOWN_FRAME;
 use super::file::{Profile, Unit};
-use crate::emit::{
-    Account, Emitter, Event, EventKind, LaneRef, NO_DEPTH, NameRef, UNSTATED,
-};
+use crate::emit::{Account, Emitter, Event, EventKind, LaneRef, NO_DEPTH, NameRef, UNSTATED};
 use crate::json::{Scanner, Stop, scaled};
 use crate::samples::Samples;
 use crate::text::{decimal, excerpt};
@@ -51,7 +49,11 @@ impl Context<'_> {
     }
 
     /// Says what `profile` says.
-    pub(super) fn say(&self, profile: &Profile<'_>, out: &mut Emitter) -> Result<(), (usize, Stop)> {
+    pub(super) fn say(
+        &self,
+        profile: &Profile<'_>,
+        out: &mut Emitter,
+    ) -> Result<(), (usize, Stop)> {
         let start = self.ticks(profile.start).unwrap_or(0);
         let span = [Some(start), self.ticks(profile.end)];
         for time in span.into_iter().flatten() {
@@ -59,7 +61,11 @@ impl Context<'_> {
                 out.push(self.event(EventKind::Pass, time, profile.at));
             }
         }
-        if profile.is_sampled { self.samples(profile, start, out) } else { self.events(profile, out) }
+        if profile.is_sampled {
+            self.samples(profile, start, out)
+        } else {
+            self.events(profile, out)
+        }
     }
 
     fn events(&self, profile: &Profile<'_>, out: &mut Emitter) -> Result<(), (usize, Stop)> {

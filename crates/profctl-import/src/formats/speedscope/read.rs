@@ -4,9 +4,9 @@ use profctl_model::Func;
 use profctl_model::diag::codes::{CUT_RECORD, SKIPPED_RECORD};
 use profctl_model::hash::FastMap;
 
+use super::OTHER_UNIT;
 use super::file::{File, Frame, Profile};
 use super::profile::Context;
-use super::OTHER_UNIT;
 use crate::emit::{
     Emitter, Event, EventKind, LaneKey, LaneRef, NO_DEPTH, NameRef, ThreadKey, UNSTATED,
 };
