@@ -14,15 +14,12 @@ pub(super) fn bundle(reading: &mut Reading<'_>, bundle: &[u8], sequence: u32) {
         field.and_then(|(_, value)| value.number())
     };
     let cpu = number(1).and_then(|cpu| u32::try_from(cpu).ok()).unwrap_or(0);
-    if number(3).is_some_and(|lost| lost != 0) {
-        let lane = reading.out.lane(LaneKey { cpu: Some(cpu), thread: ThreadKey::Unstated });
-        reading.push(EventKind::Gap, lane, UNSTATED);
-    }
+    let mut has_lost = number(3).is_some_and(|lost| lost != 0);
     for (number, value) in Fields::of(bundle) {
         match (number, value) {
             (2, Value::Bytes(bytes)) => {
                 reading.out.records += 1;
-                if event(reading, bytes, (cpu, sequence)).is_none() {
+                if event(reading, bytes, (cpu, sequence), &mut has_lost).is_none() {
                     reading.out.diag(&SKIPPED_RECORD, reading.offset, || {
                         "an event of the kernel makes no sense".into()
                     });
@@ -35,7 +32,12 @@ pub(super) fn bundle(reading: &mut Reading<'_>, bundle: &[u8], sequence: u32) {
 }
 
 /// Takes one event; nothing if it makes no sense.
-fn event(reading: &mut Reading<'_>, bytes: &[u8], (cpu, sequence): (u32, u32)) -> Option<()> {
+fn event(
+    reading: &mut Reading<'_>,
+    bytes: &[u8],
+    (cpu, sequence): (u32, u32),
+    has_lost: &mut bool,
+) -> Option<()> {
     let (mut time, mut task, mut said) = (None, 0, None);
     let mut fields = Fields::of(bytes);
     for (number, value) in fields.by_ref() {
@@ -50,6 +52,10 @@ fn event(reading: &mut Reading<'_>, bytes: &[u8], (cpu, sequence): (u32, u32)) -
         return None;
     }
     let time = time?;
+    if std::mem::take(has_lost) {
+        let lane = reading.out.lane(LaneKey { cpu: Some(cpu), thread: ThreadKey::Unstated });
+        reading.push(EventKind::Gap, lane, time);
+    }
     let lane = lane(reading, cpu, task, b"");
     match said {
         Some((437, call)) => {

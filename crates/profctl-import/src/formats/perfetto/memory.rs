@@ -26,6 +26,8 @@ pub(super) struct Memory {
 pub(super) struct Sequence {
     /// Whether what it refers to was told since packets were last lost.
     pub(super) is_whole: bool,
+    /// Whether packets were lost since its last event.
+    pub(super) has_lost: bool,
     /// Names by number.
     pub(super) tables: Arc<Tables>,
     /// The track of its events that name none.

@@ -109,6 +109,12 @@ impl<'o> Reading<'o> {
         };
         self.bookkeeping(&packet);
         let time = self.time(&packet);
+        if let Some(defaults) = packet.defaults {
+            let (track, clock) = super::event::defaults(defaults);
+            let sequence = self.sequence_mut(packet.sequence);
+            sequence.track = track.or(sequence.track);
+            sequence.clock = clock.or(sequence.clock);
+        }
         if packet.needs_state && !self.sequence(packet.sequence).is_some_and(|s| s.is_whole) {
             self.out.diag(&NO_STATE, self.offset, || {
                 format!("a packet of sequence {} refers to lost ones", packet.sequence)
@@ -194,23 +200,16 @@ impl<'o> Reading<'o> {
         let id = packet.sequence;
         // The first packet of a sequence is always marked so, whether or not some were lost.
         if packet.after_loss && self.sequence(id).is_some() {
-            self.sequence_mut(id).is_whole = false;
-            let lane = self.out.lane(LaneKey { cpu: None, thread: ThreadKey::Unstated });
-            self.push(EventKind::Gap, lane, UNSTATED);
+            let sequence = self.sequence_mut(id);
+            (sequence.is_whole, sequence.has_lost) = (false, true);
         }
         if self.sequence(id).is_none() {
             self.sequence_mut(id);
         }
         if packet.state_cleared {
             let sequence = self.sequence_mut(id);
-            let (clocks, microseconds) = (std::mem::take(&mut sequence.clocks), 0);
-            *sequence = Sequence { is_whole: true, clocks, microseconds, ..Sequence::default() };
-        }
-        if let Some(defaults) = packet.defaults {
-            let (track, clock) = super::event::defaults(defaults);
-            let sequence = self.sequence_mut(id);
-            sequence.track = track.or(sequence.track);
-            sequence.clock = clock.or(sequence.clock);
+            let (clocks, has_lost) = (std::mem::take(&mut sequence.clocks), sequence.has_lost);
+            *sequence = Sequence { is_whole: true, clocks, has_lost, ..Sequence::default() };
         }
         if let Some(interned) = packet.interned {
             Arc::make_mut(&mut self.sequence_mut(id).tables).learn(interned);
@@ -233,7 +232,7 @@ impl<'o> Reading<'o> {
             let is_default = packet.clock.or(of_sequence).is_none();
             self.memory.clocks.time(clock, stamp).or(is_default.then_some(stamp))
         };
-        if time.is_none() {
+        if time.is_none() && matches!(packet.payload, Payload::Event(_)) {
             self.out.diag(&UNKNOWN_CLOCK, self.offset, || {
                 format!("no snapshot tells of clock {clock}: its times are taken as they stand")
             });
@@ -278,6 +277,11 @@ impl<'o> Reading<'o> {
             self.out.diag(&SKIPPED_RECORD, self.offset, || "an event without a time".into());
             return;
         };
+        if self.sequence(packet.sequence).is_some_and(|sequence| sequence.has_lost) {
+            self.sequence_mut(packet.sequence).has_lost = false;
+            let lane = self.out.lane(LaneKey { cpu: None, thread: ThreadKey::Unstated });
+            self.push(EventKind::Gap, lane, time);
+        }
         let sequence = self.memory.sequences.get(&packet.sequence).cloned().unwrap_or_default();
         let name = match (said.name, said.name_id) {
             (Some(name), _) => Some(name),
@@ -297,7 +301,7 @@ impl<'o> Reading<'o> {
         if let Some(ours) = self.memory.ours.clone() {
             let beside = Beside::read(event, &sequence.tables, &ours);
             let time = beside.tick.unwrap_or_else(|| ours.tick(time)).min(UNSTATED - 1);
-            self.event_of_ours(&said, beside, name, (track, time), &sequence);
+            self.event_of_ours(&said, &beside, name, (track, time), &sequence);
             return;
         }
         let kind = match said.kind {
@@ -344,7 +348,7 @@ impl<'o> Reading<'o> {
     fn event_of_ours(
         &mut self,
         said: &Said<'_>,
-        beside: Beside,
+        beside: &Beside,
         name: &[u8],
         (track, time): (u64, u64),
         sequence: &Sequence,

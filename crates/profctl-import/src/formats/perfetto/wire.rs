@@ -54,7 +54,7 @@ pub(super) fn varint(bytes: &[u8]) -> Result<(u64, usize), Wrong> {
 }
 
 /// The fields of a message, by number. It ends where the message does, or where it makes no sense.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Fields<'a> {
     rest: &'a [u8],
     wrong: bool,
