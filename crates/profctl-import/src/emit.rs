@@ -106,8 +106,8 @@ pub enum EventKind {
     /// process, if they have such; `depth` is 1 for an idle task. Takes no time.
     Describe,
     /// The clock was at `time`, or went on by `duration` where the timeline is synthetic; nothing
-    /// happened. `extra` is 1 if the input tells when threads were switched out, `depth` is 1 if the
-    /// recording began or ended there, whatever the times that calls are said to have.
+    /// happened. If `extra` is stated, the trace begins or ends there whatever else it holds; 1 says
+    /// that the input tells when threads were switched out.
     Pass,
 }
 

@@ -335,21 +335,19 @@ impl Sorter {
         if group.len() > 1 {
             ties::arrange(&mut group, &state.open, next);
         }
-        let next = next.map_or(UNTIL_EXIT, |next| next.event.time);
-        let n = group.len();
-        for (index, held) in group.drain(..).enumerate() {
-            let until = if index + 1 == n { next } else { held.event.time };
+        for (index, held) in group.iter().enumerate() {
             match held.event.kind {
-                EventKind::Complete => self.complete(row, &held, until),
-                EventKind::Enter => self.enter(row, &held),
-                _ => self.exit(row, &held),
+                EventKind::Complete => self.complete(row, held, group.get(index + 1).or(next)),
+                EventKind::Enter => self.enter(row, held),
+                _ => self.exit(row, held),
             }
         }
+        group.clear();
         self.rows[row].held = group;
     }
 
-    /// A complete call; the next event of its thread is at `until`.
-    fn complete(&mut self, row: usize, held: &Held, until: u64) {
+    /// A complete call; `next` is the event of its thread that follows.
+    fn complete(&mut self, row: usize, held: &Held, next: Option<&Held>) {
         let Event { time, depth, .. } = held.event;
         let mut end = time.saturating_add(held.event.duration).min(UNTIL_EXIT - 1);
         if depth == NO_DEPTH {
@@ -369,14 +367,20 @@ impl Sorter {
             }
         } else {
             while self.rows[row].open.len() > usize::from(depth)
-                && self.rows[row].open.last().is_some_and(|top| top.end <= time)
+                && let Some(&top) = self.rows[row].open.last()
+                && top.end <= time
             {
-                self.end_top(row, time);
+                self.end_top(row, top.end);
             }
         }
         let offset = self.offset(held.at);
-        let crosses = self.rows[row].open.last().is_some_and(|top| top.earliest < end);
-        if end <= until && !crosses && held.event.extra == UNSTATED {
+        let open = &self.rows[row].open;
+        let crosses = open.last().is_some_and(|top| top.earliest < end);
+        let is_caller = next.is_some_and(|Held { event, .. }| {
+            let is_deeper = event.depth != NO_DEPTH && usize::from(event.depth) > open.len();
+            event.time < end || is_deeper
+        });
+        if !is_caller && !crosses && held.event.extra == UNSTATED {
             let duration = end - time;
             let kind = EventKind::Leaf;
             let extra = UNSTATED;
@@ -406,9 +410,10 @@ impl Sorter {
 
     fn exit(&mut self, row: usize, held: &Held) {
         let Event { time, name, .. } = held.event;
-        while self.rows[row].open.last().is_some_and(|top| top.end <= time) {
-            let end = self.rows[row].open.last().map_or(time, |top| top.end);
-            self.end_top(row, end);
+        while let Some(&top) = self.rows[row].open.last()
+            && top.end <= time
+        {
+            self.end_top(row, top.end);
         }
         self.end_calls(row, time.saturating_sub(1));
         let stack = &mut self.rows[row].open;

@@ -13,7 +13,7 @@ pub(super) struct Clock {
     pub(super) counter: Option<(u64, Option<u64>, u64)>,
     /// The first and last time met, on a recorded timeline.
     pub(super) span: Option<(Tick, Tick)>,
-    /// When the recording began and ended, if the input says: stamps beyond that were worked out.
+    /// The first and the last time that the input states.
     pub(super) stated: Option<(Tick, Tick)>,
     /// For synthetic timelines: how far each CPU has come; row 0 is "no CPU".
     laid: Vec<Tick>,

@@ -49,11 +49,12 @@ impl<S: SpanSink> Stitcher<S> {
     #[cold]
     pub(super) fn pass(&mut self, event: &Event, lane: Lane) {
         self.core.knows_off_cpu |= event.extra == 1;
-        let time = self.clock.time(event, lane.cpu);
-        if event.depth == 1 {
+        if event.extra != UNSTATED {
+            let time = Tick(event.time);
             let (first, last) = self.clock.stated.unwrap_or((time, time));
             self.clock.stated = Some((first.min(time), last.max(time)));
         }
+        let time = self.clock.time(event, lane.cpu);
         if event.duration != UNSTATED {
             self.clock.lay(lane.cpu, time + Ticks(event.duration));
         }

@@ -91,13 +91,18 @@ impl<'a> Beside<'a> {
         Self { trace, below, outermost }
     }
 
+    /// Whether the callees of a call take longer than it: a reader that works out its net time
+    /// would complain, once more.
+    pub(super) fn is_clamped(&self, id: SpanId) -> bool {
+        self.below[id.index()].0 > self.trace.spans.elapsed(id)
+    }
+
     /// What stands beside one call.
     pub(super) fn call(&self, id: SpanId) -> Stated {
         let (spans, row) = (&self.trace.spans, id.index());
         let (wall, off_cpu) = (spans.wall[row], spans.off_cpu[row]);
         let (elapsed, stolen) = self.below[row];
         let own = spans.elapsed(id) - elapsed;
-        let is_clamped = elapsed > spans.elapsed(id);
         let fidelity = spans.fidelity[row];
         let partial = u64::from(fidelity.start_inferred)
             | u64::from(fidelity.end_inferred) << 1
@@ -105,7 +110,7 @@ impl<'a> Beside<'a> {
         Stated {
             wall: (wall != spans.end[row] - spans.start[row]).then_some(wall),
             off_cpu: (off_cpu > Ticks(0)).then_some(off_cpu),
-            net: (spans.net[row] != own || is_clamped).then_some(spans.net[row]),
+            net: (spans.net[row] != own).then_some(spans.net[row]),
             stolen: (spans.stolen[row] != stolen).then_some(spans.stolen[row]),
             outermost: (spans.outermost[row] != self.outermost[row])
                 .then_some(spans.outermost[row]),

@@ -6,9 +6,13 @@ use std::io::{self, Write};
 use profctl_model::Trace;
 
 mod beside;
+pub mod chrome;
+pub mod folded;
 mod order;
-mod perfetto;
-mod pprof;
+pub mod perfetto;
+pub mod pprof;
+pub mod speedscope;
+mod stated;
 mod wire;
 
 /// A form that a trace can be written in.
@@ -26,10 +30,28 @@ pub struct Target {
 /// Every form.
 pub static TARGETS: &[Target] = &[
     Target {
+        name: "chrome",
+        about: "trace-event JSON, for chrome://tracing, Perfetto, speedscope: reads back the same",
+        endings: &[".json"],
+        write: chrome::write,
+    },
+    Target {
         name: "perfetto",
         about: "Perfetto protobuf, for ui.perfetto.dev and trace_processor: reads back the same",
         endings: &[".pftrace", ".perfetto-trace"],
         write: perfetto::write,
+    },
+    Target {
+        name: "speedscope",
+        about: "evented profiles, for speedscope.app: reads back the same",
+        endings: &[".speedscope.json"],
+        write: speedscope::write,
+    },
+    Target {
+        name: "folded",
+        about: "a line a stack with its net time, for flamegraph.pl and its kin",
+        endings: &[".folded"],
+        write: folded::write,
     },
     Target {
         name: "pprof",

@@ -75,7 +75,7 @@ const KINDS: [FuncKind; 6] = [
 const GAP: u64 = KINDS.len() as u64 + 1;
 
 /// Writes `trace`.
-pub(super) fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
     let mut writer = Writer::new(trace, out);
     writer.tell_names()?;
     writer.tell_trace()?;
@@ -251,7 +251,11 @@ impl<'a> Writer<'a> {
         if let Some(cpu) = spans.cpu[call.index()] {
             self.say("cpu", self.trace.names.cpus[cpu].into());
         }
-        for (name, value) in self.beside.call(call).named(&self.trace.meta.timebase) {
+        let mut stated = self.beside.call(call);
+        if self.beside.is_clamped(call) {
+            stated.net = Some(spans.net[call.index()]);
+        }
+        for (name, value) in stated.named(&self.trace.meta.timebase) {
             self.say(name, value);
         }
         self.end_event(time)

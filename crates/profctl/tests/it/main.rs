@@ -5,6 +5,7 @@
 mod cli;
 mod diff;
 mod docs;
+mod exports;
 mod gate;
 mod pages;
 mod program;

@@ -68,12 +68,12 @@ impl Importer for TraceEvents {
         let mut scanner = Scanner::new(head, text::after_byte_order_mark(head));
         match scanner.peek() {
             Ok(b'[') => match sniff_array(&mut scanner) {
-                Ok(true) | Err(Stop::End) if phase_is_near(head) => {
+                Ok(true) if phase_is_near(head) => {
                     Verdict::Yes("an array of objects with `ph`".into())
                 }
                 _ => Verdict::No,
             },
-            Ok(b'{') if has_key(scanner, b"traceEvents") => {
+            Ok(b'{') if has_key(scanner, b"traceEvents") && phase_is_near(head) => {
                 Verdict::Yes("an object with `traceEvents`".into())
             }
             _ => Verdict::No,

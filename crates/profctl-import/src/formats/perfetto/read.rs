@@ -336,7 +336,6 @@ impl<'o> Reading<'o> {
             for time in [first, last] {
                 let pass = self.push(EventKind::Pass, anywhere, time.min(UNSTATED - 1));
                 pass.extra = u64::from(ours.knows_off_cpu);
-                pass.depth = 1;
             }
         }
         self.out.more_diags.extend(ours.codes());

@@ -5,7 +5,9 @@ use profctl_model::diag::codes::SKIPPED_RECORD;
 
 use super::UNKNOWN_FRAME;
 use super::file::{Profile, Unit};
-use crate::emit::{Account, Emitter, Event, EventKind, LaneRef, NO_DEPTH, NameRef, UNSTATED};
+use crate::emit::{
+    Account, Emitter, Event, EventKind, LaneKey, LaneRef, NO_DEPTH, NameRef, UNSTATED,
+};
 use crate::json::{Scanner, Stop, scaled};
 use crate::samples::Samples;
 use crate::text::{decimal, excerpt};
@@ -92,9 +94,13 @@ impl Context<'_> {
             };
             let name = self.name(frame, offset, out);
             let mut event = Event { name, ..self.event(kind, time, offset) };
-            if let Some(account) = raw.account.filter(|_| self.is_own) {
-                event.kind = EventKind::Settle;
-                event.extra = out.account(account);
+            if let Some((account, cpu)) = raw.account.filter(|_| self.is_own) {
+                if account != Account::default() {
+                    event.kind = EventKind::Settle;
+                    event.extra = out.account(account);
+                }
+                let thread = out.lanes[self.lane.0 as usize].thread.clone();
+                event.lane = out.lane(LaneKey { cpu, thread });
             }
             out.push(event);
             Ok(())
@@ -148,7 +154,7 @@ struct RawEvent<'a> {
     kind: &'a [u8],
     at: &'a [u8],
     frame: &'a [u8],
-    account: Option<Account>,
+    account: Option<(Account, Option<u32>)>,
 }
 
 impl<'a> RawEvent<'a> {
@@ -168,13 +174,15 @@ impl<'a> RawEvent<'a> {
     }
 }
 
-/// What our own export says of a call.
-fn account(scanner: &mut Scanner<'_>) -> Result<Account, Stop> {
+/// What our own export says of a call, and the CPU on which it ended.
+fn account(scanner: &mut Scanner<'_>) -> Result<(Account, Option<u32>), Stop> {
     let mut account = Account::default();
+    let mut cpu = None;
     scanner.object(|scanner, key| {
         let spelled = scanner.spelled()?;
         let number = decimal(spelled, 0);
         match key.raw {
+            b"cpu" => cpu = number.and_then(|number| u32::try_from(number).ok()),
             b"wall" => account.wall = number,
             b"off_cpu" => account.off_cpu = number,
             b"net" => account.net = number,
@@ -192,5 +200,5 @@ fn account(scanner: &mut Scanner<'_>) -> Result<Account, Stop> {
         }
         Ok(())
     })?;
-    Ok(account)
+    Ok((account, cpu))
 }
