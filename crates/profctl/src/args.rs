@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ColorChoice, Parser};
-use profctl_import::{FORMATS, Only};
 use profctl_import::bytes::Endian;
 use profctl_import::capture::CaptureOptions;
 use profctl_import::formats::probe::{FieldOrder, ProbeOptions};
+use profctl_import::{FORMATS, Only};
 use profctl_model::{TickUnit, Timebase};
 use profctl_render::TimeUnit;
 use profctl_render::table::Format;

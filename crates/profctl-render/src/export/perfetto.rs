@@ -9,7 +9,9 @@ use std::io::{self, Write};
 
 use profctl_model::diag::codes;
 use profctl_model::hash::FastMap;
-use profctl_model::{FuncKind, SpanId, Thread, ThreadId, Tick, TickUnit, Ticks, Timeline, Trace};
+use profctl_model::{
+    Func, FuncKind, SpanId, Thread, ThreadId, Tick, TickUnit, Ticks, Timeline, Trace,
+};
 
 use super::beside::{self, Beside};
 use super::order::{self, What};
@@ -36,9 +38,10 @@ const TOLD_AT_ONCE: usize = 1000;
 const TIME_MAX: u64 = i64::MAX as u64;
 
 /// Names of annotations; the number of each is its place, from 1.
-const ANNOTATIONS: [&str; 23] = [
+const ANNOTATIONS: [&str; 24] = [
     "cpu",
     "module",
+    "address",
     "wall",
     "off_cpu",
     "net",
@@ -237,11 +240,7 @@ impl<'a> Writer<'a> {
         let func = self.trace.spans.func[call];
         self.begin_event(BEGIN, track_of(self.trace.spans.thread[call.index()]));
         self.event.number(10, func.index() as u64 + 1);
-        let func = &self.trace.names.funcs[func];
-        self.category(func.kind);
-        if let Some(module) = &func.module {
-            self.say_module(module);
-        }
+        self.describe(&self.trace.names.funcs[func]);
         self.end_event(time)
     }
 
@@ -266,10 +265,7 @@ impl<'a> Writer<'a> {
         let func = &self.trace.names.funcs[mark.func];
         self.begin_event(INSTANT, track_of(mark.thread));
         self.event.number(10, mark.func.index() as u64 + 1);
-        self.category(func.kind);
-        if let Some(module) = &func.module {
-            self.say_module(module);
-        }
+        self.describe(func);
         self.end_event(time)
     }
 
@@ -314,11 +310,18 @@ impl<'a> Writer<'a> {
         self.out.write_all(head.bytes())
     }
 
-    /// The category of what is not an ordinary function.
-    fn category(&mut self, kind: FuncKind) {
-        let place = KINDS.iter().position(|known| *known == kind).unwrap_or_default();
+    /// What is said of a function beside its name; its kind is the category of the event.
+    fn describe(&mut self, func: &Func) {
+        let place = KINDS.iter().position(|known| *known == func.kind).unwrap_or_default();
         if place > 0 {
             self.event.number(3, place as u64 + 1);
+        }
+        if let Some(module) = &func.module {
+            let number = self.modules.get(module.as_str()).copied().unwrap_or_default();
+            self.annotate("module", |annotation| annotation.number(17, number));
+        }
+        if let Some(address) = func.address {
+            self.annotate("address", |annotation| annotation.number(7, address));
         }
     }
 
@@ -328,11 +331,6 @@ impl<'a> Writer<'a> {
 
     fn say_text(&mut self, name: &str, text: &str) {
         self.annotate(name, |annotation| annotation.text(6, text));
-    }
-
-    fn say_module(&mut self, module: &str) {
-        let number = self.modules.get(module).copied().unwrap_or_default();
-        self.annotate("module", |annotation| annotation.number(17, number));
     }
 
     fn annotate(&mut self, name: &str, value: impl FnOnce(&mut Message)) {

@@ -6,7 +6,7 @@ use std::io;
 
 use profctl_import::{ImportOptions, Input, ReadOptions, load};
 use profctl_model::{FuncId, FuncKind, Names, SpanId, ThreadId, Timebase, Timeline, Trace};
-use profctl_render::export::{chrome, folded, speedscope};
+use profctl_render::export::{chrome, folded, perfetto, speedscope};
 use profctl_testkit::fixtures;
 use profctl_testkit::generate::{self, Layout, Recording, Shape};
 use proptest::prelude::*;
@@ -19,6 +19,16 @@ fn read(bytes: &[u8], options: &ReadOptions) -> Option<Trace> {
 }
 
 fn there_and_back(trace: &Trace, write: Write, format: &str, block_size: usize) -> (Trace, String) {
+    let (back, bytes) = bytes_and_back(trace, write, format, block_size);
+    (back, String::from_utf8(bytes).unwrap())
+}
+
+fn bytes_and_back(
+    trace: &Trace,
+    write: Write,
+    format: &str,
+    block_size: usize,
+) -> (Trace, Vec<u8>) {
     let mut text = Vec::new();
     write(trace, &mut text).unwrap();
     // Recognised by its content, and in any blocks.
@@ -26,7 +36,7 @@ fn there_and_back(trace: &Trace, write: Write, format: &str, block_size: usize) 
     let input = Input { name: "test".to_owned(), bytes: Box::new(&text[..]) };
     let (back, origin) = load(input, &options, &|_| ()).unwrap();
     assert_eq!(origin.format.name, format);
-    (back, String::from_utf8(text).unwrap())
+    (back, text)
 }
 
 fn func(names: &Names, id: FuncId) -> String {
@@ -83,9 +93,8 @@ fn marks(trace: &Trace) -> Vec<String> {
 
 fn gaps(trace: &Trace) -> Vec<String> {
     let cpu = |cpu| trace.names.cpus[cpu];
-    let gap = |gap: &profctl_model::Gap| {
-        format!("{} {:?} {:?}", gap.time.0, gap.cpu.map(cpu), gap.lost)
-    };
+    let gap =
+        |gap: &profctl_model::Gap| format!("{} {:?} {:?}", gap.time.0, gap.cpu.map(cpu), gap.lost);
     trace.gaps.iter().map(gap).collect()
 }
 
@@ -101,7 +110,8 @@ fn difference(before: &Trace, after: &Trace, has_gaps_and_marks: bool) -> Option
         let at = was.iter().zip(is).position(|(was, is)| was != is);
         if let Some(at) = at.or((was.len() != is.len()).then_some(was.len().min(is.len()))) {
             let shown = |calls: &[String]| calls.get(at).cloned().unwrap_or("nothing".into());
-            let _ = writeln!(text, "{thread} call {at}:\n  was {}\n  is  {}", shown(was), shown(is));
+            let _ =
+                writeln!(text, "{thread} call {at}:\n  was {}\n  is  {}", shown(was), shown(is));
         }
     }
     let of_meta = |trace: &Trace| {
@@ -134,7 +144,21 @@ fn check(what: &str, trace: &Trace, block_size: usize) {
     if let Some(difference) = difference(trace, &back, false) {
         panic!("{what} for speedscope:\n{difference}");
     }
+    let (back, _) = bytes_and_back(trace, perfetto::write, "perfetto", block_size);
+    if let Some(difference) = difference(trace, &back, true) {
+        panic!("{what} for Perfetto:\n{difference}");
+    }
+    assert_eq!(complaints(&back), complaints(trace), "{what} for Perfetto");
     check_folded(what, trace, block_size);
+}
+
+/// What was wrong, as far as it is known to more than the reader of one format.
+fn complaints(trace: &Trace) -> Vec<(&'static str, u64)> {
+    let entries = trace.meta.diags.sorted();
+    let is_common =
+        |name: &str| profctl_model::diag::codes::ALL.iter().any(|code| code.name == name);
+    let common = entries.iter().filter(|entry| is_common(entry.code.name));
+    common.map(|entry| (entry.code.name, entry.count)).collect()
 }
 
 /// Net time by name: what folded stacks can say.
@@ -228,8 +252,7 @@ fn every_clock_reads_back_the_same() {
 #[test]
 fn viewers_see_standard_events() {
     let recording = Recording::new(7, Shape::BUSY);
-    let trace =
-        read(generate::plain(&recording).as_bytes(), &ReadOptions::default()).unwrap();
+    let trace = read(generate::plain(&recording).as_bytes(), &ReadOptions::default()).unwrap();
     let (_, text) = there_and_back(&trace, chrome::write, "chrome", 0);
     let file: serde_json::Value = serde_json::from_str(&text).unwrap();
     let events = file["traceEvents"].as_array().unwrap();

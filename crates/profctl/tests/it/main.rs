@@ -3,11 +3,13 @@
 #![expect(clippy::disallowed_methods, reason = "tests read and write files")]
 
 mod cli;
+mod convert;
 mod diff;
 mod docs;
 mod exports;
 mod gate;
 mod pages;
+mod pprof;
 mod program;
 mod reports;
 mod tidy;

@@ -105,6 +105,8 @@ pub(super) struct Beside {
     /// The exact time, where nanoseconds do not tell it.
     pub(super) tick: Option<u64>,
     pub(super) lost: Option<u64>,
+    /// Of a function.
+    pub(super) address: Option<u64>,
     /// What is stated of the call, if anything is.
     pub(super) account: Option<Account>,
 }
@@ -119,6 +121,7 @@ impl Beside {
                 (b"cpu", Said::Number(cpu)) => beside.cpu = u32::try_from(cpu).ok(),
                 (b"tick", Said::Number(tick)) => beside.tick = Some(tick),
                 (b"lost", Said::Number(lost)) => beside.lost = Some(lost),
+                (b"address", Said::Number(address)) => beside.address = Some(address),
                 (name, Said::Number(number)) => beside.of_call(name, number, ours),
                 (_, Said::Text(_)) => {}
             }
@@ -174,7 +177,7 @@ fn annotations<'a>(event: &'a [u8], tables: &'a Tables) -> impl Iterator<Item = 
             match (number, value) {
                 (1, Value::Number(id)) => name = tables.annotations.get(&id).cloned(),
                 (10, Value::Bytes(text)) => name = Some(text.into()),
-                (2..=4, Value::Number(number)) => said = Some(Said::Number(number)),
+                (2..=4 | 7, Value::Number(number)) => said = Some(Said::Number(number)),
                 (6, Value::Bytes(text)) => said = Some(Said::Text(text.into())),
                 (17, Value::Number(id)) => said = tables.strings.get(&id).cloned().map(Said::Text),
                 _ => {}
