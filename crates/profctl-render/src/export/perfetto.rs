@@ -350,7 +350,8 @@ fn track_of(thread: ThreadId) -> u64 {
 /// What a track is, in words that are read back.
 fn facts(thread: &Thread) -> String {
     match (thread.idle, thread.tid, thread.pid) {
-        (true, _, _) => "profctl: idle task".into(),
+        (true, Some(_), _) => "profctl: idle task".into(),
+        (true, None, _) => "profctl: a thread that idles".into(),
         (false, Some(tid), Some(pid)) => format!("profctl: thread {tid} of process {pid}"),
         (false, Some(tid), None) => format!("profctl: thread {tid}"),
         (false, None, _) => "profctl: a thread known by name".into(),

@@ -127,7 +127,11 @@ impl<'o> Reading<'o> {
             Payload::Track(descriptor) => {
                 self.changed = true;
                 self.lanes.clear();
-                Arc::make_mut(&mut self.memory.tracks).learn(descriptor);
+                let idles = Arc::make_mut(&mut self.memory.tracks).learn(descriptor);
+                if let Some(track) = idles {
+                    let lane = self.lane(track, None);
+                    self.push(EventKind::Describe, lane, UNSTATED).depth = 1;
+                }
             }
             Payload::Thread(descriptor) => {
                 self.changed = true;
