@@ -144,9 +144,10 @@ impl Sorter {
             let spelling = [func.name.as_bytes(), b"\0", module.as_bytes()].concat();
             let known = &mut self.workers[worker].names;
             let is_anonymous = known.is_empty();
-            known.push(match is_anonymous {
-                true => NameRef::ANONYMOUS,
-                false => self.out.name(&spelling, |_| func.clone()),
+            known.push(if is_anonymous {
+                NameRef::ANONYMOUS
+            } else {
+                self.out.name(&spelling, |_| func.clone())
             });
         }
         for key in &block.lanes {
@@ -455,7 +456,11 @@ impl Sorter {
 
     fn end_top(&mut self, row: usize, time: u64) {
         let Some(top) = self.rows[row].open.pop() else { return };
-        match self.accounts.remove(&top.account) {
+        let account = match top.account {
+            UNSTATED => None,
+            stated => self.accounts.remove(&stated),
+        };
+        match account {
             Some(account) => {
                 let account = self.out.account(account);
                 self.push_end(top, EventKind::Settle, account, time);

@@ -122,12 +122,12 @@ impl Writer<'_> {
                 self.mark(mark, events)?;
             }
             let stated = calls.call(id);
-            self.call(id, stated, events)?;
+            self.call(id, &stated, events)?;
         }
         marks.try_for_each(|mark| self.mark(mark, events))
     }
 
-    fn call(&self, id: SpanId, stated: Members, events: &mut Events<'_>) -> io::Result<()> {
+    fn call(&self, id: SpanId, stated: &Members, events: &mut Events<'_>) -> io::Result<()> {
         let (spans, row) = (&self.trace.spans, id.index());
         let func = &self.trace.names.funcs[spans.func[id]];
         let mut more = stated::of_func(func, FuncKind::Function);

@@ -34,7 +34,7 @@ pub fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
     let mut comma = "";
     while let Some(first) = ids.peek() {
         let thread = trace.spans.thread[first.index()];
-        write!(out, "{comma}\n")?;
+        writeln!(out, "{comma}")?;
         comma = ",";
         begin_profile(trace, thread, out)?;
         let mut events = Events { trace, out: &mut *out, open: Vec::new(), is_first: true };

@@ -133,7 +133,7 @@ impl Meaning {
                 }
             }
         }
-        if self.own.is_own
+        if self.own.ours
             && let Some(extra) = fields.args.and_then(Extra::find)
         {
             self.say_more(event, fields, &extra, out);
@@ -161,7 +161,7 @@ impl Meaning {
     ) {
         event.time = extra.time.unwrap_or(event.time);
         event.depth = extra.depth.unwrap_or(NO_DEPTH);
-        let thread = self.thread(fields);
+        let thread = Self::thread(fields);
         event.lane = out.lane(LaneKey { cpu: extra.cpu, thread });
         if extra.gap {
             event.lane = out.lane(LaneKey { cpu: extra.cpu, thread: ThreadKey::Unstated });
@@ -206,13 +206,13 @@ impl Meaning {
             scanner.skip()
         });
         let Some(name) = name else { return };
-        let extra = if self.own.is_own { Extra::find(args) } else { None }.unwrap_or_default();
-        let ThreadKey::Member { pid, tid, .. } = self.thread(fields) else { return };
+        let extra = if self.own.ours { Extra::find(args) } else { None }.unwrap_or_default();
+        let ThreadKey::Member { pid, tid, .. } = Self::thread(fields) else { return };
         let lane = LaneKey { cpu: None, thread: ThreadKey::Member { pid, tid, name } };
         let event = Event {
             time: UNSTATED,
-            duration: extra.tid.unwrap_or(Some(tid)).unwrap_or(UNSTATED),
-            extra: extra.pid.unwrap_or(Some(pid)).unwrap_or(UNSTATED),
+            duration: extra.tid.unwrap_or(tid),
+            extra: extra.pid.unwrap_or(pid),
             name: NameRef::ANONYMOUS,
             lane: out.lane(lane),
             offset: offset as u32,
@@ -225,7 +225,7 @@ impl Meaning {
     #[inline]
     fn lane(&mut self, fields: &Fields<'_>, out: &mut Emitter) -> LaneRef {
         let Some(ids) = ids(fields) else {
-            let thread = self.thread(fields);
+            let thread = Self::thread(fields);
             return out.lane(LaneKey { cpu: None, thread });
         };
         if let Some((last, lane)) = self.last
@@ -242,7 +242,7 @@ impl Meaning {
         lane
     }
 
-    fn thread(&self, fields: &Fields<'_>) -> ThreadKey {
+    fn thread(fields: &Fields<'_>) -> ThreadKey {
         if let Some((pid, tid)) = ids(fields) {
             return ThreadKey::Member { pid, tid, name: String::new() };
         }
