@@ -7,11 +7,11 @@ use crate::program::{CUT, Scratch, WHOLE, command, run, run_with_input};
 /// The saved profile of a trace, less what names the file.
 fn profile(trace: &str) -> serde_json::Value {
     let text = run(&["summarize", "--quiet", "--output", "json", trace]).quiet_success();
-    let mut profile: serde_json::Value = serde_json::from_str(&text).unwrap();
-    let members = profile.as_object_mut().unwrap();
+    let mut profile: serde_json::Value = serde_json::from_str(&text).expect("it is JSON");
+    let members = profile.as_object_mut().expect("a profile is an object");
     members.remove("sources");
     members.remove("quality");
-    members["totals"].as_object_mut().unwrap().remove("events");
+    members["totals"].as_object_mut().expect("so are its totals").remove("events");
     profile
 }
 
@@ -105,7 +105,7 @@ fn an_incomplete_trace_is_converted_and_said_to_be() {
 #[test]
 fn a_reader_that_has_seen_enough_is_no_error() {
     let scratch = Scratch::new("convert-pipe");
-    let trace = scratch.file("trace.txt", &WHOLE.repeat(2000));
+    let trace = scratch.file("trace.txt", WHOLE.repeat(2000));
     let mut child = command(&["convert", "--quiet", "--to", "perfetto", &trace])
         .stdout(std::process::Stdio::piped())
         .stderr(std::process::Stdio::piped())

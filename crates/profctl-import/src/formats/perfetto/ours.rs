@@ -16,6 +16,15 @@ pub(super) const TRACE: &[u8] = b"profctl trace";
 /// The category of an instant that tells of a loss.
 pub(super) const GAP: &[u8] = b"gap";
 
+/// Codes that come back as they are, beside those that every format may raise.
+const OTHER_CODES: [&Code; 5] = [
+    &crate::stitch::AMBIGUOUS_SWITCH,
+    &super::NO_STATE,
+    &super::MISSING_NAME,
+    &super::UNKNOWN_CLOCK,
+    &super::NOT_READ,
+];
+
 /// The instant at the beginning.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Ours {
@@ -85,7 +94,7 @@ impl Ours {
     pub(super) fn codes(&self) -> impl Iterator<Item = (&'static Code, u64)> + '_ {
         self.diags.iter().filter_map(|(said, n)| {
             let (severity, name) = said.split_once(' ')?;
-            let mut known = codes::ALL.iter().copied().chain([&crate::stitch::AMBIGUOUS_SWITCH]);
+            let mut known = codes::ALL.iter().copied().chain(OTHER_CODES);
             let code = match (known.find(|code| code.name == name), severity) {
                 (Some(code), _) => code,
                 (None, "error") => &codes::SKIPPED_RECORD,

@@ -3,6 +3,8 @@
 
 #![allow(clippy::needless_pass_by_value, clippy::needless_raw_string_hashes)]
 
+use std::fmt::Write as _;
+
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
@@ -59,9 +61,9 @@ fn told(bytes: &[u8]) -> String {
     let (trace, _) = load(bytes, &options());
     let mut text = show(&trace);
     for entry in trace.meta.diags.sorted() {
-        text.push_str(&format!("{} {}", entry.code.name, entry.count));
+        write!(text, "{} {}", entry.code.name, entry.count).unwrap();
         for sample in &entry.samples {
-            text.push_str(&format!("; +{}: {}", sample.place.offset, sample.message));
+            write!(text, "; +{}: {}", sample.place.offset, sample.message).unwrap();
         }
         text.push('\n');
     }
@@ -210,10 +212,9 @@ fn tracks_of_one_name_are_not_one_track() {
 
 #[test]
 fn compressed_packets_do_not_nest_and_have_an_end() {
-    use std::io::Write as _;
     let deflate = |bytes: &[u8]| {
         let mut out = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
-        out.write_all(bytes).unwrap();
+        std::io::Write::write_all(&mut out, bytes).unwrap();
         out.finish().unwrap()
     };
     let call = [event(1, 10, Some("f")), event(2, 20, None)].concat();
