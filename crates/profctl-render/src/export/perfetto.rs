@@ -349,11 +349,15 @@ fn track_of(thread: ThreadId) -> u64 {
 
 /// What a track is, in words that are read back.
 fn facts(thread: &Thread) -> String {
-    match (thread.idle, thread.tid, thread.pid) {
-        (true, Some(_), _) => "profctl: idle task".into(),
-        (true, None, _) => "profctl: a thread that idles".into(),
+    let mut facts = match (thread.idle, thread.tid, thread.pid) {
+        (true, Some(_), _) => return "profctl: idle task".into(),
+        (true, None, _) => return "profctl: a thread that idles".into(),
         (false, Some(tid), Some(pid)) => format!("profctl: thread {tid} of process {pid}"),
         (false, Some(tid), None) => format!("profctl: thread {tid}"),
-        (false, None, _) => "profctl: a thread known by name".into(),
+        (false, None, _) => "profctl: a thread".into(),
+    };
+    if thread.name.is_empty() {
+        facts.push_str(" without a name");
     }
+    facts
 }

@@ -123,7 +123,8 @@ impl Tracks {
         let name = name.map(|name| String::from_utf8_lossy(name).into_owned());
         let lane = if let Some(facts) = facts {
             let of_thread = thread.map(read_thread).and_then(|(_, _, name)| name);
-            facts.lane(of_thread.or(name).unwrap_or_default())
+            let name = of_thread.or(name).filter(|_| !facts.is_unnamed);
+            facts.lane(name.unwrap_or_default())
         } else if let Some((pid, Some(tid), of_thread)) = thread.map(read_thread) {
             let name = of_thread.or(name).unwrap_or_default();
             let thread = match pid {
@@ -210,13 +211,17 @@ struct Facts {
     idle: bool,
     /// Another thread that idles.
     idles: bool,
+    /// What it is called is made up.
+    is_unnamed: bool,
 }
 
 impl Facts {
     fn read(text: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(text).ok()?.strip_prefix("profctl: ")?;
         let idles = text == "a thread that idles";
-        let mut facts = Self { tid: None, pid: None, idle: text == "idle task", idles };
+        let is_unnamed = text.ends_with(" without a name");
+        let idle = text == "idle task";
+        let mut facts = Self { tid: None, pid: None, idle, idles, is_unnamed };
         let mut words = text.split(' ');
         while let Some(word) = words.next() {
             match word {
