@@ -273,7 +273,7 @@ impl Sorter {
     fn hand_on(&mut self, mut held: Held) {
         let row = self.row_of_lane[held.event.lane.0 as usize];
         match held.event.kind {
-            EventKind::Enter | EventKind::Exit | EventKind::Complete => {
+            EventKind::Enter | EventKind::Exit | EventKind::Complete | EventKind::Settle => {
                 let time = self.rows[row].time;
                 if held.event.time < time {
                     self.late(&mut held, time);
@@ -425,7 +425,13 @@ impl Sorter {
             stack.truncate(level);
         }
         let offset = self.offset(held.at);
-        self.out.push(Event { offset, ..held.event });
+        let mut event = Event { offset, ..held.event };
+        if event.kind == EventKind::Settle
+            && let Some(account) = self.accounts.remove(&event.extra)
+        {
+            event.extra = self.out.account(account);
+        }
+        self.out.push(event);
     }
 
     /// Ends the complete calls whose end is at `time` or before. What is still open above one of

@@ -114,14 +114,14 @@ impl Writer<'_> {
         let mut marks: Vec<&Mark> = self.trace.marks.iter().collect();
         marks.sort_by_key(|mark| (mark.thread, mark.time));
         let mut marks = marks.into_iter().peekable();
-        let mut calls = Calls::new(self.trace);
+        let calls = Calls::new(self.trace);
         let spans = &self.trace.spans;
         for id in spans.ids() {
             let here = (spans.thread[id.index()], spans.start[id.index()]);
             while let Some(mark) = marks.next_if(|mark| (mark.thread, mark.time) < here) {
                 self.mark(mark, events)?;
             }
-            let stated = calls.next(id);
+            let stated = calls.call(id);
             self.call(id, &stated, events)?;
         }
         marks.try_for_each(|mark| self.mark(mark, events))

@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests read and write files")]
 
 mod cli;
+mod convert;
 mod diff;
 mod docs;
 mod exports;
@@ -10,6 +11,7 @@ mod flame;
 mod gate;
 mod merge;
 mod pages;
+mod pprof;
 mod program;
 mod reports;
 mod tidy;
