@@ -5,6 +5,7 @@
 #[cfg(unix)]
 mod ci;
 mod cli;
+mod convert;
 mod diff;
 mod docs;
 mod exports;
@@ -12,6 +13,7 @@ mod flame;
 mod gate;
 mod merge;
 mod pages;
+mod pprof;
 mod program;
 #[cfg(feature = "tables")]
 mod query;
