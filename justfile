@@ -16,6 +16,10 @@ check:
 test FILTER="":
     cargo test --workspace {{ FILTER }}
 
+# Use the HTML pages in a headless Chromium; pages and screenshots go to FOLDER.
+e2e FOLDER="":
+    scripts/e2e/run {{ FOLDER }}
+
 # Run the benchmarks, or those whose name contains FILTER.
 bench FILTER="":
     cargo bench --package profctl-bench -- {{ FILTER }}

@@ -183,7 +183,8 @@ function drawLabels(context, { model, theme }, labels, h) {
   for (let k = 0; k < labels.length; k += 5) {
     const [i, left, y, w, faint] = labels.slice(k, k + 5);
     // A box that begins left of the window keeps its name in sight.
-    const x = Math.max(left, 0);
+    const hatch = left >= 0 && model.isPartial(i) & NO_ENTRY ? Math.min(10, w / 2) : 0;
+    const x = Math.max(left, 0) + hatch;
     const text = fitted(context, model.label(i), w - (x - left) - 8);
     if (!text) continue;
     context.globalAlpha = faint ? 0.45 : 1;
