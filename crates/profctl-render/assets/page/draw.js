@@ -127,6 +127,7 @@ function drawView(context, view) {
   context.fillStyle = theme.faintStripes;
   for (let k = 0; k < hatched.length; k += 3) context.fillRect(hatched[k], hatched[k + 1], hatched[k + 2], h);
   drawBars(context, view, bars, h);
+  if (model.kind === 'chart') drawAbsences(context, view, scale);
   drawLabels(context, view, labels, h);
   if (model.kind === 'chart') drawMoments(context, view, scale, h);
   context.fillStyle = theme.found;
@@ -208,23 +209,32 @@ function drawLanes(context, { model, theme, width, scroll, height }, scale) {
   }
 }
 
-/** What happened between calls and across them: absences, losses, instants, the critical path. */
+/** When the threads were switched out: a veil over whatever they had open. */
+function drawAbsences(context, { model, theme, width, height, x0, x1, scroll }, scale) {
+  const x = (time) => (time - x0) * scale;
+  const stretches = [];
+  for (const lane of model.lanes) {
+    if (lane.top + lane.height < scroll || lane.top > scroll + height) continue;
+    const away = (from, to) => {
+      const left = Math.max(x(model.absences.start[from]), 0);
+      const right = Math.min(x(model.absences.end[to - 1]), width);
+      stretches.push([left, lane.top + LANE_HEAD, Math.max(right - left, 1), lane.height - LANE_HEAD - 1]);
+    };
+    visit(model.absences, lane.index, x0, x1, scale, (i) => away(i, i + 1), away);
+  }
+  for (const fill of [theme.awayVeil, theme.awayStripes]) {
+    context.fillStyle = fill;
+    for (const stretch of stretches) context.fillRect(...stretch);
+  }
+}
+
+/** What happened between calls and across them: losses, instants, the critical path. */
 function drawMoments(context, view, scale, h) {
   const { model, theme, width, height, x0, x1, scroll } = view;
   const x = (time) => (time - x0) * scale;
   for (const lane of model.lanes) {
     if (lane.top + lane.height < scroll || lane.top > scroll + height) continue;
     const top = lane.top + LANE_HEAD;
-    const tall = lane.height - LANE_HEAD - 1;
-    const away = (from, to) => {
-      const left = Math.max(x(model.absences.start[from]), 0);
-      const right = Math.min(x(model.absences.end[to - 1]), width);
-      context.fillStyle = theme.awayVeil;
-      context.fillRect(left, top, Math.max(right - left, 1), tall);
-      context.fillStyle = theme.awayStripes;
-      context.fillRect(left, top, Math.max(right - left, 1), tall);
-    };
-    visit(model.absences, lane.index, x0, x1, scale, (i) => away(i, i + 1), away);
     const marks = model.marks[lane.index];
     context.fillStyle = theme.ink;
     let drawn = -10;
