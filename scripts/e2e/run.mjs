@@ -211,7 +211,7 @@ const tests = {
     assert.match(await text(page, '.verdict strong'), /^(pass|regressed|inconclusive)$/);
     assert.ok(await page.locator('#histogram rect.before').count() > 0, 'lengths before');
     assert.ok(await page.locator('#histogram rect.after').count() > 0, 'lengths after');
-    await page.locator('.picture-canvas').click({ position: { x: 300, y: 40 } });
+    await page.locator('.picture-canvas').click({ position: { x: 300, y: 24 } });
     const said = await text(page, '.details');
     for (const term of ['before', 'after', 'absolute', 'relative', 'share', 'verdict']) {
       assert.ok(said.includes(term), `${term} in ${said}`);
