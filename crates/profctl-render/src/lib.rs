@@ -5,6 +5,7 @@
 
 pub mod chart;
 pub mod code_trace;
+pub mod export;
 pub mod number;
 pub mod page;
 pub mod table;

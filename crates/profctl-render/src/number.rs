@@ -224,6 +224,15 @@ pub fn percent(share: f64) -> String {
     format!("{share:.2}%")
 }
 
+/// A number with at most three decimals, without zeros at its end; small ones with three digits.
+pub fn decimal(value: f64) -> String {
+    if value != 0.0 && value.abs() < 0.001 {
+        return format!("{value:.2e}");
+    }
+    let text = format!("{value:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
 /// Bytes in the largest binary unit of which there is at least one.
 pub fn bytes(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
@@ -254,6 +263,19 @@ mod tests {
             unit: TickUnit::Seconds { numerator, denominator },
             resolution: Ticks(resolution),
             ..Timebase::NANOSECONDS
+        }
+    }
+
+    #[test]
+    fn decimals_end_with_a_digit_that_says_something() {
+        for (value, text) in [
+            (0.0, "0"),
+            (1.5, "1.5"),
+            (-2.0, "-2"),
+            (1234.567_89, "1234.568"),
+            (0.000_123_4, "1.23e-4"),
+        ] {
+            assert_eq!(decimal(value), text);
         }
     }
 

@@ -9,6 +9,7 @@ pub mod gate;
 pub mod paths;
 pub mod stats;
 
+mod activations;
 mod align;
 mod calibration;
 mod canonical;

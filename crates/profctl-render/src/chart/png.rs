@@ -19,8 +19,10 @@ static FONT_FILE: &[u8] = include_bytes!("../../assets/DejaVuSans-LatinGreek.ttf
 /// Three bytes each are held in memory: 300 MB.
 const PIXELS_MAX: u64 = 100_000_000;
 const HATCH_EVERY: i32 = 5;
-const HATCH_OPACITY: f64 = 0.4;
-const VEIL_OPACITY: f64 = 0.75;
+const HATCH_OPACITY: f64 = 0.3;
+const VEIL_OPACITY: f64 = 0.6;
+/// How much paler boxes are under a veil.
+const VEIL_OVER_BOXES: f64 = 0.3;
 const PALETTE: Palette = Palette::LIGHT;
 
 /// The picture as a file. Fails, saying why, if it is too large for one.
@@ -83,12 +85,18 @@ impl Canvas<'_> {
             }
         }
         self.axis(picture);
+        for veil in &picture.veils {
+            let (x0, x1) = (whole(veil.x0), whole(veil.x1));
+            self.stripes((x0, x1), (veil.y, veil.height), plot, PALETTE.off_cpu, true);
+        }
         for drawn in &picture.boxes {
             self.drawn(drawn, plot);
         }
         for veil in &picture.veils {
-            let (x0, x1) = (whole(veil.x0), whole(veil.x1));
-            self.stripes((x0, x1), (veil.y, veil.height), plot, PALETTE.off_cpu, true);
+            let wash = color(PALETTE.background).mix(VEIL_OVER_BOXES);
+            for x in plot.left + whole(veil.x0)..plot.left + whole(veil.x1) {
+                self.column(x as i32, veil.y, veil.height, wash);
+            }
         }
         for upright in &picture.uprights {
             let x = (plot.left + whole(upright.x)).min(plot.left + plot.width.saturating_sub(1));
@@ -215,7 +223,8 @@ impl Canvas<'_> {
         if width == 0 || height == 0 {
             return;
         }
-        let corners = ((x as i32, y as i32), ((x + width - 1) as i32, (y + height - 1) as i32));
+        // The lower right corner of what is filled is outside of it.
+        let corners = ((x as i32, y as i32), ((x + width) as i32, (y + height) as i32));
         let drawn = self.backend.draw_rect(corners.0, corners.1, &color(fill), true);
         drawn.expect("memory takes what is drawn in it");
     }
@@ -237,7 +246,7 @@ impl Canvas<'_> {
         broad: bool,
     ) {
         let (every, thickness, alpha) =
-            if broad { (HATCH_EVERY, 3, VEIL_OPACITY) } else { (HATCH_EVERY, 1, HATCH_OPACITY) };
+            if broad { (HATCH_EVERY, 2, VEIL_OPACITY) } else { (HATCH_EVERY, 1, HATCH_OPACITY) };
         let color = color(ink).mix(alpha);
         for x in area.left + x0..area.left + x1 {
             for y in y..y + height {
@@ -259,7 +268,7 @@ impl Canvas<'_> {
         if edge == Edge::Plain || width == 0 || height == 0 {
             return;
         }
-        let ink = color(PALETTE.found).to_rgba();
+        let ink = color(PALETTE.hatch).to_rgba();
         for n in 0..width {
             if is_drawn(n) {
                 self.dot((x + n) as i32, y as i32, ink);
@@ -277,7 +286,7 @@ impl Canvas<'_> {
     fn upright(&mut self, x: u32, y: u32, height: u32, kind: UprightKind) {
         let ink = match kind {
             UprightKind::Gap => PALETTE.gap,
-            UprightKind::Mark => PALETTE.ink,
+            UprightKind::Mark => PALETTE.muted,
         };
         for n in (0..height).filter(|n| kind == UprightKind::Mark || n % 5 < 3) {
             self.dot(x as i32, (y + n) as i32, color(ink).to_rgba());
@@ -343,4 +352,94 @@ fn whole(place: u64) -> u32 {
 
 fn color(Rgb(r, g, b): Rgb) -> RGBColor {
     RGBColor(r, g, b)
+}
+
+#[cfg(test)]
+mod tests {
+    use profctl_model::Trace;
+
+    use super::*;
+    use crate::chart::lanes::Lanes;
+    use crate::chart::picture::{ChartOptions, chart};
+    use crate::chart::testing::trace;
+    use crate::number::TimeUnit;
+
+    fn picture(trace: &Trace, upward: bool) -> Picture {
+        let options = ChartOptions {
+            title: "chart".into(),
+            width: 400,
+            levels: 8,
+            narrowest: PIXEL,
+            budget: 1000,
+            unit: TimeUnit::Auto,
+            upward,
+            notes: Vec::new(),
+        };
+        chart(trace, &Lanes::of(trace), &[], &options)
+    }
+
+    /// The size of a file and its pixels.
+    fn decoded(file: &[u8]) -> (u32, u32, Vec<u8>) {
+        let mut reader = png::Decoder::new(std::io::Cursor::new(file)).read_info().unwrap();
+        let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+        let info = reader.next_frame(&mut pixels).unwrap();
+        (info.width, info.height, pixels)
+    }
+
+    #[test]
+    fn calls_are_where_the_layout_put_them() {
+        let trace = trace("0 sys_f( 50 g( 100 ) 100 )");
+        for upward in [false, true] {
+            let picture = picture(&trace, upward);
+            let file = write(&picture).unwrap();
+            assert_eq!(file, write(&picture).unwrap(), "the same bytes every time");
+            let (width, height, pixels) = decoded(&file);
+            assert_eq!((width, height), (picture.width, picture.height));
+            let at = |x: u32, y: u32| {
+                let place = 3 * (y * width + x) as usize;
+                Rgb(pixels[place], pixels[place + 1], pixels[place + 2])
+            };
+            assert_eq!(at(0, 0), PALETTE.background);
+            assert_eq!(at(width - 1, height - 1), PALETTE.background);
+            assert_eq!(picture.boxes.len(), 2);
+            for drawn in &picture.boxes {
+                let fill = PALETTE.fill(drawn.paint);
+                let (left, right) = (whole(drawn.x0), whole(drawn.x1));
+                let middle = drawn.y + 1;
+                assert_eq!(at(picture.plot.left + left + 1, middle), fill);
+                assert_eq!(at(picture.plot.left + right - 2, middle), fill);
+                assert_eq!(at(picture.plot.left + right - 2, drawn.y + drawn.height - 1), fill);
+                assert_ne!(at(picture.plot.left + right - 2, drawn.y + drawn.height), fill);
+                // The label: some of it is as dark as the ink.
+                let (from, to) = (picture.plot.left + left, picture.plot.left + right);
+                let dark = (from..to).flat_map(|x| (drawn.y..drawn.y + 17).map(move |y| (x, y)));
+                let is_dark = |&(x, y): &(u32, u32)| at(x, y).1 < 0x60;
+                assert!(dark.filter(is_dark).count() > 5, "{} is written", drawn.label);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_too_large_is_refused() {
+        let picture = Picture { width: 20_000, height: 20_000, ..Picture::default() };
+        assert!(write(&picture).unwrap_err().contains("20000 by 20000 pixels"));
+        assert!(write(&Picture::default()).is_ok(), "nothing is a picture of one pixel");
+    }
+
+    #[test]
+    fn the_embedded_font_has_what_labels_need() {
+        let font = FontRef::try_from_slice(FONT_FILE).unwrap();
+        for character in (' '..='~').chain(['…', '→', '¼', '½', '–', 'µ', 'é', 'Ω', '\u{FFFD}'])
+        {
+            assert_ne!(font.glyph_id(character).0, 0, "{character:?}");
+        }
+        // The widths by which labels are cut are those of this font.
+        let scale = font.pt_to_px_scale(1000.0 * POINTS_PER_PIXEL).unwrap();
+        let scaled = font.as_scaled(scale);
+        for character in ' '..='~' {
+            let drawn = scaled.h_advance(font.glyph_id(character));
+            let taken = text::width(&character.to_string(), 1000) as f32 / 100.0;
+            assert!((drawn - taken).abs() < 2.0, "{character:?}: {drawn} and {taken}");
+        }
+    }
 }

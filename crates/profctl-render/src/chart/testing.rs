@@ -8,8 +8,9 @@
 use std::fmt::Write as _;
 
 use profctl_model::{
-    CpuId, DiagLog, Fidelity, Func, FuncId, FuncKind, Gap, IdVec, Mark, Names, Slice, Span,
-    SpanSink as _, Thread, ThreadId, Tick, Ticks, Timebase, Trace, TraceBuilder, TraceMeta,
+    CallTree, CpuId, DiagLog, Fidelity, Func, FuncId, FuncKind, Gap, IdVec, Mark, Names, Slice,
+    Span, SpanId, SpanSink as _, Thread, ThreadId, Tick, Ticks, Timebase, Trace, TraceBuilder,
+    TraceMeta,
 };
 use proptest::prelude::*;
 
@@ -126,6 +127,27 @@ impl Told {
         }
         self.builder.span(&span, &self.names);
     }
+}
+
+/// The merged calls of a trace.
+pub(crate) fn merged(trace: &Trace) -> CallTree {
+    let spans = &trace.spans;
+    let mut tree = CallTree::default();
+    let mut node_of = Vec::new();
+    for id in spans.ids() {
+        let row = id.index();
+        let parent = spans.parent[row].map(|parent: SpanId| node_of[parent.index()]);
+        let node = tree.child(parent, spans.func[id]);
+        node_of.push(node);
+        let node = tree.node_mut(node);
+        node.calls += 1;
+        node.elapsed += spans.wall[row];
+        node.net += spans.net[row];
+        let least = if node.calls == 1 { spans.wall[row] } else { node.elapsed_min };
+        node.elapsed_min = least.min(spans.wall[row]);
+        node.elapsed_max = node.elapsed_max.max(spans.wall[row]);
+    }
+    tree
 }
 
 /// Random calls on two threads.

@@ -4,10 +4,13 @@
 //! time touch in the picture, callees lie within their callers, and the widths of a row never
 //! exceed that of the row above. A call narrower than a threshold is drawn together with its
 //! neighbours as a block that says how many it stands for; calls below a block are in blocks
-//! themselves. Calls deeper than the last level are in the blocks of a row of their own. So every
-//! call is in exactly one box or block.
+//! themselves. Calls deeper than the last level, or than the deepest that is drawn as a call, are
+//! in the blocks of a row of their own. So every call is in exactly one box or block.
 
-use profctl_model::{SpanId, Tick, Ticks, Trace};
+use std::cmp::Reverse;
+
+use profctl_model::hash::FastMap;
+use profctl_model::{FuncId, SpanId, Tick, Ticks, Trace};
 
 use super::lanes::{Lanes, ThreadLane};
 
@@ -49,6 +52,8 @@ pub struct Block {
     pub first: SpanId,
     /// When the last of them ended.
     pub end: Tick,
+    /// The function that most of the elapsed time is of; of equals the first by name.
+    pub mostly: FuncId,
 }
 
 /// A box in a row.
@@ -117,8 +122,9 @@ pub fn lay_out(trace: &Trace, lanes: &Lanes, options: &Options) -> Timeline {
     let scale = TimeScale::of(trace, options.width);
     let mut narrowest = options.narrowest.max(PIXEL);
     loop {
-        let lay = Lay { trace, scale, narrowest, levels: options.levels };
-        let lanes: Vec<_> = lanes.threads.iter().map(|lane| lay.lane(lane)).collect();
+        let lay = Lay { trace, scale, narrowest };
+        let lanes: Vec<_> =
+            lanes.threads.iter().map(|lane| lay.folded(lane, options.levels)).collect();
         let boxes: usize = lanes.iter().map(|lane| lane.items.len()).sum();
         if boxes <= options.budget || narrowest >= scale.width {
             return Timeline { scale, lanes, narrowest };
@@ -131,23 +137,33 @@ struct Lay<'a> {
     trace: &'a Trace,
     scale: TimeScale,
     narrowest: u64,
-    levels: u32,
 }
 
 impl Lay<'_> {
-    fn lane(&self, lane: &ThreadLane) -> LaidOut {
+    /// A lane without the rows in which nothing is wide enough to be drawn as a call: what is that
+    /// deep is counted in one row.
+    fn folded(&self, lane: &ThreadLane, levels: u32) -> LaidOut {
+        let laid = self.lane(lane, levels);
+        let calls = laid.items.iter().filter(|item| matches!(item.content, Content::Call(_)));
+        let used = calls.map(|item| item.level + 1).max().unwrap_or(0);
+        if laid.levels > used + 1 { self.lane(lane, used) } else { laid }
+    }
+
+    /// A lane of so many levels, and one for what is deeper.
+    fn lane(&self, lane: &ThreadLane, levels: u32) -> LaidOut {
         let spans = &self.trace.spans;
         let mut items: Vec<Item> = Vec::new();
         // The latest item of each row: the host of what comes below it, the neighbour of what
         // comes next in it.
         let mut latest: Vec<usize> = Vec::new();
+        let mut sums: FastMap<(usize, FuncId), Ticks> = FastMap::default();
         for row in lane.spans.clone() {
             let id = SpanId::from_index(row);
-            let level = spans.depth[row].min(self.levels) as usize;
+            let level = spans.depth[row].min(levels) as usize;
             let (x0, x1) = (self.scale.x(spans.start[row]), self.scale.x(spans.end[row]));
             // A call at the first level has no caller here, though an earlier one is the latest.
             let host = level.checked_sub(1).map(|above| latest[above]);
-            let is_deep = spans.depth[row] >= self.levels;
+            let is_deep = spans.depth[row] >= levels;
             let in_block =
                 host.is_some_and(|host| matches!(items[host].content, Content::Block(_)));
             if x1 - x0 >= self.narrowest && !is_deep && !in_block {
@@ -164,17 +180,20 @@ impl Lay<'_> {
                 Content::Block(_) | Content::Call(_) => None,
             });
             let partial = u64::from(spans.fidelity[row].is_partial());
+            // Deeper calls lie within those of the last row.
+            let counts = spans.depth[row] <= levels;
             if let Some((block, end)) = block {
                 block.calls += 1;
                 block.partial += partial;
-                // Deeper calls lie within those of the last row.
-                if spans.depth[row] <= self.levels {
+                if counts {
                     block.elapsed += spans.elapsed(id);
+                    *sums.entry((latest[level], spans.func[id])).or_default() += spans.elapsed(id);
                 }
                 block.end = block.end.max(spans.end[row]);
                 *end = (*end).max(x1);
                 continue;
             }
+            sums.insert((items.len(), spans.func[id]), spans.elapsed(id));
             set(&mut latest, level, items.len());
             let content = Content::Block(Block {
                 calls: 1,
@@ -182,12 +201,31 @@ impl Lay<'_> {
                 elapsed: spans.elapsed(id),
                 first: id,
                 end: spans.end[row],
+                mostly: spans.func[id],
             });
             items.push(Item { x0, x1, level: level as u32, host, content });
         }
         let levels = items.iter().map(|item| item.level + 1).max().unwrap_or(0);
         widen(&mut items, levels, self.scale.width);
+        self.name_blocks(&mut items, sums);
         LaidOut { items, levels }
+    }
+}
+
+impl Lay<'_> {
+    /// Says of each block what it mostly is.
+    fn name_blocks(&self, items: &mut [Item], sums: FastMap<(usize, FuncId), Ticks>) {
+        let names = &self.trace.names.funcs;
+        let mut sums: Vec<_> = sums.into_iter().collect();
+        sums.sort_unstable_by_key(|&((place, func), sum)| {
+            (place, Reverse(sum), names[func].name.as_str(), func)
+        });
+        for group in sums.chunk_by(|a, b| a.0.0 == b.0.0) {
+            let (place, func) = group[0].0;
+            if let Content::Block(block) = &mut items[place].content {
+                block.mostly = func;
+            }
+        }
     }
 }
 
@@ -286,8 +324,16 @@ mod tests {
     }
 
     #[test]
+    fn a_block_says_what_it_mostly_is() {
+        let trace = trace("0 a( 3 ) 4 b( 6 ) 7 b( 9 ) 9 c( 10000 )");
+        let laid = lay_out(&trace, &Lanes::of(&trace), &OPTIONS);
+        let Content::Block(block) = laid.lanes[0].items[0].content else { panic!("{laid:?}") };
+        assert_eq!(trace.names.funcs[block.mostly].name, "b");
+    }
+
+    #[test]
     fn a_trace_without_length_is_one_block() {
-        assert_eq!(shown("5 f( 5 g( 5 ) 5 )", &OPTIONS), ["0:9900-10000 1/0", "1:9900-10000 1/0"]);
+        assert_eq!(shown("5 f( 5 g( 5 ) 5 )", &OPTIONS), ["0:9900-10000 2/0"]);
         assert!(shown("", &OPTIONS).is_empty());
     }
 

@@ -135,6 +135,7 @@ pub(crate) fn cell_text(cell: &Cell, table: &Table, style: &Style) -> String {
         Cell::Percent(share) => number::percent(*share),
         Cell::Change(ticks) => number::change(*ticks, &table.timebase, style.unit),
         Cell::Ratio(ratio) => number::ratio(*ratio),
+        Cell::Number(value) => number::decimal(*value),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The commands, a file each: arguments to options, a library call, a report to a writer.
 
 mod completions;
+mod convert;
 mod critical_path;
 mod diff;
 mod flame;
@@ -9,6 +10,8 @@ mod gate;
 mod generate;
 mod info;
 mod man;
+mod merge;
+mod query;
 mod replay;
 mod report;
 mod summarize;
@@ -29,8 +32,11 @@ pub(crate) enum Command {
     Flame(flame::Args),
     Diff(diff::Args),
     Gate(gate::Args),
+    Convert(convert::Args),
     Report(report::Args),
     Info(info::Args),
+    Query(query::Args),
+    Merge(merge::Args),
     Formats(formats::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -49,8 +55,11 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Flame(args) => flame::run(&args, global),
         Command::Diff(args) => diff::run(&args, global),
         Command::Gate(args) => gate::run(&args, global),
+        Command::Convert(args) => convert::run(&args, global),
         Command::Report(args) => report::run(&args, global),
         Command::Info(args) => info::run(&args, global),
+        Command::Query(args) => query::run(&args, global),
+        Command::Merge(args) => merge::run(&args, global),
         Command::Formats(args) => formats::run(&args, global),
         Command::Completions(args) => completions::run(&args, global),
         Command::Man(args) => man::run(&args, global),

@@ -19,6 +19,10 @@ const LANE_GAP: u32 = 7;
 const GUTTER_MAX: u32 = 170;
 /// Between the name of a lane and the plot.
 const GUTTER_GAP: u32 = 10;
+/// The height of the rail of instants.
+const RAIL: u32 = 7;
+/// Between two instants that are drawn apart, at least, in hundredths of a pixel.
+const MARKS_APART: u64 = 3 * PIXEL;
 /// Between ticks of the scale, at least, in hundredths of a pixel.
 pub(super) const TICKS_APART: u64 = 80 * PIXEL;
 
@@ -82,7 +86,7 @@ pub fn chart(trace: &Trace, lanes: &Lanes, path: &[PathStep], options: &ChartOpt
         total: timebase.reported(laid.scale.total) as f64,
         units: axis::units(timebase, options.unit),
     };
-    let mut draw = Draw { trace, words, laid: &laid, options, picture, y: 0 };
+    let mut draw = Draw { trace, words, laid: &laid, options, picture, y: 0, rows: 1 };
     draw.y = draw.picture.plot.top;
     for lane in &lanes.cpus {
         draw.cpu(lane);
@@ -100,10 +104,8 @@ pub fn chart(trace: &Trace, lanes: &Lanes, path: &[PathStep], options: &ChartOpt
     if picture.boxes.iter().any(|drawn| drawn.merged) {
         notes.push(merged_note("calls", laid.narrowest));
     }
-    let deep = lanes.threads.iter().map(|lane| lane.levels).max().unwrap_or(0);
-    if deep > layout.levels {
-        let levels = layout.levels;
-        notes.push(format!("deeper than {levels} levels: calls are counted in the last row"));
+    if lanes.threads.iter().zip(&laid.lanes).any(|(lane, laid)| lane.levels > laid.levels) {
+        notes.push("folded: the last row of a lane counts the deeper calls too".to_owned());
     }
     picture.end(notes);
     picture
@@ -182,11 +184,13 @@ struct Draw<'a> {
     picture: Picture,
     /// The upper edge of the next lane.
     y: u32,
+    /// Rows of the latest lane.
+    rows: u32,
 }
 
 impl Draw<'_> {
     fn cpu(&mut self, lane: &CpuLane) {
-        let band = self.band(1, cpu_label(lane), None);
+        let band = self.band(1, 0, cpu_label(lane), None);
         for stay in merged_stays(&lane.ran, &self.laid.scale, self.laid.narrowest) {
             let drawn = match stay.ran.as_slice() {
                 [only] => {
@@ -235,9 +239,9 @@ impl Draw<'_> {
         }
     }
 
-    /// Opens a lane of so many rows and says its place.
-    fn band(&mut self, rows: u32, label: String, detail: Option<String>) -> usize {
-        let height = rows.max(1) * ROW - 1;
+    /// Opens a lane of so many rows, and a rail for instants, and says its place.
+    fn band(&mut self, rows: u32, rail: u32, label: String, detail: Option<String>) -> usize {
+        let height = rows.max(1) * ROW - 1 + rail;
         let tip = match &detail {
             Some(detail) => format!("{label}, {detail}"),
             None => label.clone(),
@@ -246,31 +250,36 @@ impl Draw<'_> {
         let detail = detail.filter(|_| rows > 1);
         self.picture.bands.push(Band { y: self.y, height, label: Some(label), detail, tip });
         self.y += height + LANE_GAP;
+        self.rows = rows.max(1);
         self.picture.bands.len() - 1
     }
 
     fn row(&self, band: usize, level: u32) -> u32 {
-        let Band { y, height, .. } = self.picture.bands[band];
-        if self.options.upward { y + height + 1 - (level + 1) * ROW } else { y + level * ROW }
+        let Band { y, .. } = self.picture.bands[band];
+        let row = if self.options.upward { self.rows - 1 - level } else { level };
+        y + row * ROW
     }
 
     fn thread(&mut self, lane: &ThreadLane, boxes: &LaidOut) {
-        let band = self.band(boxes.levels, lane.label.clone(), second_line(lane));
+        let rail = if lane.marks.is_empty() { 0 } else { RAIL };
+        let band = self.band(boxes.levels, rail, lane.label.clone(), second_line(lane));
         for item in &boxes.items {
             let drawn = self.item(item, band, lane);
             self.picture.boxes.push(drawn);
         }
         let Band { y, height, .. } = self.picture.bands[band];
         let scale = self.laid.scale;
+        // Less than half of what is merged elsewhere: a veil says that nothing ran below it.
+        let apart = (self.laid.narrowest / 2).max(PIXEL);
         let mut veils: Vec<Veil> = Vec::new();
         for stretch in &lane.away {
             let (x0, x1) = (scale.x(stretch.start), scale.x(stretch.end));
             match veils.last_mut() {
-                Some(last) if x0 < last.x1 + self.laid.narrowest => last.x1 = last.x1.max(x1),
+                Some(last) if x0 < last.x1 + apart => last.x1 = last.x1.max(x1),
                 _ => veils.push(Veil { x0, x1, y, height }),
             }
         }
-        veils.retain(|veil| veil.x1 - veil.x0 >= self.laid.narrowest);
+        veils.retain(|veil| veil.x1 - veil.x0 >= apart);
         self.picture.veils.extend(veils);
         let gaps = lane.gaps.iter().map(|gap| (scale.x(gap.time), gap));
         let (mut at, mut count, mut lost) = (None, 0_u64, Some(0_u64));
@@ -294,23 +303,26 @@ impl Draw<'_> {
             let tip = format!("lost here: {events}{places}");
             self.picture.uprights.push(Upright { x, y, height, kind: UprightKind::Gap, tip });
         }
-        self.marks(lane, band, boxes.levels);
+        self.marks(lane, band);
     }
 
-    fn marks(&mut self, lane: &ThreadLane, band: usize, levels: u32) {
-        let mut marks: Vec<(u64, u32, u64, String)> = Vec::new();
+    /// Instants, on a rail of their own below the rows.
+    fn marks(&mut self, lane: &ThreadLane, band: usize) {
+        let apart = self.laid.narrowest.max(MARKS_APART);
+        let mut marks: Vec<(u64, u64, String)> = Vec::new();
         for mark in &lane.marks {
             let x = self.laid.scale.x(mark.time);
-            let y = self.row(band, mark.depth.min(levels.saturating_sub(1)));
             let name = &self.trace.names.funcs[mark.func].name;
             match marks.last_mut() {
-                Some((at, row, n, _)) if *row == y && x < *at + self.laid.narrowest => *n += 1,
-                _ => marks.push((x, y, 1, name.clone())),
+                Some((at, n, _)) if x < *at + apart => *n += 1,
+                _ => marks.push((x, 1, name.clone())),
             }
         }
-        for (x, y, n, name) in marks {
+        let Band { y, height, .. } = self.picture.bands[band];
+        let y = y + height - RAIL + 1;
+        for (x, n, name) in marks {
             let tip = if n > 1 { format!("{n} instants, first {name}") } else { name };
-            let (height, kind) = (ROW - 1, UprightKind::Mark);
+            let (height, kind) = (RAIL - 1, UprightKind::Mark);
             self.picture.uprights.push(Upright { x, y, height, kind, tip });
         }
     }
@@ -324,7 +336,10 @@ impl Draw<'_> {
                 (func.name.clone(), Paint::of(func), hatched, self.call_tip(id, lane))
             }
             Content::Block(block) => {
-                let label = number::count(block.calls, "call", "calls");
+                let calls = number::count(block.calls, "call", "calls");
+                let mostly = &self.trace.names.funcs[block.mostly].name;
+                let only = if block.calls > 1 { "mostly" } else { "of" };
+                let label = format!("{calls}, {only} {mostly}");
                 (label, Paint::Merged, false, self.block_tip(&block, lane))
             }
         };
@@ -404,7 +419,8 @@ impl Draw<'_> {
                 continue;
             };
             let band = self.picture.bands.iter().position(|band| band.y == tops[lane]);
-            let level = spans.depth[step.call.index()].min(self.options.levels);
+            self.rows = self.laid.lanes[lane].levels.max(1);
+            let level = spans.depth[step.call.index()].min(self.rows - 1);
             let y = self.row(band.expect("every lane has a band"), level) + ROW - 3;
             let (x0, x1) = (self.laid.scale.x(step.start), self.laid.scale.x(step.end));
             // Steps narrower than half a pixel only move the line up and down.

@@ -44,6 +44,9 @@ pub struct DiffOptions {
 /// From one row to the next: a box, two bars, and a gap.
 const DIFF_ROW: u32 = ROW + 2 * BAR + 2;
 
+/// What is narrower has no edge, in hundredths of a pixel: its bars tell that it is new or gone.
+const EDGED_MIN: u64 = 8 * PIXEL;
+
 /// Draws a comparison, whose times are in the unit of reports: nanoseconds, or what `timebase`
 /// counts.
 pub fn diff(tree: &PairedTree, timebase: &Timebase, options: &DiffOptions) -> Picture {
@@ -126,6 +129,7 @@ pub fn diff(tree: &PairedTree, timebase: &Timebase, options: &DiffOptions) -> Pi
                 Some(verdict) => (change, !is_significant(verdict)),
             };
             drawn.edge = match frame.sides {
+                _ if item.x1 - item.x0 < EDGED_MIN => Edge::Plain,
                 [None, Some(_)] => Edge::Solid,
                 [Some(_), None] => Edge::Dashed,
                 [_, _] => Edge::Plain,

@@ -53,8 +53,8 @@ pub fn graph(frames: &Frames, timebase: &Timebase, options: &GraphOptions) -> Pi
     let laid = graph::lay_out(&nodes, &layout);
     let total = Ticks(u64::try_from(laid.total).unwrap_or(u64::MAX));
     let about = format!(
-        "{}: {}, {} wide",
-        if options.turned { "graph of callers" } else { "graph" },
+        "{}: {}, {} in all",
+        if options.turned { "graph of callers by net time" } else { "graph" },
         number::count(frames.frames.len() as u64, "path", "paths"),
         words.length(total),
     );

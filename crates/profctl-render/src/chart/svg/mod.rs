@@ -119,9 +119,9 @@ impl Svg<'_> {
             self.out,
             ".bg{{fill:{background}}} .lane{{fill:{lane}}} text{{fill:{ink}}} \
              .note,.about,.t text{{fill:{muted}}} .t line{{stroke:{grid}}}\n\
-             .gap{{stroke:{gap}}} .mark{{stroke:{ink}}} .hl{{stroke:{hatch}}} .vl{{stroke:{off_cpu}}} \
+             .gap{{stroke:{gap}}} .mark{{stroke:{muted}}} .hl{{stroke:{hatch}}} .vl{{stroke:{off_cpu}}} \
              .p{{stroke:{path}}} .b0{{fill:{muted}}}\n\
-             .e1,.e2,.b:hover rect.s,.b:focus rect.s,.hit rect.s{{stroke:{found}}} \
+             .e1,.e2{{stroke:{hatch}}} .b:hover rect.s,.b:focus rect.s,.hit rect.s{{stroke:{found}}} \
              #find{{color:{ink};background:{lane};border:1px solid {grid}}}\n"
         )?;
         for paint in paints {
@@ -136,7 +136,7 @@ impl Svg<'_> {
                 "<pattern id=\"{id}\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\" \
                  patternTransform=\"rotate({turn})\"><line class=\"{class}\" y2=\"5\" \
                  stroke-width=\"{}\"/></pattern>",
-                if class == "vl" { "5" } else { "1.5" },
+                if class == "vl" { "4" } else { "1.5" },
             )
         };
         writeln!(
@@ -197,7 +197,7 @@ impl Svg<'_> {
                 Sign::Before => bar("b0", *x, y - SWATCH / 2),
                 Sign::After => bar(&AFTER.class(), *x, y - SWATCH / 2),
                 Sign::Veil => {
-                    swatch("lane", "") + &swatch("", " fill=\"url(#veil)\" opacity=\".75\"")
+                    swatch("lane", "") + &swatch("", " fill=\"url(#veil)\" opacity=\".6\"")
                 }
                 Sign::Gap => upright("gap"),
                 Sign::Mark => upright("mark"),
@@ -269,20 +269,12 @@ impl Svg<'_> {
             "<svg id=\"plot\" x=\"{}\" y=\"0\" width=\"{}\" height=\"{height}\">",
             plot.left, plot.width
         )?;
+        self.veils("fill=\"url(#veil)\" opacity=\".6\"")?;
         for drawn in &self.picture.boxes {
             self.drawn(drawn)?;
         }
-        for veil in &self.picture.veils {
-            writeln!(
-                self.out,
-                "<g class=\"v\"><rect fill=\"url(#veil)\" opacity=\".75\" x=\"{}\" y=\"{}\" \
-                 width=\"{}\" height=\"{}\"/></g>",
-                place(veil.x0),
-                veil.y,
-                place(veil.x1 - veil.x0),
-                veil.height
-            )?;
-        }
+        // Boxes are paler while their thread was switched out.
+        self.veils("class=\"bg\" opacity=\".3\"")?;
         for Upright { x, y, height, kind, tip } in &self.picture.uprights {
             let class = match kind {
                 UprightKind::Gap => "gap",
@@ -305,6 +297,20 @@ impl Svg<'_> {
             writeln!(self.out, "\"/>")?;
         }
         writeln!(self.out, "</svg>")
+    }
+
+    fn veils(&mut self, look: &str) -> fmt::Result {
+        for veil in &self.picture.veils {
+            writeln!(
+                self.out,
+                "<g class=\"v\"><rect {look} x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/></g>",
+                place(veil.x0),
+                veil.y,
+                place(veil.x1 - veil.x0),
+                veil.height
+            )?;
+        }
+        Ok(())
     }
 
     fn drawn(&mut self, drawn: &Drawn) -> fmt::Result {
@@ -333,7 +339,7 @@ impl Svg<'_> {
             edge_class(drawn.edge)
         )?;
         if drawn.hatched {
-            write!(self.out, "<rect fill=\"url(#hatch)\" opacity=\".55\" {of_box}/>")?;
+            write!(self.out, "<rect fill=\"url(#hatch)\" opacity=\".35\" {of_box}/>")?;
         }
         if let Some(bars) = drawn.bars {
             let below = y + height + 1;

@@ -94,7 +94,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
             output::write_bytes(text.as_bytes(), global)?;
         }
         Format::Json => output::write_bytes(comparison.to_json().as_bytes(), global)?,
-        Format::Csv => output::write_table(&comparison.table(&shown), global)?,
+        Format::Csv | Format::Parquet => output::write_table(&comparison.table(&shown), global)?,
     }
     Ok(verdict(&comparison, &args.reading, global))
 }
@@ -144,7 +144,7 @@ fn write_paths(
             let text = text::paths(comparison, paths, &table, global);
             output::write_bytes(text.as_bytes(), global)?;
         }
-        Format::Json | Format::Csv => output::write_table(&table, global)?,
+        Format::Json | Format::Csv | Format::Parquet => output::write_table(&table, global)?,
     }
     Ok(verdict(comparison, &args.reading, global))
 }

@@ -69,11 +69,7 @@ impl Reader<'_> {
             let mut run = match content {
                 Content::Profile(bytes) => self.saved(name, &bytes)?,
                 Content::Trace(input) => {
-                    let only = Only {
-                        inner: self.sink(),
-                        threads: self.selection.threads(),
-                        cpus: Vec::new(),
-                    };
+                    let only = self.selection.only(self.sink(), &[]);
                     let progress = |bytes| progress.at(bytes);
                     let read = profctl_import::stream(input, &self.options, only, &progress)
                         .map_err(|error| Failure::import(name, &error))?;

@@ -264,7 +264,10 @@ fn compared(
     let keep = Keep::default();
     let (comparison, paths) =
         diff::with_paths(sides, &settings, &args.reading, &args.selection, keep, global)?;
-    let names = sides.map(|side| name_of(side));
+    let mut names = sides.map(|side| name_of(side));
+    if names[0] == names[1] {
+        names = sides.map(|side| side.display().to_string());
+    }
     let options = DiffOptions {
         title: args.title.clone().unwrap_or_else(|| format!("{} → {}", names[0], names[1])),
         sides: names,

@@ -148,6 +148,9 @@ fn write(args: &Args, report: &Report<'_>) -> Result<(), Failure> {
             Format::Csv,
             &profctl_render::Style::default(),
         ),
+        Format::Parquet => {
+            return Err(Failure::usage("gate writes no Parquet; `profctl diff` does"));
+        }
     };
     if args.github {
         out += &github::annotations(report);

@@ -3,7 +3,6 @@
 use profctl_analyze::critpath;
 use profctl_analyze::summarize::{By, Options, Profile, Quality, Source, Summary, TableOptions};
 use profctl_analyze::tree;
-use profctl_import::Only;
 use profctl_model::{
     Cell, Column, FuncTotals, Gap, Mark, Names, Role, Slice, Span, SpanSink, Table, Ticks,
     Timebase, Trace, TraceBuilder, Wake,
@@ -48,14 +47,11 @@ fn read(args: &Args, global: &Global) -> Result<(Profile, Option<Trace>), Failur
                 saved.map_err(|message| Failure::input(name, message))?
             }
             Content::Trace(input) => {
-                let sink = Only {
-                    inner: Both {
-                        summary: Summary::new(Options { percentiles: true, by: By::Function }),
-                        calls: is_single.then(TraceBuilder::default),
-                    },
-                    threads: args.selection.threads(),
-                    cpus: Vec::new(),
+                let both = Both {
+                    summary: Summary::new(Options { percentiles: true, by: By::Function }),
+                    calls: is_single.then(TraceBuilder::default),
                 };
+                let sink = args.selection.only(both, &[]);
                 let progress = |bytes| progress.at(bytes);
                 let read = profctl_import::stream(input, &options, sink, &progress)
                     .map_err(|error| Failure::import(name, &error))?;
