@@ -155,7 +155,13 @@ const tests = {
     await page.locator('.crumbs button').nth(1).click();
     await settle(page);
     assert.match(await text(page, '.details'), new RegExp(crumbs[1]));
+    await page.locator('button', { hasText: 'Critical path' }).click();
+    await settle(page);
+    assert.equal((await hash(page)).path, '1');
+    await shot(page, 'critical-path');
+    await page.locator('.picture-canvas').focus();
     const map = await page.locator('.minimap').boundingBox();
+    await page.keyboard.press('w');
     await page.keyboard.press('w');
     await page.mouse.click(map.x + map.width - 20, map.y + 10);
     await settle(page);

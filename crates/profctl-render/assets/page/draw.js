@@ -313,12 +313,17 @@ function drawAxis(context, { theme, width, height, x0, x1, page }, scale) {
   context.strokeStyle = theme.grid;
   context.lineWidth = 1;
   context.beginPath();
+  let free = 0;
   for (const mark of axisMarks(x0, x1, 96 / scale, page.clock)) {
     const x = Math.round((mark.at - x0) * scale) + 0.5;
     context.moveTo(x, AXIS - 6);
     context.lineTo(x, AXIS);
     const w = context.measureText(mark.text).width;
-    context.fillText(mark.text, Math.min(Math.max(x - w / 2, 2), width - w - 2), AXIS / 2 - 2);
+    const left = Math.min(Math.max(x - w / 2, 2), width - w - 2);
+    // At the edges texts are moved inwards, and may meet.
+    if (left < free) continue;
+    free = left + w + 6;
+    context.fillText(mark.text, left, AXIS / 2 - 2);
   }
   context.moveTo(0, AXIS - 0.5);
   context.lineTo(width, AXIS - 0.5);

@@ -227,7 +227,7 @@ fn section(out: &mut String, section: &Section<'_>, index: usize, page: &Page<'_
 }
 
 /// What stands above a column: of a group, the name tells more than the heading.
-pub(super) fn heading(column: &Column) -> String {
+fn heading(column: &Column) -> String {
     if column.group.is_some() { column.name.replace('_', " ") } else { column.heading.clone() }
 }
 
