@@ -6,12 +6,12 @@ use std::io::{self, Write};
 use profctl_model::Trace;
 
 mod beside;
-mod chrome;
-mod folded;
+pub mod chrome;
+pub mod folded;
 mod order;
 mod perfetto;
 mod pprof;
-mod speedscope;
+pub mod speedscope;
 mod stated;
 mod wire;
 

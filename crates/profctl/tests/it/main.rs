@@ -2,6 +2,8 @@
 
 #![expect(clippy::disallowed_methods, reason = "tests read and write files")]
 
+#[cfg(unix)]
+mod ci;
 mod cli;
 mod diff;
 mod docs;
@@ -11,6 +13,9 @@ mod gate;
 mod merge;
 mod pages;
 mod program;
+#[cfg(feature = "tables")]
+mod query;
 mod reports;
+mod tables;
 mod tidy;
 mod tutorial;
