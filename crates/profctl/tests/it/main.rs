@@ -10,6 +10,7 @@ mod docs;
 mod exports;
 mod flame;
 mod gate;
+mod html;
 mod merge;
 mod pages;
 mod program;
