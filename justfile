@@ -61,3 +61,12 @@ make-trace FORMAT SIZE SEED="1":
 # Measure how often `diff` is wrong where nothing changed, and what it finds where something did.
 calibrate REPEATS="200":
     @cargo run --quiet --release --package profctl-bench --bin calibrate -- {{ REPEATS }}
+
+# Install other people's readers of what `convert` writes, for `just interop`.
+interop-install:
+    scripts/interop/install
+
+# Open what `convert` writes with other people's readers, and compare the sums.
+interop:
+    cargo build --quiet --package profctl
+    scripts/interop/run

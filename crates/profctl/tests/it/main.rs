@@ -5,6 +5,7 @@
 #[cfg(unix)]
 mod ci;
 mod cli;
+mod convert;
 mod diff;
 mod docs;
 mod exports;
@@ -13,6 +14,7 @@ mod gate;
 mod html;
 mod merge;
 mod pages;
+mod pprof;
 mod program;
 #[cfg(feature = "tables")]
 mod query;

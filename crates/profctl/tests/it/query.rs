@@ -35,13 +35,13 @@ const TIMES: [&str; 9] = [
     "elapsed_max",
 ];
 
-fn rows(run: Run) -> Vec<Value> {
+fn rows(run: &Run) -> Vec<Value> {
     assert_eq!(run.code, Some(0), "{}", run.stderr);
-    serde_json::from_str(&run.stdout).unwrap()
+    serde_json::from_str(&run.stdout).expect("an array of rows")
 }
 
 fn ask(trace: &str, sql: &str) -> Vec<Value> {
-    rows(run(&["query", "--output", "json", trace, sql]))
+    rows(&run(&["query", "--output", "json", trace, sql]))
 }
 
 fn by_name(rows: &[Value]) -> BTreeMap<(String, String), &Value> {
@@ -55,7 +55,7 @@ fn parts(unit: &str) -> Option<u64> {
         "ps" => Some(1_000),
         "fs" => Some(1_000_000),
         "cycles" | "instructions" => None,
-        other => Some(other.strip_prefix("1/")?.strip_suffix(" ns")?.parse().unwrap()),
+        other => other.strip_prefix("1/")?.strip_suffix(" ns")?.parse().ok(),
     }
 }
 
@@ -81,10 +81,10 @@ fn sums_of_calls_are_those_of_summarize_for_every_fixture() {
 fn compare(trace: &str, summary: &Value) -> usize {
     let found = ask(trace, SUMMARY);
     let unit = ask(trace, "SELECT unit FROM runs");
-    let unit = unit[0]["unit"].as_str().unwrap().to_owned();
+    let unit = unit[0]["unit"].as_str().expect("a text").to_owned();
     let parts = parts(&unit).unwrap_or(1);
     let found = by_name(&found);
-    let functions = summary["functions"].as_array().unwrap();
+    let functions = summary["functions"].as_array().expect("a list");
     let expected = by_name(functions);
     let names = |map: &BTreeMap<(String, String), &Value>| map.keys().cloned().collect::<Vec<_>>();
     assert_eq!(names(&found), names(&expected), "{trace}");
@@ -105,7 +105,7 @@ fn compare(trace: &str, summary: &Value) -> usize {
     let table = ask(trace, "SELECT * FROM functions");
     assert_eq!(table.len(), functions.len(), "{trace}");
     for (row, expected) in table.iter().zip(functions).filter(|_| parts == 1) {
-        for (field, value) in row.as_object().unwrap() {
+        for (field, value) in row.as_object().expect("an object") {
             if field != "run" {
                 assert_eq!(value, &expected[field], "{trace}: {} {field}", expected["name"]);
             }
@@ -195,7 +195,7 @@ fn what_is_wrong_with_a_query_is_said() {
 fn the_schema_and_the_plan_are_shown() {
     let scratch = Scratch::new("query_schema");
     let trace = scratch.file("whole.txt", WHOLE);
-    let schema = rows(run(&["query", "--schema", "--output", "json", &trace]));
+    let schema = rows(&run(&["query", "--schema", "--output", "json", &trace]));
     let start = schema.iter().find(|row| row["table"] == "spans" && row["column"] == "start");
     assert_eq!(start.unwrap()["unit"], "ns");
     let shown = run(&["query", "--schema"]).quiet_success();

@@ -188,16 +188,13 @@ mod parquet {
 
     /// The name of a directory: engines undo it when they read the column from there.
     fn encoded(name: &str) -> String {
-        let mut text = String::new();
-        for byte in name.bytes() {
-            match byte {
-                b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'.' | b'_' | b'-' => {
-                    text.push(char::from(byte));
-                }
-                _ => text.push_str(&format!("%{byte:02X}")),
+        let one = |byte: u8| match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'.' | b'_' | b'-' => {
+                char::from(byte).to_string()
             }
-        }
-        text
+            _ => format!("%{byte:02X}"),
+        };
+        name.bytes().map(one).collect()
     }
 
     #[cfg(test)]
