@@ -135,8 +135,11 @@ impl<S> Only<S> {
 }
 
 impl<S: SpanSink> SpanSink for Only<S> {
+    #[expect(clippy::inline_always, reason = "a call would pass the span through memory")]
+    #[inline(always)]
     fn span(&mut self, span: &profctl_model::Span, names: &Names) {
-        if self.takes(span.thread, span.cpu, names) {
+        let takes_all = self.threads.is_empty() && self.cpus.is_empty();
+        if takes_all || self.takes(span.thread, span.cpu, names) {
             self.inner.span(span, names);
         }
     }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// header, finding who runs where at the start.
 pub const HEAD: usize = 1 << 20;
 /// The default size of a block, chosen to stay in a core's second-level cache.
-pub const BLOCK: usize = 256 << 10;
+pub const BLOCK: usize = 128 << 10;
 /// A record longer than this is skipped and counted, so that memory stays bounded.
 pub const RECORD_MAX: usize = 16 << 20;
 

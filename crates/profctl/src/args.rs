@@ -66,7 +66,8 @@ pub(crate) struct Global {
     /// When to use colours
     #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
     pub(crate) color: ColorChoice,
-    /// Cut lines of a table after that many columns [default: as wide as the terminal]
+    /// Cut lines of a table after that many columns [default: as wide as the terminal]; in
+    /// `flame`, the pixels of a picture [default: 1200]
     #[arg(long, value_name = "COLUMNS", value_parser = columns_parser, global = true)]
     pub(crate) width: Option<usize>,
     /// Say nothing on standard error but errors
@@ -79,12 +80,16 @@ pub(crate) struct Global {
 
 fn output_parser() -> impl TypedValueParser<Value = Format> {
     let formats = Format::ALL.map(|format| PossibleValue::new(format.name()).help(format.about()));
-    let parquet = PossibleValue::new("parquet").hide(true);
+    let parquet = Format::Parquet;
+    let parquet = PossibleValue::new(parquet.name()).help(parquet.about());
     PossibleValuesParser::new(formats.into_iter().chain([parquet])).try_map(|name| {
-        if name == "parquet" {
+        if name != Format::Parquet.name() {
+            return name.parse::<Format>();
+        }
+        if !cfg!(feature = "tables") {
             return Err("this build writes no Parquet: it was made without tables".to_owned());
         }
-        name.parse::<Format>()
+        Ok(Format::Parquet)
     })
 }
 

@@ -11,15 +11,31 @@ use crate::args::Global;
 use crate::exit::Failure;
 use crate::style;
 
-/// Bytes that are gathered before they are written to a file.
+/// Bytes that are gathered before they are written.
 const BUFFER: usize = 256 << 10;
 
 /// Writes `report` as the user asked.
 pub(crate) fn write_table(report: &Table, global: &Global) -> Result<(), Failure> {
+    if global.output == table::Format::Parquet {
+        return write_parquet(report, global);
+    }
     let mut bytes = Vec::new();
     table::write(report, global.output, &style::of(global), &mut bytes)
         .expect("memory takes what is written to it");
     write_bytes(&bytes, global)
+}
+
+#[cfg(feature = "tables")]
+fn write_parquet(report: &Table, global: &Global) -> Result<(), Failure> {
+    let mut bytes = Vec::new();
+    profctl_frame::store_report(report, &mut bytes)
+        .map_err(|error| Failure::usage(format!("not written: {error}")))?;
+    write_bytes(&bytes, global)
+}
+
+#[cfg(not(feature = "tables"))]
+fn write_parquet(_: &Table, _: &Global) -> Result<(), Failure> {
+    Err(Failure::without_tables("Parquet"))
 }
 
 /// Writes a replay: for people as a code trace, else as a table.
@@ -44,11 +60,9 @@ pub(crate) fn write_streamed(
     path: Option<&Path>,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), Failure> {
-    match path {
-        Some(path) => write_file(path, fill)
-            .map_err(|error| Failure::output(path.display().to_string(), &error)),
-        None => write_stdout(fill).map_err(|error| Failure::output("standard output", &error)),
-    }
+    let mut out = path.map_or_else(|| Ok(NewFile::stdout()), NewFile::at)?;
+    let written = fill(&mut out);
+    out.close(written)
 }
 
 /// Writes a finished report.
@@ -56,37 +70,80 @@ pub(crate) fn write_bytes(bytes: &[u8], global: &Global) -> Result<(), Failure> 
     write_streamed(global.out_file.as_deref(), |out| out.write_all(bytes))
 }
 
-fn write_stdout(fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let mut out = BufWriter::new(io::stdout().lock());
-    match fill(&mut out).and_then(|()| out.flush()) {
-        // Whoever reads has seen enough: `profctl … | head` is no error.
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        result => result,
+/// A file, or standard output, that is written as it comes. A file appears once it is closed.
+pub(crate) struct NewFile {
+    out: BufWriter<Box<dyn Write + Send>>,
+    name: String,
+    /// Where it is written and where it shall be; nothing for what cannot be replaced.
+    place: Option<(PathBuf, PathBuf)>,
+}
+
+impl NewFile {
+    /// Where the user wants the output.
+    pub(crate) fn of(global: &Global) -> Result<Self, Failure> {
+        global.out_file.as_deref().map_or_else(|| Ok(Self::stdout()), Self::at)
+    }
+
+    /// Standard output.
+    fn stdout() -> Self {
+        Self::direct(Box::new(io::stdout()), "standard output".into())
+    }
+
+    /// That file. A device or a pipe cannot be replaced: it is written to. A link stays a link, and
+    /// the file it points to is replaced.
+    pub(crate) fn at(path: &Path) -> Result<Self, Failure> {
+        let name = path.display().to_string();
+        let failed = |error: io::Error| Failure::output(name.clone(), &error);
+        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        if target.metadata().is_ok_and(|found| !found.is_file()) {
+            let out = OpenOptions::new().write(true).open(&target).map_err(failed)?;
+            return Ok(Self::direct(Box::new(out), name));
+        }
+        let temporary = neighbour(&target).map_err(failed)?;
+        let out = File::create_new(&temporary).map_err(failed)?;
+        let mut file = Self::direct(Box::new(out), name);
+        file.place = Some((temporary, target));
+        Ok(file)
+    }
+
+    fn direct(out: Box<dyn Write + Send>, name: String) -> Self {
+        Self { out: BufWriter::with_capacity(BUFFER, out), name, place: None }
+    }
+
+    /// Ends it, if all was `written`.
+    pub(crate) fn close(mut self, written: io::Result<()>) -> Result<(), Failure> {
+        let moved = |place: &Option<(PathBuf, PathBuf)>| match place {
+            Some((temporary, target)) => fs::rename(temporary, target),
+            None => Ok(()),
+        };
+        match written.and_then(|()| self.out.flush()).and_then(|()| moved(&self.place)) {
+            Ok(()) => {
+                self.place = None;
+                Ok(())
+            }
+            // Whoever reads has seen enough.
+            Err(error) if error.kind() == ErrorKind::BrokenPipe && self.place.is_none() => Ok(()),
+            Err(error) => Err(Failure::output(self.name.clone(), &error)),
+        }
     }
 }
 
-/// Replaces the file at `path` in one step. A device or a pipe cannot be replaced: it is written to.
-fn write_file(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    // A link stays a link, and the file it points to is replaced.
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    if target.metadata().is_ok_and(|found| !found.is_file()) {
-        return fill_file(OpenOptions::new().write(true).open(&target)?, fill);
+impl Write for NewFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.out.write(bytes)
     }
-    let temporary = neighbour(&target)?;
-    let written = File::create_new(&temporary)
-        .and_then(|file| fill_file(file, fill))
-        .and_then(|()| fs::rename(&temporary, &target));
-    if written.is_err() {
-        // Whatever went wrong is reported; a file that is not there need not be removed.
-        let _ = fs::remove_file(&temporary);
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
     }
-    written
 }
 
-fn fill_file(file: File, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let mut out = BufWriter::with_capacity(BUFFER, file);
-    fill(&mut out)?;
-    out.flush()
+impl Drop for NewFile {
+    fn drop(&mut self) {
+        if let Some((temporary, _)) = &self.place {
+            // Whatever went wrong is reported; a file that is not there need not be removed.
+            let _ = fs::remove_file(temporary);
+        }
+    }
 }
 
 fn neighbour(target: &Path) -> io::Result<PathBuf> {

@@ -135,6 +135,11 @@ pub(crate) fn load(
 ) -> Result<Trace, Failure> {
     let options = options(reading, selection, By::Function)?;
     let read = one(trace, &options, selection, TraceBuilder::default(), global)?;
+    if read.sink.holds_only_sums() {
+        let message = "holds sums of functions and no single call, expected a trace of calls";
+        return Err(Failure::input(trace.display().to_string(), message)
+            .hint("`profctl summarize` shows the sums"));
+    }
     Ok(read.sink.finish(read.meta, read.names))
 }
 
@@ -203,7 +208,12 @@ pub(crate) fn say(line: &str, global: &Global) {
 
 /// How to end after a report that was written: `--strict` objects to an incomplete input.
 pub(crate) fn verdict(quality: &Quality, reading: &Reading, global: &Global) -> Exit {
-    if !reading.strict || quality.is_complete() {
+    strict_verdict(quality, reading.strict, global)
+}
+
+/// The same for a command that reads no traces.
+pub(crate) fn strict_verdict(quality: &Quality, strict: bool, global: &Global) -> Exit {
+    if !strict || quality.is_complete() {
         return Exit::Done;
     }
     say("the input was incomplete", global);

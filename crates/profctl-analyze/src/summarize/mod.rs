@@ -6,6 +6,10 @@
 
 mod histogram;
 mod json;
+#[cfg(test)]
+mod merging;
+mod of_trace;
+mod pending;
 mod profile;
 mod quality;
 mod stats;
@@ -24,7 +28,8 @@ pub use quality::{Diagnostic, Quality};
 pub use stats::{FuncStats, Lengths};
 pub use table::TableOptions;
 
-use stats::Live;
+use pending::Pending;
+use stats::{Lasted, Usual};
 
 /// What the rows of a profile are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -85,11 +90,21 @@ const KINDS: [FuncKind; 6] = [
 const NO_MODULE: &str = "(no module)";
 const NO_CPU: &str = "cpu ?";
 
+/// The histograms of a row.
+const HISTOGRAMS: usize = 3;
+const LEAVES: usize = 0;
+const NET: usize = 1;
+const ELAPSED: usize = 2;
+
 /// Adds up spans as they come.
 #[derive(Debug)]
 pub struct Summary {
     options: Options,
-    rows: Vec<Live>,
+    /// Usual calls by row, and all others.
+    usual: Vec<Usual>,
+    others: Vec<FuncStats>,
+    /// Three histograms a row: of usual leaves, of net and of elapsed times.
+    pending: Pending,
     /// By function, where rows are something else.
     funcs: IdVec<FuncId, Option<FuncInfo>>,
     /// The modules that have a row, in the order of their rows.
@@ -112,7 +127,9 @@ impl Summary {
     pub fn new(options: Options) -> Self {
         Self {
             options,
-            rows: Vec::new(),
+            usual: Vec::new(),
+            others: Vec::new(),
+            pending: Pending::default(),
             funcs: IdVec::default(),
             modules: Vec::new(),
             threads: IdVec::default(),
@@ -125,11 +142,23 @@ impl Summary {
         let n_threads = self.threads.iter().filter(|&&seen| seen).count() as u64;
         let by = self.options.by;
         let modules = self.modules;
+        let histograms = self.pending.finish();
+        let none = Histogram::default();
         let rows: Vec<Row> = self
-            .rows
+            .others
             .into_iter()
             .enumerate()
-            .map(|(index, live)| (index, live.finish()))
+            .map(|(index, mut stats)| {
+                self.usual[index].add_to(&mut stats);
+                let of = |which| histograms.get(HISTOGRAMS * index + which).unwrap_or(&none);
+                for (lengths, which) in
+                    [(&mut stats.net_of_calls, NET), (&mut stats.elapsed_of_calls, ELAPSED)]
+                {
+                    lengths.histogram.merge(of(LEAVES));
+                    lengths.histogram.merge(of(which));
+                }
+                (index, stats)
+            })
             .filter(|(_, stats)| !stats.is_empty())
             .map(|(index, stats)| name_row(by, index, stats, names, &modules))
             .collect();
@@ -153,6 +182,48 @@ impl Summary {
             has_percentiles: self.options.percentiles,
             quality: Quality::of(&meta.diags),
             rows: profile::collapse(rows),
+        }
+    }
+
+    #[expect(clippy::inline_always, reason = "a call would pass the span through memory")]
+    #[inline(always)]
+    fn add(&mut self, index: usize, span: &Span) {
+        if index >= self.usual.len() {
+            self.widen(index);
+        }
+        let Some(lasted) = self.usual[index].add(span) else {
+            self.add_other(index, span);
+            return;
+        };
+        if !self.options.percentiles {
+            return;
+        }
+        let histogram = HISTOGRAMS * index;
+        match lasted {
+            Lasted::Leaf(length) => self.pending.record(histogram + LEAVES, length),
+            Lasted::Both(net, elapsed) => {
+                self.pending.record(histogram + NET, net);
+                self.pending.record(histogram + ELAPSED, elapsed);
+            }
+        }
+    }
+
+    #[cold]
+    fn widen(&mut self, index: usize) {
+        self.usual.resize_with(index + 1, Usual::default);
+        self.others.resize_with(index + 1, FuncStats::default);
+        if self.options.percentiles {
+            self.pending.cover(HISTOGRAMS * (index + 1));
+        }
+    }
+
+    #[inline(never)]
+    fn add_other(&mut self, index: usize, span: &Span) {
+        let stats = &mut self.others[index];
+        stats.add(span);
+        if self.options.percentiles && !span.fidelity.is_partial() {
+            stats.net_of_calls.histogram.record(span.net.0);
+            stats.elapsed_of_calls.histogram.record(span.elapsed().0);
         }
     }
 
@@ -186,15 +257,15 @@ impl Summary {
 }
 
 impl SpanSink for Summary {
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a call would pass the span through memory")]
+    #[inline(always)]
     fn span(&mut self, span: &Span, names: &Names) {
         if self.last_thread != Some(span.thread) {
             self.last_thread = Some(span.thread);
             *self.threads.grow_to(span.thread) = true;
         }
         if self.options.by == By::Function {
-            let row = row_at(&mut self.rows, span.func.index());
-            row.add(span, self.options.percentiles);
+            self.add(span.func.index(), span);
             return;
         }
         let info = self.info(span.func, names);
@@ -203,10 +274,9 @@ impl SpanSink for Summary {
             By::Cpu => span.cpu.map_or(0, |cpu| cpu.index() + 1),
             By::Function | By::Module | By::Kind => info.row,
         };
-        let row = row_at(&mut self.rows, index);
-        row.add(span, self.options.percentiles);
+        self.add(index, span);
         if info.idle {
-            row.add_idle(span.net);
+            self.others[index].add_idle(span.net);
         }
     }
 
@@ -222,20 +292,15 @@ impl SpanSink for Summary {
         // Which functions of a group call one another is not known, so their elapsed times cannot
         // be added: what is sure is that the group's own time was spent in it.
         let elapsed = if self.options.by == By::Function { totals.elapsed } else { totals.net };
-        let row = row_at(&mut self.rows, index);
-        row.add_total(totals, elapsed);
+        if index >= self.usual.len() {
+            self.widen(index);
+        }
+        let others = &mut self.others[index];
+        others.add_total(totals, elapsed);
         if info.idle && self.options.by != By::Function {
-            row.add_idle(totals.net);
+            others.add_idle(totals.net);
         }
     }
-}
-
-#[inline]
-fn row_at(rows: &mut Vec<Live>, index: usize) -> &mut Live {
-    if index >= rows.len() {
-        rows.resize_with(index + 1, Live::default);
-    }
-    &mut rows[index]
 }
 
 /// Says what the row at `index` is about.

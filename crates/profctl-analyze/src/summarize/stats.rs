@@ -5,7 +5,7 @@
 
 use profctl_model::{FuncTotals, Span, Ticks};
 
-use super::histogram::{Buffer, Histogram};
+use super::histogram::Histogram;
 
 /// The calls of one row of a profile. Times are ticks.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -130,6 +130,24 @@ impl FuncStats {
         }
     }
 
+    /// Adds calls of which the input gives only the sum. What was never called was running when the
+    /// recording began, and so is a partial call.
+    #[cold]
+    pub(super) fn add_total(&mut self, totals: &FuncTotals, elapsed: Ticks) {
+        self.calls = self.calls.saturating_add(totals.calls);
+        self.counted = self.counted.saturating_add(totals.calls);
+        self.partial = self.partial.saturating_add(u64::from(totals.calls == 0));
+        self.outermost = self.outermost.saturating_add(totals.calls.max(1));
+        self.wall = self.wall.saturating_add(elapsed.0);
+        self.elapsed = self.elapsed.saturating_add(elapsed.0);
+        self.net = self.net.saturating_add(totals.net.0);
+    }
+
+    /// Adds net time that was spent in functions of kind idle.
+    pub(super) fn add_idle(&mut self, net: Ticks) {
+        self.idle = self.idle.saturating_add(net.0);
+    }
+
     /// Adds what another holds.
     pub fn merge(&mut self, other: &Self) {
         for (ours, theirs) in [
@@ -179,120 +197,128 @@ impl FuncStats {
     }
 }
 
-/// [`FuncStats`] while calls come in.
+/// The usual calls of one row, while calls come in.
 ///
-/// Most calls are plain leaves: complete, outermost, without callees, never switched out. Of such
-/// a call every length is the same, so it is counted once, in a few neighbouring words.
+/// Nearly all calls are usual: complete, outermost, never switched out or interrupted, and shorter
+/// than 2^32 ticks. Of such a call few sums are to be kept, because the others follow from them, and
+/// of a leaf among them only those of one length. They lie in one cache line for leaves and two for
+/// others: with thousands of functions, fetching them is what a call costs.
 #[derive(Clone, Debug, Default)]
-#[repr(C)]
-pub(super) struct Live {
-    leaves: Leaves,
-    same_buffer: Buffer,
-    /// Calls whose net and elapsed time are the same.
-    same: Histogram,
-    stats: FuncStats,
-    net_buffer: Buffer,
-    elapsed_buffer: Buffer,
-}
-
-/// Plain leaves.
-#[derive(Clone, Debug)]
-struct Leaves {
+#[repr(C, align(64))]
+pub(super) struct Usual {
+    n_leaves: u64,
+    leaves: Short,
     calls: u64,
+    callees: u64,
+    descendants: u64,
+    net: Short,
+    elapsed: Short,
+}
+
+/// Lengths of less than 2^32 ticks each.
+#[derive(Clone, Debug)]
+struct Short {
+    /// The sum of the squares, the lower half first. Nothing has 2^64 calls, so it does not
+    /// overflow.
+    squares: [u64; 2],
     sum: u64,
-    squares: u128,
-    min: u64,
-    max: u64,
+    min: u32,
+    max: u32,
 }
 
-impl Default for Leaves {
+impl Default for Short {
     fn default() -> Self {
-        Self { calls: 0, sum: 0, squares: 0, min: u64::MAX, max: 0 }
+        Self { squares: [0; 2], sum: 0, min: u32::MAX, max: 0 }
     }
 }
 
-impl Live {
-    /// Adds one call; to the histograms only if percentiles are wanted.
-    #[inline]
-    pub(super) fn add(&mut self, span: &Span, percentiles: bool) {
-        let plain_leaf = span.callees == 0
-            && span.outermost
-            && span.net == span.wall
-            && !span.fidelity.is_partial();
-        if !plain_leaf {
-            self.add_other(span, percentiles);
-            return;
-        }
-        let length = span.net.0;
-        let leaves = &mut self.leaves;
-        leaves.calls += 1;
-        leaves.sum = leaves.sum.saturating_add(length);
-        leaves.squares = leaves.squares.saturating_add(u128::from(length) * u128::from(length));
-        leaves.min = leaves.min.min(length);
-        leaves.max = leaves.max.max(length);
-        if percentiles {
-            self.same_buffer.record(length, &mut self.same);
-        }
+impl Short {
+    #[expect(clippy::inline_always, reason = "a call would pass the span through memory")]
+    #[inline(always)]
+    fn add(&mut self, length: u32) {
+        let [low, high] = &mut self.squares;
+        let (sum, carried) = low.overflowing_add(u64::from(length) * u64::from(length));
+        *low = sum;
+        *high += u64::from(carried);
+        self.sum = self.sum.saturating_add(u64::from(length));
+        self.min = self.min.min(length);
+        self.max = self.max.max(length);
     }
 
-    fn add_other(&mut self, span: &Span, percentiles: bool) {
-        self.stats.add(span);
-        if !percentiles || span.fidelity.is_partial() {
-            return;
+    fn lengths(&self, calls: u64) -> Lengths {
+        if calls == 0 {
+            return Lengths::default();
         }
-        let (net, elapsed) = (span.net.0, span.elapsed().0);
-        if net == elapsed {
-            self.same_buffer.record(net, &mut self.same);
-            return;
+        let [low, high] = self.squares.map(u128::from);
+        Lengths {
+            sum: self.sum,
+            squares: high << 64 | low,
+            min: self.min.into(),
+            max: self.max.into(),
+            histogram: Histogram::default(),
         }
-        self.net_buffer.record(net, &mut self.stats.net_of_calls.histogram);
-        self.elapsed_buffer.record(elapsed, &mut self.stats.elapsed_of_calls.histogram);
+    }
+}
+
+/// What a usual call adds to histograms.
+pub(super) enum Lasted {
+    /// A leaf: its length, net and elapsed.
+    Leaf(u32),
+    /// Its net and its elapsed time.
+    Both(u32, u32),
+}
+
+impl Usual {
+    /// Adds a call, if it is usual.
+    #[expect(clippy::inline_always, reason = "a call would pass the span through memory")]
+    #[inline(always)]
+    pub(super) fn add(&mut self, span: &Span) -> Option<Lasted> {
+        let is_usual = span.outermost
+            && !span.fidelity.is_partial()
+            && span.off_cpu.0 | span.stolen.0 == 0
+            && (span.wall.0 | span.net.0) >> u32::BITS == 0;
+        if !is_usual {
+            return None;
+        }
+        let (net, elapsed) = (span.net.0 as u32, span.wall.0 as u32);
+        if span.callees == 0 && net == elapsed {
+            self.n_leaves += 1;
+            self.leaves.add(net);
+            return Some(Lasted::Leaf(net));
+        }
+        self.calls += 1;
+        self.callees = self.callees.saturating_add(u64::from(span.callees));
+        self.descendants = self.descendants.saturating_add(span.descendants);
+        self.net.add(net);
+        self.elapsed.add(elapsed);
+        Some(Lasted::Both(net, elapsed))
     }
 
-    /// Adds calls of which the input gives only the sum. What was never called was running when the
-    /// recording began, and so is a partial call.
-    #[cold]
-    pub(super) fn add_total(&mut self, totals: &FuncTotals, elapsed: Ticks) {
-        let stats = &mut self.stats;
-        stats.calls = stats.calls.saturating_add(totals.calls);
-        stats.counted = stats.counted.saturating_add(totals.calls);
-        stats.partial = stats.partial.saturating_add(u64::from(totals.calls == 0));
-        stats.outermost = stats.outermost.saturating_add(totals.calls.max(1));
-        stats.wall = stats.wall.saturating_add(elapsed.0);
-        stats.elapsed = stats.elapsed.saturating_add(elapsed.0);
-        stats.net = stats.net.saturating_add(totals.net.0);
-    }
-
-    /// Adds net time that was spent in functions of kind idle.
-    pub(super) fn add_idle(&mut self, net: Ticks) {
-        self.stats.idle = self.stats.idle.saturating_add(net.0);
-    }
-
-    /// What came in.
-    pub(super) fn finish(mut self) -> FuncStats {
-        self.same_buffer.flush(&mut self.same);
-        let stats = &mut self.stats;
-        let both = [
-            (&mut self.net_buffer, &mut stats.net_of_calls.histogram),
-            (&mut self.elapsed_buffer, &mut stats.elapsed_of_calls.histogram),
-        ];
-        for (buffer, histogram) in both {
-            buffer.flush(histogram);
-            histogram.merge(&self.same);
-        }
-        let Leaves { calls, sum, squares, min, max } = self.leaves;
-        let lengths = Lengths { sum, squares, min, max, histogram: Histogram::default() };
-        self.stats.merge(&FuncStats {
-            calls,
-            wall: sum,
-            elapsed: sum,
-            net: sum,
-            outermost: calls,
-            net_of_calls: lengths.clone(),
-            elapsed_of_calls: lengths,
+    /// Adds what came in to `stats`, but for the histograms.
+    pub(super) fn add_to(&self, stats: &mut FuncStats) {
+        let leaves = self.leaves.lengths(self.n_leaves);
+        stats.merge(&FuncStats {
+            calls: self.n_leaves,
+            wall: leaves.sum,
+            elapsed: leaves.sum,
+            net: leaves.sum,
+            outermost: self.n_leaves,
+            net_of_calls: leaves.clone(),
+            elapsed_of_calls: leaves,
             ..FuncStats::default()
         });
-        self.stats
+        stats.merge(&FuncStats {
+            calls: self.calls,
+            wall: self.elapsed.sum,
+            elapsed: self.elapsed.sum,
+            net: self.net.sum,
+            outermost: self.calls,
+            callees: self.callees,
+            descendants: self.descendants,
+            net_of_calls: self.net.lengths(self.calls),
+            elapsed_of_calls: self.elapsed.lengths(self.calls),
+            ..FuncStats::default()
+        });
     }
 }
 

@@ -1,6 +1,6 @@
 //! The clock of a trace: what events carry, turned into times.
 
-use profctl_model::{CpuId, Tick, Timeline};
+use profctl_model::{CpuId, Tick, Ticks, Timeline};
 
 use super::Setup;
 use crate::emit::{Event, UNSTATED};
@@ -60,6 +60,7 @@ impl Clock {
         self.span = Some((first.min(time), last.max(time)));
     }
 
+    /// The row of a CPU in tables of CPUs; row 0 is "no CPU".
     fn row(cpu: Option<CpuId>) -> usize {
         cpu.map_or(0, |cpu| cpu.index() + 1)
     }
@@ -99,9 +100,121 @@ impl Clock {
         }
     }
 
+    /// Takes the clock in hand, for events of one CPU.
+    pub(super) fn in_hand(&self, cpu: Option<CpuId>) -> Option<Hand> {
+        if self.synthetic {
+            return Some(Hand::Laid(Laid { now: *self.laid.get(Self::row(cpu))? }));
+        }
+        let (_, reached) = self.span?;
+        match self.counter {
+            None => Some(Hand::Stamped(Stamped { reached })),
+            Some((mask, Some(last), unfolded)) => {
+                Some(Hand::Counted(Counted { mask, last, now: Tick(unfolded), reached }))
+            }
+            Some((_, None, _)) => None,
+        }
+    }
+
+    /// Puts back what was in hand.
+    pub(super) fn put_back(&mut self, cpu: Option<CpuId>, hand: Hand) {
+        match hand {
+            Hand::Laid(Laid { now }) => self.lay(cpu, now),
+            Hand::Stamped(Stamped { reached }) => self.reach(reached),
+            Hand::Counted(Counted { last, now, reached, .. }) => {
+                self.reach(reached);
+                if let Some((_, latest, unfolded)) = &mut self.counter {
+                    *latest = Some(last);
+                    *unfolded = now.0;
+                }
+            }
+        }
+    }
+
     /// The first and the last time of the trace.
     pub(super) fn bounds(&self) -> (Tick, Tick) {
         let laid = self.laid.iter().copied().max().map(|last| (Tick(0), last));
         self.stated.or(self.span).or(laid).unwrap_or_default()
+    }
+}
+
+/// The hand of a [`Clock`]: what is needed of it for the usual events of one CPU, none of which is
+/// before the first time of the trace.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Hand {
+    Laid(Laid),
+    Stamped(Stamped),
+    Counted(Counted),
+}
+
+/// What [`Clock::time`], [`Clock::lay`] and [`Clock::reach`] come to for one kind of clock.
+pub(super) trait Telling: Copy {
+    /// Whether an event's time is where its CPU's clock is.
+    const IS_LAID: bool;
+    /// The time of an event that carries `stated`, unless the event carries none.
+    fn peek(self, stated: u64) -> Option<Tick>;
+    /// Takes what [`Self::peek`] said for true. The event's call lasts until `end`, which counts
+    /// as a timestamp if `is_stamp`.
+    fn commit(&mut self, stated: u64, time: Tick, end: Tick, is_stamp: bool);
+}
+
+/// The time up to which calls were laid.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Laid {
+    now: Tick,
+}
+
+impl Telling for Laid {
+    const IS_LAID: bool = true;
+    #[inline]
+    fn peek(self, _stated: u64) -> Option<Tick> {
+        Some(self.now)
+    }
+    #[inline]
+    fn commit(&mut self, _stated: u64, _time: Tick, end: Tick, _is_stamp: bool) {
+        self.now = self.now.max(end);
+    }
+}
+
+/// Events carry their times.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stamped {
+    /// The last time of the trace.
+    reached: Tick,
+}
+
+impl Telling for Stamped {
+    const IS_LAID: bool = false;
+    #[inline]
+    fn peek(self, stated: u64) -> Option<Tick> {
+        (stated != UNSTATED).then_some(Tick(stated))
+    }
+    #[inline]
+    fn commit(&mut self, _stated: u64, time: Tick, end: Tick, is_stamp: bool) {
+        self.reached = self.reached.max(if is_stamp { end } else { time });
+    }
+}
+
+/// Events carry a counter that wraps.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Counted {
+    mask: u64,
+    /// Its last value, and the unfolded time of that.
+    last: u64,
+    now: Tick,
+    /// The last time of the trace.
+    reached: Tick,
+}
+
+impl Telling for Counted {
+    const IS_LAID: bool = false;
+    #[inline]
+    fn peek(self, stated: u64) -> Option<Tick> {
+        let step = stated.wrapping_sub(self.last) & self.mask;
+        (stated != UNSTATED).then_some(self.now + Ticks(step))
+    }
+    #[inline]
+    fn commit(&mut self, stated: u64, time: Tick, end: Tick, is_stamp: bool) {
+        (self.last, self.now) = (stated, time);
+        self.reached = self.reached.max(if is_stamp { end } else { time });
     }
 }

@@ -4,65 +4,85 @@ use profctl_model::hash::FastMap;
 
 /// Stacks up to this many frames are searched; deeper ones are counted in a table.
 const SEARCHED: usize = 64;
+/// Kinds of groups that are told apart without a search; a power of two.
+const TOLD_APART: usize = 256;
 
-/// The groups of the open frames, in their order.
-#[derive(Debug, Default)]
+/// The groups of the open frames.
+#[derive(Debug)]
 pub(super) struct OpenGroups {
-    groups: Vec<u32>,
-    /// A bit for each open group, by its lowest six bits: a clear bit proves that a group is not
-    /// open, which spares most searches.
-    seen: u64,
+    /// How many open groups there are of each kind, which is the lowest bits of a group. None of
+    /// its kind proves that a group is not open, which spares nearly all searches.
+    of_kind: Box<[u32; TOLD_APART]>,
     /// How often each group is open; kept once the stack has been deep.
     counts: Option<FastMap<u32, u32>>,
+    /// The number of frames from which on `counts` are kept.
+    searched: usize,
+}
+
+impl Default for OpenGroups {
+    fn default() -> Self {
+        Self { of_kind: Box::new([0; TOLD_APART]), counts: None, searched: SEARCHED }
+    }
 }
 
 impl OpenGroups {
-    /// Opens a group; returns what [`Self::pop`] wants back.
+    /// Opens a group on top of the groups of `frames`.
     #[inline]
-    pub(super) fn push(&mut self, group: u32) -> u64 {
-        let before = self.seen;
-        self.seen |= 1 << (group % 64);
-        self.groups.push(group);
-        if self.groups.len() > SEARCHED || self.counts.is_some() {
-            self.count(group);
+    pub(super) fn push<F>(&mut self, group: u32, frames: &[F], group_of: impl Fn(&F) -> u32) {
+        self.of_kind[kind(group)] += 1;
+        if frames.len() >= self.searched {
+            self.count(group, frames.iter().map(group_of));
         }
-        before
     }
 
     #[cold]
-    fn count(&mut self, group: u32) {
-        if let Some(counts) = &mut self.counts {
-            *counts.entry(group).or_default() += 1;
-            return;
-        }
-        let mut counts = FastMap::default();
-        for &group in &self.groups {
-            *counts.entry(group).or_default() += 1;
-        }
-        self.counts = Some(counts);
+    fn count(&mut self, group: u32, open: impl Iterator<Item = u32>) {
+        self.searched = 0;
+        let counts = self.counts.get_or_insert_with(|| {
+            let mut counts = FastMap::default();
+            open.for_each(|group| *counts.entry(group).or_default() += 1);
+            counts
+        });
+        *counts.entry(group).or_default() += 1;
     }
 
+    /// Closes a group that is open.
     #[inline]
-    pub(super) fn pop(&mut self, before: u64) {
-        let group = self.groups.pop();
-        self.seen = before;
-        if let (Some(group), Some(counts)) = (group, &mut self.counts)
-            && let Some(n) = counts.get_mut(&group)
-        {
+    pub(super) fn pop(&mut self, group: u32) {
+        self.of_kind[kind(group)] -= 1;
+        if self.searched == 0 {
+            self.discount(group);
+        }
+    }
+
+    #[cold]
+    fn discount(&mut self, group: u32) {
+        if let Some(n) = self.counts.as_mut().and_then(|counts| counts.get_mut(&group)) {
             *n -= 1;
         }
     }
 
-    /// Whether a call of `group` has none of its group below it.
+    /// Whether a call of `group` on top of `frames` has none of its group below it.
     #[inline]
-    pub(super) fn is_outermost(&self, group: u32) -> bool {
-        self.seen & 1 << (group % 64) == 0 || !self.is_open(group)
+    pub(super) fn is_outermost<F>(
+        &self,
+        group: u32,
+        frames: &[F],
+        group_of: impl Fn(&F) -> u32,
+    ) -> bool {
+        self.of_kind[kind(group)] == 0 || !self.is_open(group, frames.iter().rev().map(group_of))
     }
 
-    fn is_open(&self, group: u32) -> bool {
+    #[inline(never)]
+    fn is_open(&self, group: u32, mut open: impl Iterator<Item = u32>) -> bool {
         match &self.counts {
-            None => self.groups.contains(&group),
+            None => open.any(|other| other == group),
             Some(counts) => counts.get(&group).is_some_and(|&n| n > 0),
         }
     }
+}
+
+#[inline]
+fn kind(group: u32) -> usize {
+    group as usize % TOLD_APART
 }

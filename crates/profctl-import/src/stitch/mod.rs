@@ -27,14 +27,14 @@ use profctl_model::{
 };
 
 use crate::emit::{
-    Account, BlockEvents, Event, EventKind, LaneKey, NO_DEPTH, NameRef, Total, UNSTATED,
+    Account, BlockEvents, Event, EventKind, LaneKey, LaneRef, NO_DEPTH, NameRef, Total, UNSTATED,
 };
-use clock::Clock;
+use clock::{Clock, Hand};
 use lanes::{Lane, Lanes};
 use shared::Core;
 use stack::{Exit, Stack};
 pub use switch_tags::AMBIGUOUS_SWITCH;
-use switch_tags::SwitchTags;
+use switch_tags::{Caller, SwitchTags};
 
 /// By what a call counts as outermost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -106,6 +106,14 @@ pub struct BlockView<'a> {
     pub lines: u64,
 }
 
+/// Who makes the calls of a lane, until something other than a usual call happens.
+#[derive(Clone, Copy, Debug)]
+struct Here {
+    lane: LaneRef,
+    thread: ThreadId,
+    cpu: Option<CpuId>,
+}
+
 /// See the module.
 pub struct Stitcher<S> {
     core: Core<S>,
@@ -151,35 +159,74 @@ impl<S: SpanSink> Stitcher<S> {
         for total in &block.totals {
             self.total(total, ids);
         }
-        for event in &block.events {
-            let lane = match ids.lane_ids[event.lane.0 as usize] {
-                Some(lane) => lane,
-                None => self.lane(ids, event.lane.0 as usize),
-            };
-            let func = match ids.func_ids[event.name.0 as usize] {
-                Some(func) => Some(func),
-                None if event.name == NameRef::ANONYMOUS => None,
-                None => Some(self.new_func(ids, event)),
-            };
-            let is_call = matches!(
-                event.kind,
-                EventKind::Enter | EventKind::Exit | EventKind::Leaf | EventKind::Return
-            );
-            if !is_call {
-                self.other(event, lane, func, ids, view);
-                continue;
+        let mut events = &block.events[..];
+        while let Some(event) = events.first() {
+            let mut usual = 0;
+            if let Some(here) = self.find(event, ids) {
+                usual = self.usual(events, here, ids);
             }
-            let time = self.clock.time(event, lane.cpu);
-            if self.tags.are_used() {
-                switch_tags::call(self, (event, func, time), lane, view);
-                continue;
+            if usual == 0 {
+                self.any(event, ids, view);
+                usual = 1;
             }
-            let thread = match lane.thread {
-                Some(thread) => thread,
-                None => self.lanes.runs_on(lane.cpu, &mut self.core.names),
-            };
-            self.call(event, func, thread, lane.cpu, time, view);
+            events = &events[usual..];
         }
+    }
+
+    /// Does what the first events say, as far as they are usual; see [`stack`]. Says how many.
+    fn usual(&mut self, events: &[Event], here: Here, ids: &WorkerIds) -> usize {
+        let Self { core, stacks, clock, .. } = self;
+        let Some(mut hand) = clock.in_hand(here.cpu) else { return 0 };
+        let stack = &mut stacks[here.thread];
+        let funcs = &ids.func_ids[..];
+        let taken = match &mut hand {
+            Hand::Laid(hand) => stack.usual(core, events, here, hand, funcs),
+            Hand::Stamped(hand) => stack.usual(core, events, here, hand, funcs),
+            Hand::Counted(hand) => stack.usual(core, events, here, hand, funcs),
+        };
+        clock.put_back(here.cpu, hand);
+        taken
+    }
+
+    /// Who makes a call, if it is one and that is plain.
+    fn find(&mut self, event: &Event, ids: &mut WorkerIds) -> Option<Here> {
+        if !matches!(event.kind, EventKind::Enter | EventKind::Exit | EventKind::Leaf) {
+            return None;
+        }
+        let Lane { cpu, thread } = self.lane(ids, event.lane.0 as usize);
+        let thread = match self.tags.caller() {
+            Caller::OfLane => self.thread_of(Lane { cpu, thread }),
+            Caller::Thread(running) => running,
+            Caller::Unknown => return None,
+        };
+        self.stacks.grow_to(thread);
+        Some(Here { lane: event.lane, thread, cpu })
+    }
+
+    /// Does what an event says, whatever it is.
+    #[inline(never)]
+    fn any(&mut self, event: &Event, ids: &mut WorkerIds, view: BlockView<'_>) {
+        let lane = self.lane(ids, event.lane.0 as usize);
+        let func = match ids.func_ids[event.name.0 as usize] {
+            Some(func) => Some(func),
+            None if event.name == NameRef::ANONYMOUS => None,
+            None => Some(self.new_func(ids, event)),
+        };
+        let is_call = matches!(
+            event.kind,
+            EventKind::Enter | EventKind::Exit | EventKind::Leaf | EventKind::Return
+        );
+        if !is_call {
+            self.other(event, lane, func, ids, view);
+            return;
+        }
+        let time = self.clock.time(event, lane.cpu);
+        if self.tags.are_used() {
+            switch_tags::call(self, (event, func, time), lane, view);
+            return;
+        }
+        let thread = self.thread_of(lane);
+        self.call(event, func, thread, lane.cpu, time, view);
     }
 
     /// Counts `bytes` of a record that was too long to be read.
@@ -189,7 +236,6 @@ impl<S: SpanSink> Stitcher<S> {
         });
     }
 
-    #[cold]
     fn lane(&mut self, ids: &mut WorkerIds, row: usize) -> Lane {
         let key = &ids.lanes[row];
         *ids.lane_ids[row].get_or_insert_with(|| self.lanes.resolve(key, &mut self.core.names))
@@ -280,8 +326,20 @@ impl<S: SpanSink> Stitcher<S> {
     }
 
     /// One entry, exit, leaf or return on a thread that is known.
-    #[inline]
     fn call(
+        &mut self,
+        event: &Event,
+        func: Option<FuncId>,
+        thread: ThreadId,
+        cpu: Option<CpuId>,
+        time: Tick,
+        view: BlockView<'_>,
+    ) {
+        self.pair(event, func, thread, cpu, time, view);
+        self.stacks[thread].review();
+    }
+
+    fn pair(
         &mut self,
         event: &Event,
         func: Option<FuncId>,

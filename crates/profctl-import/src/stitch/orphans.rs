@@ -57,6 +57,11 @@ impl Orphans {
         self.groups.is_empty()
     }
 
+    /// The number of frames on which the highest of them stand.
+    pub(super) fn level(&self) -> Option<usize> {
+        self.groups.last().map(|group| group.level)
+    }
+
     pub(super) fn clear(&mut self) {
         self.groups.clear();
     }

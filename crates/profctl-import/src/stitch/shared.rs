@@ -13,14 +13,21 @@ pub(super) struct Core<S> {
     pub(super) names: Names,
     pub(super) diags: DiagLog,
     pub(super) setup: Setup,
-    /// Per function: what a call of it is counted under, see [`Grouping`].
-    pub(super) groups: Vec<u32>,
+    /// By function.
+    pub(super) roles: Vec<Role>,
     pub(super) modules: Vec<Option<String>>,
-    pub(super) interrupts: Vec<bool>,
     pub(super) window: Window,
     pub(super) is_windowed: bool,
     pub(super) knows_off_cpu: bool,
     pub(super) events: u64,
+}
+
+/// What is to be known of a function whenever it is called.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Role {
+    /// What a call of it is counted under, see [`Grouping`].
+    pub(super) group: u32,
+    pub(super) is_interrupt: bool,
 }
 
 /// The stretch of time that was asked for.
@@ -43,9 +50,8 @@ impl<S: SpanSink> Core<S> {
             sink,
             names: Names::default(),
             diags: DiagLog::default(),
-            groups: Vec::new(),
+            roles: Vec::new(),
             modules: Vec::new(),
-            interrupts: Vec::new(),
             window: Window::default(),
             is_windowed: setup.from.is_some() || setup.until.is_some(),
             knows_off_cpu: false,
@@ -56,7 +62,7 @@ impl<S: SpanSink> Core<S> {
 
     pub(super) fn func(&mut self, func: &Func) -> FuncId {
         let id = self.names.func(func.clone());
-        if id.index() >= self.groups.len() {
+        if id.index() >= self.roles.len() {
             let group = match self.setup.grouping {
                 Grouping::Function => id.index() as u32,
                 Grouping::Kind => func.kind as u32,
@@ -69,8 +75,7 @@ impl<S: SpanSink> Core<S> {
                     }) as u32
                 }
             };
-            self.groups.push(group);
-            self.interrupts.push(func.kind == FuncKind::Interrupt);
+            self.roles.push(Role { group, is_interrupt: func.kind == FuncKind::Interrupt });
         }
         id
     }
@@ -78,10 +83,11 @@ impl<S: SpanSink> Core<S> {
     /// What is called straight from an interrupt entry is an interrupt handler.
     #[cold]
     pub(super) fn is_interrupt(&mut self, func: FuncId) {
-        self.interrupts[func.index()] = true;
+        let role = &mut self.roles[func.index()];
+        role.is_interrupt = true;
         self.names.funcs[func].kind = FuncKind::Interrupt;
         if self.setup.grouping == Grouping::Kind {
-            self.groups[func.index()] = FuncKind::Interrupt as u32;
+            role.group = FuncKind::Interrupt as u32;
         }
     }
 
@@ -127,11 +133,17 @@ impl<S: SpanSink> Core<S> {
         });
     }
 
+    /// What is to be known of a function.
+    #[inline]
+    pub(super) fn role(&self, func: FuncId) -> Role {
+        self.roles[func.index()]
+    }
+
     pub(super) fn name_of(&self, func: FuncId) -> &str {
         &self.names.funcs[func].name
     }
 
-    #[inline]
+    #[inline(never)]
     pub(super) fn emit(&mut self, span: &Span) {
         self.sink.span(span, &self.names);
     }

@@ -3,8 +3,10 @@
 //! A *segment* is a stretch in which nothing was lost: it begins with the first record of a thread
 //! (or the first after a gap) and bounds what is credited to calls whose entry was not seen.
 
+mod credit;
 mod segment;
 mod settle;
+mod usual;
 
 use profctl_model::diag::codes;
 use profctl_model::{CpuId, Fidelity, FuncId, Span, SpanSink, ThreadId, Tick, Ticks};
@@ -30,15 +32,30 @@ struct Frame {
     func: FuncId,
     depth: u32,
     start: Tick,
-    stated: u64,
-    stated_net: u64,
     /// `Stack::off_total` at its entry.
     off_base: Ticks,
-    /// What `groups` wants back when it ends.
-    groups_before: u64,
     below: Below,
+    /// The group that was opened for it.
+    group: u32,
     /// Whether it began before the window that was asked for, or before it was seen.
     clipped: bool,
+    /// Whether its entry stated lengths: the last of `Stack::stated` are of the top such frame.
+    has_stated: bool,
+    /// Whether its caller is the frame below and nothing about it is special, see [`usual`].
+    is_usual: bool,
+}
+
+impl Frame {
+    fn group(&self) -> u32 {
+        self.group
+    }
+}
+
+/// What an entry stated in advance, or [`UNSTATED`].
+#[derive(Clone, Copy, Debug)]
+struct Stated {
+    wall: u64,
+    net: u64,
 }
 
 /// Time of callees that are shown at the depth of their caller: they hit it on its way out, and
@@ -56,6 +73,8 @@ struct Beside {
 pub(super) struct Stack {
     frames: Vec<Frame>,
     groups: OpenGroups,
+    /// Of the frames whose entries stated something, in their order.
+    stated: Vec<Stated>,
     orphans: Orphans,
     /// Rarely any; the deepest last.
     beside: Vec<Beside>,
@@ -80,6 +99,8 @@ pub(super) struct Stack {
     /// Whether the window that was asked for has begun and ended here.
     entered: bool,
     left: bool,
+    /// From how many open frames on nothing unusual is pending, see [`usual`].
+    usual_from: usize,
 }
 
 impl Stack {
@@ -96,15 +117,18 @@ impl Stack {
     pub(super) fn began_before(&mut self) {
         if let Some(top) = self.frames.last_mut() {
             top.clipped = true;
+            top.is_usual = false;
         }
     }
 
     pub(super) fn interrupt_enter(&mut self) {
         self.interrupts.push(self.frames.len());
+        self.review();
     }
 
     pub(super) fn interrupt_exit(&mut self) {
         self.interrupts.pop();
+        self.review();
     }
 
     pub(super) fn switched_out(&mut self, time: Tick) {
@@ -120,7 +144,7 @@ impl Stack {
     #[inline]
     fn pop(&mut self) -> Option<Frame> {
         let frame = self.frames.pop()?;
-        self.groups.pop(frame.groups_before);
+        self.groups.pop(frame.group);
         if !self.orphans.is_empty() {
             self.orphans.forget_above(self.frames.len());
         }
@@ -164,19 +188,43 @@ impl Stack {
             core.is_interrupt(func);
         }
         let depth = self.make_room(core, at, event.depth, view);
-        let groups_before = self.groups.push(core.groups[func.index()]);
+        let has_stated = event.duration != UNSTATED || event.extra != UNSTATED;
+        if has_stated {
+            self.stated.push(Stated { wall: event.duration, net: event.extra });
+        }
+        self.open(core, func, depth, at.time, has_stated);
+        self.reached = self.reached.max(at.time);
+    }
+
+    /// Puts a frame on top.
+    #[inline]
+    fn open<S: SpanSink>(
+        &mut self,
+        core: &Core<S>,
+        func: FuncId,
+        depth: u32,
+        start: Tick,
+        has_stated: bool,
+    ) {
+        let group = core.role(func).group;
+        let expected = self.frames.last().map_or(0, |top| top.depth + 1);
+        self.groups.push(group, &self.frames, Frame::group);
         self.frames.push(Frame {
             func,
             depth,
-            start: at.time,
-            stated: event.duration,
-            stated_net: event.extra,
+            start,
             off_base: self.off_total,
-            groups_before,
             below: Below::default(),
+            group,
             clipped: false,
+            has_stated,
+            is_usual: depth == expected && !has_stated,
         });
-        self.reached = self.reached.max(at.time);
+    }
+
+    #[inline]
+    fn is_outermost(&self, group: u32) -> bool {
+        self.groups.is_outermost(group, &self.frames, Frame::group)
     }
 
     #[inline]
@@ -206,7 +254,7 @@ impl Stack {
             stolen: Ticks(0),
             callees: 0,
             descendants: 0,
-            outermost: self.groups.is_outermost(core.groups[func.index()]),
+            outermost: self.is_outermost(core.role(func).group),
             fidelity: Fidelity::EXACT,
         };
         if core.window.until.is_some_and(|until| end > until) {
@@ -306,7 +354,7 @@ impl Stack {
         }
         let depth = depth_at(depth, self.frames.len());
         let below = self.adopt(depth);
-        let outermost = self.groups.is_outermost(core.groups[func.index()]);
+        let outermost = self.is_outermost(core.role(func).group);
         self.complete(core, at, func, depth, length, below, outermost, Fidelity::EXACT);
     }
 
@@ -351,7 +399,7 @@ impl Stack {
             self.give_back(depth, below);
             return;
         };
-        let group = core.groups[func.index()];
+        let group = core.role(func).group;
         let headless = self.frames.is_empty() && !self.headless.contains(&group);
         let since = match self.frames.last() {
             Some(top) => top.start,
@@ -363,7 +411,7 @@ impl Stack {
             None if headless => seen,
             None => below.elapsed,
         };
-        let outermost = headless && self.groups.is_outermost(group);
+        let outermost = headless && self.is_outermost(group);
         if self.frames.is_empty() && headless {
             self.headless.push(group);
         }
@@ -424,7 +472,9 @@ impl Stack {
         let mut fidelity = fidelity;
         fidelity.start_inferred |= frame.clipped;
         let seen = at.time - frame.start;
-        let stated = stated.or((frame.stated != UNSTATED).then_some(Ticks(frame.stated)));
+        let advance = if frame.has_stated { self.stated.pop() } else { None };
+        let advance = advance.unwrap_or(Stated { wall: UNSTATED, net: UNSTATED });
+        let stated = stated.or((advance.wall != UNSTATED).then_some(Ticks(advance.wall)));
         let wall = match stated {
             Some(stated) if fidelity.is_partial() => stated.min(seen),
             Some(stated) => stated,
@@ -438,19 +488,19 @@ impl Stack {
             self.settle_beside(&mut below, fits);
         }
         let mut net = elapsed - below.elapsed;
-        if frame.stated_net != UNSTATED && !fidelity.is_partial() {
-            if net.0 != frame.stated_net
+        if advance.net != UNSTATED && !fidelity.is_partial() {
+            if net.0 != advance.net
                 && let Some(view) = view
             {
                 let name = core.name_of(frame.func).to_owned();
                 core.complain(&codes::STATED_MISMATCH, view, at.offset, || {
                     format!(
                         "{name} states a net time of {}, its callees leave {}",
-                        frame.stated_net, net.0
+                        advance.net, net.0
                     )
                 });
             }
-            net = Ticks(frame.stated_net).min(elapsed);
+            net = Ticks(advance.net).min(elapsed);
         } else if below.elapsed > elapsed {
             core.diags.count(&codes::CLAMPED, 1);
         }
@@ -466,29 +516,11 @@ impl Stack {
             stolen: below.stolen,
             callees: below.callees,
             descendants: below.descendants,
-            outermost: self.groups.is_outermost(core.groups[frame.func.index()]),
+            outermost: self.is_outermost(core.role(frame.func).group),
             fidelity,
         };
         self.credit(core, &span, frame.depth);
         self.emit(core, &span);
-    }
-
-    /// Decides about what hit a call on its way out: what does not fit into the call's stated
-    /// length came after it, and is its caller's.
-    #[cold]
-    fn settle_beside(&mut self, below: &mut Below, fits: bool) {
-        let level = self.frames.len() + 1;
-        while let Some(beside) = self.beside.pop_if(|beside| beside.level >= level) {
-            if fits || beside.level > level {
-                continue;
-            }
-            below.elapsed = below.elapsed - beside.elapsed;
-            below.stolen = below.stolen - beside.stolen;
-            if let Some(top) = self.frames.last_mut() {
-                top.below.elapsed += beside.elapsed;
-                top.below.stolen += beside.stolen;
-            }
-        }
     }
 
     /// Ends the top frame because something further out ends or begins.
@@ -502,62 +534,6 @@ impl Stack {
         }
         let fidelity = Fidelity { end_inferred: true, ..Fidelity::EXACT };
         self.close(core, at, None, fidelity, None);
-    }
-
-    /// Adds a call that ended to its caller, and to the orphans if a caller between is missing.
-    #[inline]
-    fn credit<S>(&mut self, core: &Core<S>, span: &Span, depth: u32) {
-        let elapsed = span.elapsed();
-        let stolen = if core.interrupts[span.func.index()] { elapsed } else { Ticks(0) };
-        let below =
-            Below { elapsed, stolen, callees: 1, descendants: span.descendants.saturating_add(1) };
-        let nearest = match self.frames.last_mut() {
-            Some(top) => {
-                top.below.add(below);
-                if depth == top.depth {
-                    let level = self.frames.len();
-                    self.beside.push(Beside { level, elapsed, stolen });
-                    return;
-                }
-                top.depth + 1
-            }
-            None => 0,
-        };
-        if depth > nearest {
-            self.orphans.add(self.frames.len(), depth, below);
-        }
-    }
-
-    /// A call at `depth` proves that what ended deeper had its callers end before it.
-    fn settle_orphans(&mut self, depth: u32) {
-        let level = self.frames.len();
-        let nearest = self.frames.last().map_or(0, |top| top.depth + 1);
-        let settled = self.orphans.take_deeper(level, depth);
-        if depth > nearest && settled.callees > 0 {
-            self.orphans.add(level, depth, settled);
-        }
-    }
-
-    /// Takes the orphans deeper than `depth` away from where they were credited.
-    fn adopt(&mut self, depth: u32) -> Below {
-        let adopted = self.orphans.take_deeper(self.frames.len(), depth);
-        if let Some(top) = self.frames.last_mut() {
-            top.below.remove(adopted);
-        }
-        adopted
-    }
-
-    fn give_back(&mut self, depth: u32, below: Below) {
-        if below.callees == 0 {
-            return;
-        }
-        if let Some(top) = self.frames.last_mut() {
-            top.below.add(below);
-        }
-        let nearest = self.frames.last().map_or(0, |top| top.depth + 1);
-        if depth > nearest {
-            self.orphans.add(self.frames.len(), depth, below);
-        }
     }
 
     fn ghost(&self, depth: u32) -> Option<FuncId> {

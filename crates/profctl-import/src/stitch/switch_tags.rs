@@ -64,10 +64,29 @@ struct Held {
     candidates: Vec<ThreadId>,
 }
 
+/// Who makes a call, as far as switch tags tell.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Caller {
+    /// No switch tag was met: whoever the lane says.
+    OfLane,
+    Thread(ThreadId),
+    /// The switch itself, or a stack that is still to be found out.
+    Unknown,
+}
+
 impl SwitchTags {
     #[inline]
     pub(super) fn are_used(&self) -> bool {
         !matches!(self.state, State::Unused)
+    }
+
+    /// Who makes the next call.
+    pub(super) fn caller(&self) -> Caller {
+        match self.state {
+            State::Unused => Caller::OfLane,
+            State::Running(thread) => Caller::Thread(thread),
+            State::Switching | State::Returning(_) => Caller::Unknown,
+        }
     }
 
     /// After a gap nothing that was put aside can be told.

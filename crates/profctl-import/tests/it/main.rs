@@ -9,3 +9,4 @@ mod invariants;
 mod quirks;
 mod recorder;
 mod robustness;
+mod spool;

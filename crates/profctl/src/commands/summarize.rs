@@ -102,7 +102,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     };
     match global.output {
         Format::Json => output::write_bytes(profile.to_json().as_bytes(), global)?,
-        Format::Table | Format::Csv | Format::Markdown => {
+        Format::Table | Format::Csv | Format::Markdown | Format::Parquet => {
             output::write_table(&profile.table(&options).map_err(Failure::usage)?, global)?;
         }
     }

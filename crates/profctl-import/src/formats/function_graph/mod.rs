@@ -8,9 +8,11 @@ mod classify;
 mod event;
 mod fast;
 mod head;
+mod known;
 mod layout;
 mod line;
 mod read;
+mod wide;
 
 use std::sync::Arc;
 

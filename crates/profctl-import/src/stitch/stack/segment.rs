@@ -93,6 +93,7 @@ impl Stack {
             frame.below = Below::default();
             frame.off_base = self.off_total;
             frame.clipped = true;
+            frame.is_usual = false;
         }
         self.beside.clear();
         self.orphans.clear();

@@ -37,7 +37,7 @@ impl Stack {
                 elapsed - below.elapsed
             }
         };
-        let outermost = self.groups.is_outermost(core.groups[frame.func.index()]);
+        let outermost = self.is_outermost(core.role(frame.func).group);
         let span = Span {
             func: frame.func,
             thread: at.thread,

@@ -1,13 +1,12 @@
-//! `profctl convert`: a trace in somebody else's form, or summed up in ours.
+//! `profctl convert`: a trace in somebody else's form, as a table, or summed up in ours.
+
+mod lines;
+mod tables;
 
 use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use profctl_analyze::summarize::{By, Options, Source, Summary};
-use profctl_import::Streamed;
-use profctl_model::{
-    FuncTotals, Gap, Mark, Names, Slice, Span, SpanSink, Trace, TraceBuilder, Wake,
-};
 use profctl_render::export::{TARGETS, Target};
 
 use crate::args::{Global, Reading, Selection};
@@ -17,15 +16,19 @@ use crate::{output, read};
 /// Write a trace in another form, for other programs to read
 ///
 /// The form is told by how the name of the `-o` file ends, or by `--to`; `profctl formats` lists
-/// them. With `--to` and without `-o` (or with `-o -`) it goes to standard output.
+/// them. With `--to` and without `-o` (or with `-o -`) it goes to standard output. Tables
+/// (`parquet`, `csv`, `jsonl`) have a row a call, or what `--table` names, and take several traces;
+/// their times are integers in one unit: nanoseconds unless a clock is finer or counts.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// A trace, or `-`
-    #[arg(value_name = "TRACE")]
-    trace: PathBuf,
+    /// A trace, or `-`; for tables also several, directories of runs, saved profiles
+    #[arg(value_name = "TRACE", required = true)]
+    traces: Vec<PathBuf>,
     /// The form, whatever the file is called
     #[arg(long, value_name = "NAME", value_parser = names())]
     to: Option<String>,
+    #[command(flatten)]
+    tables: tables::Args,
     #[command(flatten)]
     selection: Selection,
     #[command(flatten)]
@@ -48,6 +51,8 @@ pub(crate) struct Form {
 enum To {
     /// An exporter of whole traces.
     Viewer(&'static Target),
+    /// Rows and columns.
+    Table(tables::Target),
     /// The profile that other commands read back.
     Profile,
 }
@@ -60,7 +65,13 @@ pub(crate) fn forms() -> impl Iterator<Item = Form> {
         endings: target.endings,
         to: To::Viewer(target),
     });
-    viewers.chain([Form {
+    let form = |name, about, endings, target| Form { name, about, endings, to: To::Table(target) };
+    let tables = [
+        form("parquet", "Apache Parquet: a table for SQL", &[".parquet"], tables::Target::Parquet),
+        form("csv", "comma-separated values with a heading line", &[".csv"], tables::Target::Csv),
+        form("jsonl", "a JSON object a line", &[".jsonl", ".ndjson"], tables::Target::Jsonl),
+    ];
+    viewers.chain(tables).chain([Form {
         name: "profile",
         about: "saved profile: what `summarize --output json` writes and other commands read back",
         endings: &[".profile.json"],
@@ -74,16 +85,20 @@ fn names() -> PossibleValuesParser {
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     let file = global.out_file.as_deref().filter(|path| *path != Path::new("-"));
+    let Args { reading, selection, .. } = args;
     match form(args, file)?.to {
         To::Viewer(target) => {
-            let trace = calls(args, global)?;
+            let trace = read::load(single(args)?, reading, selection, global)?;
             output::write_streamed(file, |out| (target.write)(&trace, out))?;
-            Ok(read::verdict_of(&trace.meta.diags, &args.reading, global))
+            Ok(read::verdict_of(&trace.meta.diags, reading, global))
+        }
+        To::Table(target) => {
+            tables::run(target, &args.tables, &args.traces, reading, selection, global)
         }
         To::Profile => {
-            let options = read::options(&args.reading, &args.selection, By::Function)?;
+            let options = read::options(reading, selection, By::Function)?;
             let sink = Summary::new(Options { percentiles: true, by: By::Function });
-            let read = read::one(&args.trace, &options, &args.selection, sink, global)?;
+            let read = read::one(single(args)?, &options, selection, sink, global)?;
             let source = Source {
                 path: read.origin.name,
                 format: read.origin.format.name.into(),
@@ -91,8 +106,19 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
             };
             let profile = read.sink.finish(&read.names, &read.meta, source);
             output::write_streamed(file, |out| out.write_all(profile.to_json().as_bytes()))?;
-            Ok(read::verdict(&profile.quality, &args.reading, global))
+            Ok(read::verdict(&profile.quality, reading, global))
         }
+    }
+}
+
+/// The trace, where a form holds only one.
+fn single(args: &Args) -> Result<&Path, Failure> {
+    match args.traces.as_slice() {
+        [trace] => Ok(trace),
+        traces => Err(Failure::usage(format!(
+            "this form holds one trace, found {}; tables take several",
+            traces.len()
+        ))),
     }
 }
 
@@ -125,46 +151,4 @@ fn list(failure: Failure) -> Failure {
     forms().fold(failure, |failure, form| {
         failure.hint(format!("{} ({}): {}", form.name, form.endings.join(", "), form.about))
     })
-}
-
-/// Every call of the trace.
-fn calls(args: &Args, global: &Global) -> Result<Trace, Failure> {
-    let options = read::options(&args.reading, &args.selection, By::Function)?;
-    let read = read::one(&args.trace, &options, &args.selection, Calls::default(), global)?;
-    let Streamed { sink, names, meta, origin } = read;
-    let trace = sink.builder.finish(meta, names);
-    if sink.holds_sums && trace.spans.is_empty() {
-        let message = "holds sums and no single calls, expected a trace";
-        return Err(Failure::input(origin.name, message)
-            .hint("`--to profile` saves the sums; `profctl summarize` shows them"));
-    }
-    Ok(trace)
-}
-
-/// A trace in memory, and whether there were sums that it cannot hold.
-#[derive(Default)]
-struct Calls {
-    builder: TraceBuilder,
-    holds_sums: bool,
-}
-
-impl SpanSink for Calls {
-    fn span(&mut self, span: &Span, names: &Names) {
-        self.builder.span(span, names);
-    }
-    fn slice(&mut self, slice: &Slice) {
-        self.builder.slice(slice);
-    }
-    fn wake(&mut self, wake: &Wake) {
-        self.builder.wake(wake);
-    }
-    fn gap(&mut self, gap: &Gap) {
-        self.builder.gap(gap);
-    }
-    fn mark(&mut self, mark: &Mark) {
-        self.builder.mark(mark);
-    }
-    fn total(&mut self, _totals: &FuncTotals, _names: &Names) {
-        self.holds_sums = true;
-    }
 }

@@ -1,0 +1,60 @@
+//! Bytes by the word: what [`super::fast`] asks of many bytes at once.
+//!
+//! Loops over single bytes end where a processor cannot foresee it, and that costs more than
+//! everything else on a line. A bit for each byte, and a count of the zeros below it, need no loop.
+
+use wide::u8x16;
+
+/// The `N` bytes at `at`, if there are as many.
+#[inline]
+pub(super) fn chunk<const N: usize>(bytes: &[u8], at: usize) -> Option<&[u8; N]> {
+    bytes.get(at..)?.first_chunk()
+}
+
+/// The eight bytes at `at`, the first one lowest.
+#[inline]
+pub(super) fn word<const N: usize>(bytes: &[u8; N], at: usize) -> u64 {
+    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
+}
+
+/// For each of `wanted`, a bit for each byte that is it; the first byte's is the lowest.
+#[inline]
+pub(super) fn equal<const N: usize>(bytes: &[u8; 64], wanted: [u8; N]) -> [u64; N] {
+    let (quarters, _) = bytes.as_chunks::<16>();
+    let mut bits = [0; N];
+    for (n, quarter) in quarters.iter().enumerate() {
+        let quarter = u8x16::new(*quarter);
+        for (bits, wanted) in bits.iter_mut().zip(wanted) {
+            *bits |= u64::from(quarter.simd_eq(u8x16::splat(wanted)).to_bitmask()) << (16 * n);
+        }
+    }
+    bits
+}
+
+/// Whether two are the same. Said word by word: as arrays they would be stored, and loaded again
+/// sixteen bytes at a time before the stores are through.
+#[inline]
+pub(super) fn same(one: &[u64; 4], other: &[u64; 4]) -> bool {
+    (0..one.len()).fold(0, |bits, n| bits | (one[n] ^ other[n])) == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn there_is_a_bit_for_each_byte(
+            bytes in prop::collection::vec(prop_oneof![Just(b'('), any::<u8>()], 64),
+            other in any::<u8>(),
+        ) {
+            let of = |wanted: u8| -> u64 {
+                (0..64).map(|at: usize| u64::from(bytes[at] == wanted) << at).sum()
+            };
+            let found = equal(bytes[..].try_into().unwrap(), [b'(', other]);
+            prop_assert_eq!(found, [of(b'('), of(other)]);
+        }
+    }
+}

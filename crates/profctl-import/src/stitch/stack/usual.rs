@@ -1,0 +1,287 @@
+//! The events that nearly all events are, in as few steps as they take.
+//!
+//! An entry, a leaf or an exit is usual if it stands where it is expected: directly below the open
+//! call, or at the end of that call, with nothing pending on this level (orphans, late calls,
+//! announced interrupts), no lengths stated in advance, no window, no time off the CPU since the
+//! call began. What the rules in [`super`] come to is then plain. The loop here does the whole of
+//! what they would do, for one thread on one CPU, or stops before an event without having changed
+//! anything for it.
+
+use profctl_model::diag::codes;
+use profctl_model::{Fidelity, FuncId, Span, SpanSink, Tick, Ticks};
+
+use super::{Frame, Stack};
+use crate::emit::{Event, EventKind, NO_DEPTH, NameRef, UNSTATED};
+use crate::stitch::clock::Telling;
+use crate::stitch::orphans::Below;
+use crate::stitch::shared::Core;
+use crate::stitch::{Here, depth_at};
+
+impl Stack {
+    /// Finds out from which level on events can be usual; to be called after every one that was not.
+    pub(in crate::stitch) fn review(&mut self) {
+        let above = |level: Option<usize>| level.map_or(0, |level| level + 1);
+        self.usual_from = above(self.orphans.level())
+            .max(above(self.beside.last().map(|beside| beside.level)))
+            .max(above(self.interrupts.last().copied()));
+    }
+
+    /// Takes the first of `events`, as many as are usual, and says how many those are.
+    #[inline(never)]
+    pub(in crate::stitch) fn usual<S: SpanSink>(
+        &mut self,
+        core: &mut Core<S>,
+        events: &[Event],
+        here: Here,
+        clock: &mut impl Telling,
+        funcs: &[Option<FuncId>],
+    ) -> usize {
+        if self.begin.is_none() || core.is_windowed {
+            return 0;
+        }
+        let mut run = Run {
+            expected: self.frames.last().map_or(0, |top| top.depth + 1),
+            last: self.last,
+            reached: self.reached,
+            stack: self,
+            core,
+            here,
+        };
+        let ends_are_stamps = run.core.setup.leaf_ends_are_stamps;
+        let mut clock_now = *clock;
+        let mut taken = 0;
+        while let Some(event) = events.get(taken) {
+            let Some(time) = clock_now.peek(event.time) else { break };
+            if event.lane != here.lane || (!is_laid(clock) && time < run.last) {
+                break;
+            }
+            let func = funcs[event.name.0 as usize];
+            let end = match event.kind {
+                EventKind::Leaf => {
+                    let Some(func) = func else { break };
+                    if event.duration == UNSTATED || !run.expects(event.depth) {
+                        break;
+                    }
+                    let length = Ticks(event.duration);
+                    run.leaf(func, time, time + length, length);
+                    time + length
+                }
+                EventKind::Exit => {
+                    let knows = func.is_some() || event.name == NameRef::ANONYMOUS;
+                    if !knows || !run.is_exit(event, func) {
+                        break;
+                    }
+                    run.exit(event, time, is_laid(clock))
+                }
+                EventKind::Enter => {
+                    let Some(func) = func else { break };
+                    if event.duration & event.extra != UNSTATED || !run.expects(event.depth) {
+                        break;
+                    }
+                    clock_now.commit(event.time, time, time, false);
+                    run.reach(time, time);
+                    taken += 1;
+                    // An entry with its exit right behind it is a leaf in two records.
+                    let exit = events.get(taken).filter(|exit| run.is_exit_of(exit, event));
+                    let left = exit.and_then(|exit| Some((exit, clock_now.peek(exit.time)?)));
+                    let Some((exit, left)) = left.filter(|(_, left)| *left >= time) else {
+                        run.enter(func, time);
+                        continue;
+                    };
+                    let (end, length) = lasted(exit, time, left, is_laid(clock));
+                    run.leaf(func, time, end, length);
+                    clock_now.commit(exit.time, left, end, false);
+                    run.reach(left, end);
+                    taken += 1;
+                    continue;
+                }
+                _ => break,
+            };
+            let is_stamp = ends_are_stamps && event.kind == EventKind::Leaf;
+            clock_now.commit(event.time, time, end, is_stamp);
+            run.reach(time, end);
+            taken += 1;
+        }
+        let (last, reached) = (run.last, run.reached);
+        if taken > 0 {
+            *clock = clock_now;
+            (self.last, self.reached, self.cpu) = (last, reached, here.cpu);
+        }
+        taken
+    }
+}
+
+fn is_laid<C: Telling>(_clock: &C) -> bool {
+    C::IS_LAID
+}
+
+/// When a call that was entered at `start` and left at `time` ended, and how long it took. If
+/// `is_laid`, the clock only knows the callees, and what the call took is laid behind them.
+#[inline]
+fn lasted(exit: &Event, start: Tick, time: Tick, is_laid: bool) -> (Tick, Ticks) {
+    let stated = Ticks(exit.duration);
+    match (exit.duration, is_laid) {
+        (UNSTATED, _) => (time, time - start),
+        (_, true) => (time.max(start + stated), stated),
+        (_, false) => (time, stated),
+    }
+}
+
+/// A stack while usual events come in.
+struct Run<'a, S> {
+    stack: &'a mut Stack,
+    core: &'a mut Core<S>,
+    here: Here,
+    /// The depth of a callee of the top frame.
+    expected: u32,
+    last: Tick,
+    reached: Tick,
+}
+
+impl<S: SpanSink> Run<'_, S> {
+    /// Whether a call at `depth` is a callee of the top frame, and nothing else is to be done.
+    #[expect(
+        clippy::inline_always,
+        reason = "its state is kept in registers only within one function"
+    )]
+    #[inline(always)]
+    fn expects(&self, depth: u16) -> bool {
+        let level = self.stack.frames.len();
+        level >= self.stack.usual_from && depth_at(depth, level) == self.expected
+    }
+
+    /// Whether an exit is that of the top frame, and nothing else is to be done.
+    #[inline]
+    fn is_exit(&self, exit: &Event, func: Option<FuncId>) -> bool {
+        let stack = &*self.stack;
+        stack.frames.last().is_some_and(|top| {
+            top.is_usual
+                && (exit.depth == NO_DEPTH || u32::from(exit.depth) == top.depth)
+                && func.is_none_or(|func| func == top.func)
+                && top.off_base == stack.off_total
+                && stack.frames.len() >= stack.usual_from
+        })
+    }
+
+    /// Whether an event is the exit that belongs to `enter`, the event before it.
+    #[inline]
+    fn is_exit_of(&self, exit: &Event, enter: &Event) -> bool {
+        exit.kind == EventKind::Exit
+            && exit.lane == enter.lane
+            && (exit.name == enter.name || exit.name == NameRef::ANONYMOUS)
+            && (exit.depth == NO_DEPTH || u32::from(exit.depth) == self.expected)
+    }
+
+    #[expect(
+        clippy::inline_always,
+        reason = "its state is kept in registers only within one function"
+    )]
+    #[inline(always)]
+    fn enter(&mut self, func: FuncId, time: Tick) {
+        let stack = &mut *self.stack;
+        let group = self.core.role(func).group;
+        stack.groups.push(group, &stack.frames, Frame::group);
+        stack.frames.push(Frame {
+            func,
+            depth: self.expected,
+            start: time,
+            off_base: stack.off_total,
+            below: Below::default(),
+            group,
+            clipped: false,
+            has_stated: false,
+            is_usual: true,
+        });
+        self.expected += 1;
+    }
+
+    #[expect(
+        clippy::inline_always,
+        reason = "its state is kept in registers only within one function"
+    )]
+    #[inline(always)]
+    fn leaf(&mut self, func: FuncId, start: Tick, end: Tick, length: Ticks) {
+        let stack = &mut *self.stack;
+        let role = self.core.role(func);
+        if let Some(caller) = stack.frames.last_mut() {
+            caller.below.add_call(length, 1, role.is_interrupt);
+        }
+        let span = Span {
+            func,
+            thread: self.here.thread,
+            cpu: self.here.cpu,
+            start,
+            end,
+            wall: length,
+            off_cpu: Ticks(0),
+            net: length,
+            stolen: Ticks(0),
+            callees: 0,
+            descendants: 0,
+            outermost: stack.is_outermost(role.group),
+            fidelity: Fidelity::EXACT,
+        };
+        self.core.sink.span(&span, &self.core.names);
+    }
+
+    /// Leaves the top frame, and says when it ended.
+    #[expect(
+        clippy::inline_always,
+        reason = "its state is kept in registers only within one function"
+    )]
+    #[inline(always)]
+    fn exit(&mut self, exit: &Event, time: Tick, is_laid: bool) -> Tick {
+        let stack = &mut *self.stack;
+        let Some((top, callers)) = stack.frames.split_last_mut() else { return time };
+        let Frame { func, start, below, group, depth, .. } = *top;
+        let (end, wall) = lasted(exit, start, time, is_laid);
+        let role = self.core.role(func);
+        if let Some(caller) = callers.last_mut() {
+            caller.below.add_call(wall, below.descendants.saturating_add(1), role.is_interrupt);
+        }
+        if below.elapsed > wall {
+            self.core.diags.count(&codes::CLAMPED, 1);
+        }
+        let level = callers.len();
+        stack.frames.truncate(level);
+        stack.groups.pop(group);
+        self.expected = depth;
+        let span = Span {
+            func,
+            thread: self.here.thread,
+            cpu: self.here.cpu,
+            start,
+            end: end.max(start),
+            wall,
+            off_cpu: Ticks(0),
+            net: wall - below.elapsed,
+            stolen: below.stolen,
+            callees: below.callees,
+            descendants: below.descendants,
+            outermost: stack.is_outermost(role.group),
+            fidelity: Fidelity::EXACT,
+        };
+        self.core.sink.span(&span, &self.core.names);
+        end
+    }
+
+    /// A record was taken at `time`, and something lasted until `end`.
+    #[inline]
+    fn reach(&mut self, time: Tick, end: Tick) {
+        self.last = time;
+        self.reached = self.reached.max(end);
+    }
+}
+
+impl Below {
+    /// Adds one callee, which made `calls` with its own.
+    #[inline]
+    fn add_call(&mut self, elapsed: Ticks, calls: u64, is_interrupt: bool) {
+        self.elapsed += elapsed;
+        self.callees = self.callees.saturating_add(1);
+        self.descendants = self.descendants.saturating_add(calls);
+        if is_interrupt {
+            self.stolen += elapsed;
+        }
+    }
+}
