@@ -26,7 +26,6 @@ pub(crate) enum Target {
 
 /// What of a trace goes into a table.
 #[derive(clap::Args, Debug)]
-#[group(skip)]
 #[command(next_help_heading = "Tables")]
 pub(crate) struct Args {
     /// Which table to write
