@@ -2,6 +2,8 @@
 
 #![expect(clippy::disallowed_methods, reason = "tests read and write files")]
 
+#[cfg(unix)]
+mod ci;
 mod cli;
 mod convert;
 mod diff;
@@ -13,6 +15,9 @@ mod merge;
 mod pages;
 mod pprof;
 mod program;
+#[cfg(feature = "tables")]
+mod query;
 mod reports;
+mod tables;
 mod tidy;
 mod tutorial;
