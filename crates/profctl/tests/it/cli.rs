@@ -25,7 +25,7 @@ fn arguments_that_make_no_sense_end_with_2() {
         (&["frobnicate"], "unrecognized subcommand 'frobnicate'"),
         (&["summarize"], "<TRACE>"),
         (&["summarize", "--frobnicate", trace], "unexpected argument '--frobnicate'"),
-        (&["summarize", "--output", "xml", trace], "possible values: table, json, csv, markdown]"),
+        (&["summarize", "--output", "xml", trace], "possible values: table, json, csv, markdown, parquet]"),
         (&["summarize", "--output", "parquet", trace], "made without tables"),
         (&["summarize", "--unit", "h", trace], "possible values: auto, ns, us, ms, s, ticks]"),
         (&["summarize", "--width", "0", trace], "expected at least 1"),

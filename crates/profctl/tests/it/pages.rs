@@ -57,8 +57,15 @@ fn check_page(page: &Path, at_least: usize) {
     let scratch = Scratch::new(&format!("pages-{name}"));
     let mut updated: Vec<String> = lines.iter().map(|&line| line.to_owned()).collect();
     let update = std::env::var_os("UPDATE_EXPECT").is_some();
-    for session in sessions.iter().rev() {
-        let Some(printed) = run(&session.command, &scratch.path("")) else { continue };
+    for place in ["LICENSE-MIT", "docs", "fixtures"] {
+        std::os::unix::fs::symlink(fixtures::root().join(place), scratch.path(place))
+            .expect("the scratch directory takes links");
+    }
+    // In the order of the page: a command may read what one before it wrote.
+    let printed: Vec<_> =
+        sessions.iter().map(|session| run(&session.command, &scratch.path(""))).collect();
+    for (session, printed) in sessions.iter().zip(printed).rev() {
+        let Some(printed) = printed else { continue };
         let printed: Vec<&str> = printed.lines().map(str::trim_end).collect();
         if update {
             let shown = cut_like(&session.output, &printed);
@@ -96,7 +103,8 @@ fn sessions(lines: &[&str]) -> Vec<Session> {
     sessions
 }
 
-/// What a command prints; nothing if it is one that runs this test, or installs the program.
+/// What a command prints in the scratch directory, where the fixtures are linked to; nothing if it
+/// is one that runs this test, or installs the program.
 fn run(line: &str, scratch: &str) -> Option<String> {
     let line = line.replace("/tmp/", scratch);
     let (line, head) = match line.split_once(" | head -") {
@@ -116,7 +124,7 @@ fn run(line: &str, scratch: &str) -> Option<String> {
     if !cfg!(feature = "tables") && needs_tables(arguments) {
         return None;
     }
-    let run = finish(command(arguments).current_dir(fixtures::root()));
+    let run = finish(command(arguments).current_dir(scratch));
     let printed = format!("{}{}", run.stdout, run.stderr);
     assert!(matches!(run.code, Some(0..=5)), "{line} ends with {:?}: {}", run.code, run.stderr);
     let lines: Vec<&str> = printed.lines().take(head.unwrap_or(usize::MAX)).collect();
