@@ -18,6 +18,10 @@ check:
 test FILTER="":
     cargo test --workspace {{ FILTER }}
 
+# Use the HTML pages in a headless Chromium; pages and screenshots go to FOLDER.
+e2e FOLDER="":
+    scripts/e2e/run {{ FOLDER }}
+
 # Install the program with everything that it can do: SQL and Parquet take minutes to build.
 install:
     cargo install --path crates/profctl --features tables

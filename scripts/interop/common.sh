@@ -17,6 +17,10 @@ traces=(
     fixtures/plain/long-jump.txt
     fixtures/plain/lost-events.txt
     fixtures/plain/equal-times.txt
+)
+# The same with threads that are switched out within calls, and with instants: which calls that
+# concerns, not every form has a place for.
+switched=(
     fixtures/systemview/demo.SVDat
     fixtures/kdump/freebsd-TER.txt
     fixtures/ktrace/freebsd-v1-amd64.ktrace.out

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Folded stacks are added up by a few words of awk.
 source "$(dirname "$0")/common.sh"
-for trace in "${traces[@]}"; do
+for trace in "${traces[@]}" "${switched[@]}"; do
     "$PROFCTL" convert --quiet --to folded -o "$work/trace" "$trace"
     awk '{ n = $NF; sub(/ [0-9]+$/, ""); depth = split($0, stack, ";"); sum[stack[depth]] += n }
         END { for (name in sum) if (sum[name]) print name "\t" sum[name] }' "$work/trace" |

@@ -13,7 +13,7 @@ top() {
             print $0 "\t" value
         } $1 == "flat" { seen = 1 }' | LC_ALL=C sort
 }
-for trace in "${traces[@]}"; do
+for trace in "${traces[@]}" "${switched[@]}"; do
     "$PROFCTL" convert --quiet -o "$work/trace.pb.gz" "$trace"
     # It leaves out zeros, and counts complete calls only.
     top net ns >"$work/net"

@@ -12,12 +12,12 @@ function diffModel(page, block, options) {
   const seen = column('seen');
   const unproven = column('unproven');
   const depths = column('depth');
-  const paths = { func: Array.from(columns.name || []), parent: [] };
+  const paths = { n, func: column('name'), parent: new Int32Array(n) };
   const open = [];
   let depth = 0;
   for (let i = 0; i < n; i++) {
     depth += depths[i];
-    paths.parent.push(depth > 0 ? open[depth - 1] : -1);
+    paths.parent[i] = depth > 0 ? open[depth - 1] : -1;
     open[depth] = i;
   }
   const own = {

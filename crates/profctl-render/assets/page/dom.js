@@ -51,13 +51,20 @@ function describedAs(description, page) {
     list,
   ];
   for (const remark of remarks) parts.push(make('p', { class: 'remark' }, remark));
-  const figures = known && known.figures;
-  if (figures) {
-    const cells = page.figures.map((heading, i) => [heading, figures[i]]).filter(([, text]) => text !== null);
-    parts.push(make('table', { class: 'figures' },
-      make('caption', {}, `all calls of ${known.name}`),
-      make('thead', {}, make('tr', {}, cells.map(([heading]) => make('th', { scope: 'col' }, heading)))),
-      make('tbody', {}, make('tr', {}, cells.map(([, text]) => make('td', {}, text))))));
-  }
+  if (known && known.figures) parts.push(figuresOf(known, page));
   return parts;
+}
+
+const FIGURES = [['', 'sum'], ['_min', 'min'], ['_avg', 'avg'], ['_max', 'max'], ['_p50', 'p50'], ['_p90', 'p90'], ['_p99', 'p99']];
+
+/** What is known of all calls of a function: a row a measure. */
+function figuresOf({ name, figures }, page) {
+  const of = (column) => figures[page.figures.indexOf(column)] ?? '';
+  const row = (measure) => make('tr', {}, make('th', { scope: 'row' }, measure),
+    FIGURES.map(([end]) => make('td', {}, of(measure + end))));
+  const calls = `${of('calls')} ${of('calls') === '1' ? 'call' : 'calls'}`;
+  return make('table', { class: 'figures' },
+    make('caption', {}, `${name} in all: ${calls}, times in ${page.clock.label}`),
+    make('thead', {}, make('tr', {}, make('td', {}), FIGURES.map(([, heading]) => make('th', { scope: 'col' }, heading)))),
+    make('tbody', {}, row('elapsed'), row('net')));
 }

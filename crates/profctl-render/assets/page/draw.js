@@ -127,6 +127,7 @@ function drawView(context, view) {
   context.fillStyle = theme.faintStripes;
   for (let k = 0; k < hatched.length; k += 3) context.fillRect(hatched[k], hatched[k + 1], hatched[k + 2], h);
   drawBars(context, view, bars, h);
+  if (model.kind === 'chart') drawAbsences(context, view, scale);
   drawLabels(context, view, labels, h);
   if (model.kind === 'chart') drawMoments(context, view, scale, h);
   context.fillStyle = theme.found;
@@ -183,7 +184,8 @@ function drawLabels(context, { model, theme }, labels, h) {
   for (let k = 0; k < labels.length; k += 5) {
     const [i, left, y, w, faint] = labels.slice(k, k + 5);
     // A box that begins left of the window keeps its name in sight.
-    const x = Math.max(left, 0);
+    const hatch = left >= 0 && model.isPartial(i) & NO_ENTRY ? Math.min(10, w / 2) : 0;
+    const x = Math.max(left, 0) + hatch;
     const text = fitted(context, model.label(i), w - (x - left) - 8);
     if (!text) continue;
     context.globalAlpha = faint ? 0.45 : 1;
@@ -207,23 +209,32 @@ function drawLanes(context, { model, theme, width, scroll, height }, scale) {
   }
 }
 
-/** What happened between calls and across them: absences, losses, instants, the critical path. */
+/** When the threads were switched out: a veil over whatever they had open. */
+function drawAbsences(context, { model, theme, width, height, x0, x1, scroll }, scale) {
+  const x = (time) => (time - x0) * scale;
+  const stretches = [];
+  for (const lane of model.lanes) {
+    if (lane.top + lane.height < scroll || lane.top > scroll + height) continue;
+    const away = (from, to) => {
+      const left = Math.max(x(model.absences.start[from]), 0);
+      const right = Math.min(x(model.absences.end[to - 1]), width);
+      stretches.push([left, lane.top + LANE_HEAD, Math.max(right - left, 1), lane.height - LANE_HEAD - 1]);
+    };
+    visit(model.absences, lane.index, x0, x1, scale, (i) => away(i, i + 1), away);
+  }
+  for (const fill of [theme.awayVeil, theme.awayStripes]) {
+    context.fillStyle = fill;
+    for (const stretch of stretches) context.fillRect(...stretch);
+  }
+}
+
+/** What happened between calls and across them: losses, instants, the critical path. */
 function drawMoments(context, view, scale, h) {
   const { model, theme, width, height, x0, x1, scroll } = view;
   const x = (time) => (time - x0) * scale;
   for (const lane of model.lanes) {
     if (lane.top + lane.height < scroll || lane.top > scroll + height) continue;
     const top = lane.top + LANE_HEAD;
-    const tall = lane.height - LANE_HEAD - 1;
-    const away = (from, to) => {
-      const left = Math.max(x(model.absences.start[from]), 0);
-      const right = Math.min(x(model.absences.end[to - 1]), width);
-      context.fillStyle = theme.awayVeil;
-      context.fillRect(left, top, Math.max(right - left, 1), tall);
-      context.fillStyle = theme.awayStripes;
-      context.fillRect(left, top, Math.max(right - left, 1), tall);
-    };
-    visit(model.absences, lane.index, x0, x1, scale, (i) => away(i, i + 1), away);
     const marks = model.marks[lane.index];
     context.fillStyle = theme.ink;
     let drawn = -10;
@@ -302,12 +313,17 @@ function drawAxis(context, { theme, width, height, x0, x1, page }, scale) {
   context.strokeStyle = theme.grid;
   context.lineWidth = 1;
   context.beginPath();
+  let free = 0;
   for (const mark of axisMarks(x0, x1, 96 / scale, page.clock)) {
     const x = Math.round((mark.at - x0) * scale) + 0.5;
     context.moveTo(x, AXIS - 6);
     context.lineTo(x, AXIS);
     const w = context.measureText(mark.text).width;
-    context.fillText(mark.text, Math.min(Math.max(x - w / 2, 2), width - w - 2), AXIS / 2 - 2);
+    const left = Math.min(Math.max(x - w / 2, 2), width - w - 2);
+    // At the edges texts are moved inwards, and may meet.
+    if (left < free) continue;
+    free = left + w + 6;
+    context.fillText(mark.text, left, AXIS / 2 - 2);
   }
   context.moveTo(0, AXIS - 0.5);
   context.lineTo(width, AXIS - 0.5);

@@ -6,59 +6,79 @@ const ALL = -1;
 /** Callers more levels up than this are merged: a recursion that never returned must not take all memory. */
 const CALLERS_MAX = 200;
 
+/** Paths by function and caller: columns that grow, and a table in which a path is found. */
+class Paths {
+  constructor(size) {
+    this.n = 0;
+    this.size = Math.max(size, 16);
+    this.func = new Int32Array(this.size);
+    this.parent = new Int32Array(this.size);
+    for (const name of Paths.sums) this[name] = new Float64Array(this.size);
+    this.slots = new Int32Array(1 << Math.ceil(Math.log2(this.size * 2))).fill(-1);
+  }
+
+  /** The path for `func` below `parent`, made with noughts if it is new. */
+  below(parent, func) {
+    const { slots } = this;
+    const mask = slots.length - 1;
+    let slot = (Math.imul(parent + 1, 0x9e3779b1) ^ Math.imul(func, 0x85ebca6b)) & mask;
+    for (; slots[slot] >= 0; slot = (slot + 1) & mask) {
+      const place = slots[slot];
+      if (this.func[place] === func && this.parent[place] === parent) return place;
+    }
+    if (this.n === this.size) {
+      this.grow();
+      return this.below(parent, func);
+    }
+    slots[slot] = this.n;
+    this.func[this.n] = func;
+    this.parent[this.n] = parent;
+    return this.n++;
+  }
+
+  grow() {
+    const wider = new Paths(this.size * 2);
+    for (let i = 0; i < this.n; i++) wider.below(this.parent[i], this.func[i]);
+    for (const name of Paths.sums) wider[name].set(this[name]);
+    Object.assign(this, wider);
+  }
+}
+
+Paths.sums = ['calls', 'partial', 'elapsed', 'net'];
+
 /** The paths of one thread of the block, or of all of them merged if `which` is -1. */
 function pathsOf({ head, columns }, which) {
-  const trees = head.trees;
-  const first = [];
-  let n = 0;
-  for (const tree of trees) {
-    first.push(n);
-    n += tree.n;
-  }
-  const paths = { func: [], parent: [], calls: [], partial: [], elapsed: [], net: [] };
-  const places = new Map();
-  const nFunctions = head.functions;
+  const { trees } = head;
   const [from, to] = which < 0 ? [0, trees.length] : [which, which + 1];
+  let at = 0;
+  for (let t = 0; t < from; t++) at += trees[t].n;
+  let n = 0;
+  for (let t = from; t < to; t++) n += trees[t].n;
+  const paths = new Paths(n);
+  const zeros = new Float64Array(0);
+  const [depths, func] = [columns.depth || zeros, columns.func || zeros];
+  const sums = Paths.sums.filter((name) => columns[name]);
+  const open = [];
   for (let t = from; t < to; t++) {
-    const open = [];
     let depth = 0;
-    for (let i = first[t]; i < first[t] + trees[t].n; i++) {
-      depth += columns.depth ? columns.depth[i] : 0;
-      const parent = depth > 0 ? open[depth - 1] : -1;
-      const place = pathBelow(paths, places, parent, columns.func[i], nFunctions);
+    for (const end = at + trees[t].n; at < end; at++) {
+      depth += depths.length > 0 ? depths[at] : 0;
+      const place = paths.below(depth > 0 ? open[depth - 1] : -1, func[at]);
       open[depth] = place;
-      paths.calls[place] += columns.calls ? columns.calls[i] : 0;
-      paths.partial[place] += columns.partial ? columns.partial[i] : 0;
-      paths.elapsed[place] += columns.elapsed ? columns.elapsed[i] : 0;
-      paths.net[place] += columns.net ? columns.net[i] : 0;
+      for (const name of sums) paths[name][place] += columns[name][at];
     }
   }
   return paths;
 }
 
-/** The path for `func` below `parent`, made with noughts if it is new. */
-function pathBelow(paths, places, parent, func, nFunctions) {
-  const key = (parent + 1) * nFunctions + func;
-  let place = places.get(key);
-  if (place === undefined) {
-    place = paths.func.length;
-    places.set(key, place);
-    paths.func.push(func);
-    paths.parent.push(parent);
-    for (const sum of [paths.calls, paths.partial, paths.elapsed, paths.net]) sum.push(0);
-  }
-  return place;
-}
-
 /** The same turned around: from each function up to whoever called it, weighed by its own time. */
-function turned(paths, nFunctions) {
-  const up = { func: [], parent: [], calls: [], partial: [], elapsed: [], net: [] };
-  const places = new Map();
-  for (let i = 0; i < paths.func.length; i++) {
+function turned(paths) {
+  const up = new Paths(paths.n);
+  for (let i = 0; i < paths.n; i++) {
     let place = -1;
     let at = i;
     for (let level = 0; at >= 0 && level < CALLERS_MAX; level++) {
-      place = pathBelow(up, places, place, paths.func[at], nFunctions);
+      place = up.below(place, paths.func[at]);
       up.calls[place] += paths.calls[i];
       up.partial[place] += paths.partial[i];
       up.elapsed[place] += paths.net[i];
@@ -75,17 +95,20 @@ function turned(paths, nFunctions) {
  * the parent first, a box for all of it at the root.
  */
 function spread(paths, own, nameOf) {
-  const n = paths.func.length;
+  const { n, parent } = paths;
   const width = new Float64Array(n);
+  // By caller, -1 as 0: how many paths it has, then where they begin in `below`.
+  const first = new Int32Array(n + 2);
   for (let i = n - 1; i >= 0; i--) {
     width[i] += own(i);
-    if (paths.parent[i] >= 0) width[paths.parent[i]] += width[i];
+    if (parent[i] >= 0) width[parent[i]] += width[i];
+    first[parent[i] + 2]++;
   }
-  const below = Array.from({ length: n + 1 }, () => []);
-  for (let i = 0; i < n; i++) below[paths.parent[i] + 1].push(i);
+  for (let i = 0; i <= n; i++) first[i + 1] += first[i];
+  const below = new Int32Array(n);
+  const next = first.slice();
+  for (let i = 0; i < n; i++) below[next[parent[i] + 1]++] = i;
   const order = (a, b) => width[b] - width[a] || (nameOf(a) < nameOf(b) ? -1 : 1);
-  let total = 0;
-  for (const root of below[0]) total += width[root];
   const boxes = {
     n: n + 1,
     func: new Int32Array(n + 1),
@@ -98,33 +121,37 @@ function spread(paths, own, nameOf) {
   boxes.func[0] = ALL;
   boxes.parent[0] = -1;
   boxes.path[0] = -1;
-  boxes.end[0] = total;
   let placed = 1;
-  // What is still to be placed, the next one on top.
-  const waiting = [];
-  const descend = (children, box) => {
-    children.sort(order);
-    let x = boxes.start[box];
-    const entries = children.map((path) => {
-      const entry = [path, box, x];
-      x += width[path];
-      return entry;
-    });
-    for (let k = entries.length - 1; k >= 0; k--) waiting.push(entries[k]);
-  };
-  descend(below[0], 0);
   let deepest = 0;
+  // What is still to be placed, the next one on top: path, box of the caller, left edge.
+  const waiting = [];
+  const descend = (path, box) => {
+    const children = below.subarray(first[path + 1], first[path + 2]);
+    if (children.length > 1) children.sort(order);
+    let x = boxes.start[box];
+    for (const child of children) x += width[child];
+    for (let k = children.length - 1; k >= 0; k--) {
+      x -= width[children[k]];
+      waiting.push(children[k], box, x);
+    }
+  };
+  let total = 0;
+  for (let k = 0; k < first[1]; k++) total += width[below[k]];
+  boxes.end[0] = total;
+  descend(-1, 0);
   while (waiting.length > 0) {
-    const [path, parent, x] = waiting.pop();
+    const x = waiting.pop();
+    const above = waiting.pop();
+    const path = waiting.pop();
     const box = placed++;
     boxes.func[box] = paths.func[path];
-    boxes.parent[box] = parent;
+    boxes.parent[box] = above;
     boxes.start[box] = x;
     boxes.end[box] = x + width[path];
-    boxes.depth[box] = boxes.depth[parent] + 1;
+    boxes.depth[box] = boxes.depth[above] + 1;
     boxes.path[box] = path;
     deepest = Math.max(deepest, boxes.depth[box]);
-    descend(below[path + 1], box);
+    descend(path, box);
   }
   return { boxes, total, levels: deepest + 1 };
 }
@@ -157,7 +184,7 @@ function graphRows({ boxes, levels }, upwards) {
 /** A flame graph of one thread (or all, -1): `options` are `thread`, `reverse`, `upwards`. */
 function graphModel(page, block, options) {
   let paths = pathsOf(block, options.thread);
-  if (options.reverse) paths = turned(paths, block.head.functions);
+  if (options.reverse) paths = turned(paths);
   const nameOf = (path) => page.functions[paths.func[path]].name;
   const laid = spread(paths, (i) => paths.net[i], nameOf);
   const rows = graphRows(laid, options.upwards);

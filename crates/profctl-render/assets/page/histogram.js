@@ -104,7 +104,9 @@ function histogramPicture(low, high, nSides, height, most, clock) {
   add('line', { x1: 0, y1: tall + 0.5, x2: width, y2: tall + 0.5, class: 'base' });
   const apart = Math.max(1, Math.ceil(120 / step));
   for (let bar = low; bar <= high; bar += apart) {
-    add('text', { x: (bar - low) * step + 1, y: tall + 16 }, lengthWithUnit(barStart(bar), clock));
+    const x = (bar - low) * step + 1;
+    // The last one must not stick out.
+    if (x < width - 100) add('text', { x, y: tall + 16 }, lengthWithUnit(barStart(bar), clock));
   }
   return svg;
 }

@@ -64,6 +64,7 @@ function startPicture(host, page) {
   const upwards = toggle('Upwards', 'callers below, as flames rise', state.up === '1', rebuild);
   const path = toggle('Critical path', 'mark the chain of calls that bounds the time', view.showPath, () => {
     view.showPath = isOn(path);
+    if (view.showPath) view.goToPath();
     view.redraw();
     remember();
   });

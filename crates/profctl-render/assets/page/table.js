@@ -50,7 +50,7 @@ function startFilter(filter, table, rows) {
     }
     let n = 0;
     for (const row of rows) {
-      const hit = expression.test(row.cells[row.cells.length - 1].textContent);
+      const hit = expression.test(row.cells[0].textContent);
       row.hidden = !hit;
       n += hit ? 1 : 0;
     }

@@ -189,6 +189,16 @@ class View {
     this.glide(rows.start[i] - margin, rows.end[i] + margin);
   }
 
+  /** Shows the critical path from its first step to its last. */
+  goToPath() {
+    const { path } = this.page;
+    const lane = this.model.lanes[path[0][2]];
+    const [start, end] = [path[0][0], path.reduce((last, [from, size]) => Math.max(last, from + size), 0)];
+    if (lane) this.scroll = lane.top;
+    this.clampScroll();
+    this.glide(start - (end - start) * 0.02, end + (end - start) * 0.02);
+  }
+
   // Selecting.
 
   select(i, reveal) {

@@ -186,12 +186,12 @@ fn with_calls(
     blocks.rest.push(("data-calls", whole.text));
 
     let kinds = calls::kinds(trace);
-    let headings = figure_columns(calls.functions).map(|(_, heading)| heading).collect::<Vec<_>>();
+    let names = figure_columns(calls.functions).map(|(_, name)| name).collect::<Vec<_>>();
     let more = json!({
         "clock": clock(&trace.meta.timebase, unit, scale.step),
         "real": scale.length(trace.meta.real().0),
         "functions": functions,
-        "figures": headings,
+        "figures": names,
         "cpus": trace.names.cpus.as_slice(),
         "lanes": lane_heads(&lanes, scale),
         "trees": labels,
@@ -300,7 +300,7 @@ fn numbered(
     (numbers, functions)
 }
 
-/// The columns of `table` that hold figures, with what to call them.
+/// The columns of `table` that hold figures, with their names.
 fn figure_columns(table: &Table) -> impl Iterator<Item = (usize, String)> {
     table
         .columns
@@ -309,7 +309,7 @@ fn figure_columns(table: &Table) -> impl Iterator<Item = (usize, String)> {
         .filter(|(_, column)| {
             !matches!(column.role, profctl_model::Role::Name | profctl_model::Role::Text)
         })
-        .map(|(place, column)| (place, super::html::heading(column)))
+        .map(|(place, column)| (place, column.name.clone()))
 }
 
 /// The figures of each function as text, by its name and module.

@@ -227,7 +227,7 @@ fn section(out: &mut String, section: &Section<'_>, index: usize, page: &Page<'_
 }
 
 /// What stands above a column: of a group, the name tells more than the heading.
-pub(super) fn heading(column: &Column) -> String {
+fn heading(column: &Column) -> String {
     if column.group.is_some() { column.name.replace('_', " ") } else { column.heading.clone() }
 }
 
@@ -242,8 +242,8 @@ fn sortable(
 ) {
     let style = Style { unit, ..Style::default() };
     let mut order: Vec<usize> = (0..table.columns.len()).collect();
-    // Stable: the name goes last, the others keep their order.
-    order.sort_by_key(|&place| table.columns[place].role == Role::Name);
+    // Stable: the name goes first and stays in sight, the others keep their order.
+    order.sort_by_key(|&place| table.columns[place].role != Role::Name);
     put(
         out,
         &format!(
@@ -259,7 +259,11 @@ fn sortable(
     let has_times = table.columns.iter().any(|column| column.role == Role::Time);
     for &place in &order {
         let column = &table.columns[place];
-        let class = if is_number(column.role) { " class=\"number\"" } else { "" };
+        let class = match column.role {
+            Role::Name => " class=\"name\"",
+            Role::Text => "",
+            Role::Time | Role::Count | Role::Percent | Role::Ratio => " class=\"number\"",
+        };
         let sort = if sorted_by == Some(column.name.as_str()) { "descending" } else { "none" };
         let title = match column.role {
             Role::Time if has_times => format!(" title=\"{}\"", unit.label(&table.timebase)),
@@ -287,10 +291,10 @@ fn sortable(
                 Role::Name if names_functions => put(
                     out,
                     &format!(
-                        "<td class=\"name\"><button type=\"button\" class=\"pick\">{text}</button></td>"
+                        "<td class=\"name\" title=\"{text}\"><button type=\"button\" class=\"pick\">{text}</button></td>"
                     ),
                 ),
-                Role::Name => put(out, &format!("<td class=\"name\">{text}</td>")),
+                Role::Name => put(out, &format!("<td class=\"name\" title=\"{text}\">{text}</td>")),
                 Role::Text => put(out, &format!("<td>{text}</td>")),
                 Role::Time | Role::Count | Role::Percent | Role::Ratio => {
                     put(out, &format!("<td class=\"number\">{text}</td>"));
@@ -303,13 +307,6 @@ fn sortable(
     if has_times {
         let unit = unit.label(&table.timebase);
         put(out, &format!("<p class=\"hint\">times in {unit}</p>\n"));
-    }
-}
-
-fn is_number(role: Role) -> bool {
-    match role {
-        Role::Time | Role::Count | Role::Percent | Role::Ratio => true,
-        Role::Name | Role::Text => false,
     }
 }
 

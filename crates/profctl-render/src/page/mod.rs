@@ -52,7 +52,7 @@ pub enum Section<'a> {
     Table {
         /// What it is called.
         heading: String,
-        /// The rows; the column of role name comes last.
+        /// The rows; the column of role name is shown first.
         table: &'a Table,
         /// The column that it comes sorted by, from the largest.
         sorted_by: Option<&'a str>,

@@ -81,7 +81,7 @@ fn what_cannot_be_converted_leaves_no_file() {
         "# callgrind format\nversion: 1\npositions: line\nevents: Ir\nfn=main\n1 5\n",
     );
     let said = run(&["convert", &sums, "-o", &file]).failure(3);
-    assert!(said.contains("holds sums and no single calls"), "{said}");
+    assert!(said.contains("holds sums of functions and no single call"), "{said}");
     let prose = scratch.file("prose.txt", "Dear Sir,\n");
     run(&["convert", &prose, "-o", &file]).failure(3);
     assert!(fs::metadata(&file).is_err(), "nothing was written");

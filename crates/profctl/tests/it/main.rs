@@ -11,6 +11,7 @@ mod docs;
 mod exports;
 mod flame;
 mod gate;
+mod html;
 mod merge;
 mod pages;
 mod pprof;

@@ -23,7 +23,7 @@ use crate::input::{Content, Inputs};
 use crate::{output, read};
 
 /// The columns of the table of changes, and what to call them.
-const COLUMNS: [(&str, &str); 17] = [
+const COLUMNS: [(&str, &str); 16] = [
     ("verdict", "verdict"),
     ("delta_net", "net Δ"),
     ("ratio", "ratio"),
@@ -37,7 +37,6 @@ const COLUMNS: [(&str, &str); 17] = [
     ("calls_after", "# after"),
     ("net_avg_before", "net/call before"),
     ("net_avg_after", "net/call after"),
-    ("q", "q"),
     ("measure", "of"),
     ("matched_as", "was"),
     ("name", "name"),
@@ -196,8 +195,10 @@ fn histograms(comparison: &Comparison) -> Option<Histograms> {
         name: function.name.clone(),
         sides: vec![side(&function.before), side(&function.after)],
     };
-    let functions: Vec<HistogramRow> =
+    let mut functions: Vec<HistogramRow> =
         comparison.changed().map(row).filter(|row| row.sides.iter().any(Option::is_some)).collect();
+    // Where there is something to compare comes first.
+    functions.sort_by_key(|row| row.sides.iter().any(Option::is_none));
     (!functions.is_empty()).then(|| Histograms {
         timebase: comparison.timebase,
         sides: vec![name(&comparison.before).into(), name(&comparison.after).into()],

@@ -4,8 +4,8 @@ use profctl_analyze::critpath;
 use profctl_analyze::summarize::{By, Options, Profile, Quality, Source, Summary, TableOptions};
 use profctl_analyze::tree;
 use profctl_model::{
-    Cell, Column, FuncTotals, Gap, Mark, Names, Role, Slice, Span, SpanSink, Table, Timebase,
-    Trace, TraceBuilder, Wake,
+    Cell, Column, FuncTotals, Gap, Mark, Names, Role, Slice, Span, SpanSink, Table, Ticks,
+    Timebase, Trace, TraceBuilder, Wake,
 };
 use profctl_render::page::{
     self, Begin, CALLS_MAX, Calls, HistogramRow, HistogramText, Histograms, Kind, Page, Picture,
@@ -92,7 +92,8 @@ fn written(
     let path = drawn.map(html::path_of).unwrap_or_default();
     let critical = drawn.and_then(|trace| {
         let options = critpath::Options::default();
-        Some([critpath::table(trace, &options).ok()?, critpath::by_function(trace, &options).ok()?])
+        let in_order = longest(critpath::table(trace, &options).ok()?);
+        Some([in_order, critpath::by_function(trace, &options).ok()?])
     });
     let diagnostics = diagnostics(&profile.quality, profile.timebase);
     let table = |heading: &str, table, sorted_by, names_functions| Section::Table {
@@ -147,6 +148,29 @@ fn written(
         }),
         sections,
     }))
+}
+
+/// Segments of a path that a page lists.
+const SEGMENTS_MAX: usize = 500;
+
+/// The longest segments of a critical path, still in the order of time.
+fn longest(mut path: Table) -> Table {
+    let all = path.rows.len();
+    let Some(place) = path.columns.iter().position(|column| column.name == "length") else {
+        return path;
+    };
+    let length = |row: &[Cell]| match row[place] {
+        Cell::Time(length) => length,
+        _ => Ticks(0),
+    };
+    let mut lengths: Vec<Ticks> = path.rows.iter().map(|row| length(row)).collect();
+    lengths.sort_unstable_by(|a, b| b.cmp(a));
+    if let Some(&least) = lengths.get(SEGMENTS_MAX) {
+        path.rows.retain(|row| length(row) > least);
+        let shown = path.rows.len();
+        path.notes.insert(0, format!("the {shown} longest of {all} segments"));
+    }
+    path
 }
 
 fn functions(profile: &Profile) -> Result<Table, Failure> {

@@ -1,0 +1,68 @@
+//! HTML pages of `report` and `flame`, as far as they can be told without a browser.
+
+use crate::program::{Run, command, finish};
+
+const MCRAE: &str = "fixtures/mcrae/trace.txt";
+
+fn report(arguments: &[&str]) -> Run {
+    let all = [&["report"], arguments].concat();
+    finish(command(&all).current_dir(profctl_testkit::fixtures::root()))
+}
+
+/// What must be on a page, and what must not.
+#[track_caller]
+fn check(arguments: &[&str], there: &[&str], absent: &[&str]) {
+    let page = report(arguments).quiet_success();
+    for wanted in there {
+        assert!(page.contains(wanted), "{arguments:?}: no {wanted:?}");
+    }
+    for unwanted in absent {
+        assert!(!page.contains(unwanted), "{arguments:?}: {unwanted:?}");
+    }
+    assert!(page.ends_with("</html>\n"));
+    assert_eq!(page, report(&[arguments, &["--threads", "1"]].concat()).stdout, "the same again");
+}
+
+#[test]
+fn a_trace_has_everything() {
+    check(
+        &[MCRAE],
+        &[
+            "<dt>real</dt><dd>9086 us</dd>",
+            "<li>diagnosed: 1 stitch/stated-mismatch</li>",
+            "class=\"pick\">in_cksum</button></td><td class=\"number\">3516</td>",
+            "<h2>Critical path by function</h2>",
+            "id=\"data-graph\"",
+            "id=\"data-calls\"",
+            "id=\"data-histograms\"",
+        ],
+        &["are left out"],
+    );
+}
+
+#[test]
+fn sums_are_shown_without_what_needs_calls() {
+    check(
+        &["fixtures/diff/6.1.170"],
+        &["several inputs are shown as one", "no lengths of single calls are known", ">schedule<"],
+        &["id=\"picture\"", "id=\"data-calls\""],
+    );
+}
+
+#[test]
+fn a_comparison_has_the_verdict_of_the_gate() {
+    let sides = ["fixtures/diff/6.1.170", "fixtures/diff/6.1.192-slub-debug"];
+    let lost = "the differential flame graph is left out";
+    let regressed = "<div class=\"verdict regressed\" role=\"status\"><strong>regressed</strong>";
+    check(&sides, &[regressed, lost], &["id=\"data-diff\""]);
+    let lenient = [&sides[..], &["--max-regression", "1000x"]].concat();
+    check(&lenient, &["<div class=\"verdict pass\""], &[]);
+    check(&[MCRAE, MCRAE], &["<div class=\"verdict inconclusive\"", "id=\"data-diff\""], &[lost]);
+}
+
+#[test]
+fn what_is_no_trace_leaves_no_page() {
+    let run = report(&["Cargo.toml"]);
+    assert_eq!((run.code, run.stdout.as_str()), (Some(3), ""));
+    assert!(run.stderr.contains("Cargo.toml"), "{}", run.stderr);
+}
