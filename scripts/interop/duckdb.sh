@@ -4,23 +4,23 @@
 #
 #   PROFCTL=path/to/profctl scripts/interop/duckdb.sh [TRACE…]
 #
-# Needs a build with tables, and Python; DuckDB and pyarrow are fetched with pip into a directory of
-# their own ($VENV, kept for the next time).
+# Needs a build with tables. Python with DuckDB, pyarrow and pandas is in TOOLS, where
+# scripts/interop/install puts it, or in VENV.
 
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 target=${CARGO_TARGET_DIR:-$root/target}
 profctl=${PROFCTL:-$target/debug/profctl}
-venv=${VENV:-${TMPDIR:-/tmp}/profctl-interop-venv}
+venv=${VENV:-${TOOLS:-$root/target/interop}/duckdb}
 
 if [[ ! -x $profctl ]]; then
     echo "$profctl is not there: cargo build -p profctl --features tables" >&2
     exit 2
 fi
 if [[ ! -x $venv/bin/python ]]; then
-    python3 -m venv "$venv"
-    "$venv/bin/pip" install --quiet duckdb pyarrow pandas
+    echo "duckdb: skipped: no DuckDB (scripts/interop/install puts it in place)"
+    exit 0
 fi
 
 cd "$root"

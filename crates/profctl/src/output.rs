@@ -81,7 +81,8 @@ pub(crate) struct NewFile {
 impl NewFile {
     /// Where the user wants the output.
     pub(crate) fn of(global: &Global) -> Result<Self, Failure> {
-        global.out_file.as_deref().map_or_else(|| Ok(Self::stdout()), Self::at)
+        let file = global.out_file.as_deref().filter(|path| *path != Path::new("-"));
+        file.map_or_else(|| Ok(Self::stdout()), Self::at)
     }
 
     /// Standard output.
