@@ -26,7 +26,9 @@ fuzz_target!(|bytes: &[u8]| {
     let first = read(text);
     let is_spelt = |name: &str| !name.contains('"');
     let threads_are_spelt = first.lanes.iter().all(|lane| match &lane.thread {
-        ThreadKey::Tid(_, name) | ThreadKey::Named(name) => is_spelt(name),
+        ThreadKey::Tid(_, name) | ThreadKey::Named(name) | ThreadKey::Member { name, .. } => {
+            is_spelt(name)
+        }
         ThreadKey::Unstated | ThreadKey::Idle => true,
     });
     if !threads_are_spelt || !first.names.iter().all(|func| is_spelt(&func.name)) {

@@ -13,6 +13,7 @@ pub mod critpath;
 pub mod diff;
 pub mod replay;
 pub mod summarize;
+pub mod tables;
 pub mod tree;
 
 mod find;

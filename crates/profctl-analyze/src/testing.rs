@@ -196,6 +196,7 @@ pub(crate) fn show(table: &profctl_model::Table) -> String {
         Cell::Percent(share) => format!("{share:.1}%"),
         Cell::Change(ticks) => format!("{ticks:+}"),
         Cell::Ratio(ratio) => format!("{ratio:.2}x"),
+        Cell::Number(number) => number.to_string(),
     };
     let names: Vec<_> = table.columns.iter().map(|column| column.name.as_str()).collect();
     let mut text = names.join("|") + "\n";

@@ -12,10 +12,11 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use profctl_model::diag::Sample;
 use profctl_model::diag::codes;
-use profctl_model::{Place, SpanSink, Ticks};
+use profctl_model::{Place, SpanSink, Ticks, Timebase, Timeline};
 
 use crate::emit::{BlockEvents, Emitter, Event};
 use crate::formats::{FORMATS, ImportError, Importer, Opened, Reader, State, Verdict};
+use crate::sort::{Order, Sorter};
 use crate::source::{BLOCK, Block, Source};
 use crate::stitch::{BlockView, Setup, Stitcher, WorkerIds};
 use crate::{Input, Origin, ReadOptions, Streamed};
@@ -51,9 +52,17 @@ pub(crate) fn run<S: SpanSink + Send>(
         Some(nanos) if timebase.is_time() => timebase.ticks_of_nanos(u128::from(nanos)),
         other => other.map(Ticks),
     };
+    let order = match reader.order() {
+        // The interval counts from the first timestamp, which may stand anywhere.
+        Order::Nearly if options.from.is_some() || options.until.is_some() => Order::Any,
+        order => order,
+    };
+    let sorter = (order != Order::AsWritten).then(|| Sorter::new(order, timebase.resolution.0));
+    // What is sorted has times, even if they were laid end to end by whoever wrote them.
+    let timeline = if sorter.is_some() { Timeline::Recorded } else { timebase.timeline };
     let setup = Setup {
         source: name.clone(),
-        timebase,
+        timebase: Timebase { timeline, ..timebase },
         counter_bits,
         has_lines,
         leaf_ends_are_stamps,
@@ -84,8 +93,9 @@ pub(crate) fn run<S: SpanSink + Send>(
         line: Mutex::new(Line {
             bench: Some(Bench {
                 stitcher: Stitcher::new(setup, sink),
-                ids: (0..=workers).map(|_| WorkerIds::default()).collect(),
+                ids: (0..workers + 2).map(|_| WorkerIds::default()).collect(),
                 in_turn: (reader.fork(), Emitter::default()),
+                sorter,
                 lines: 0,
             }),
             state,
@@ -113,10 +123,12 @@ pub(crate) fn run<S: SpanSink + Send>(
 
     let intake = floor.intake.into_inner().unwrap_or_else(PoisonError::into_inner);
     let line = floor.line.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let bench = line.bench.expect("the last worker puts the bench back");
+    let mut bench = line.bench.expect("the last worker puts the bench back");
+    bench.sorted(true);
     origin.bytes = intake.source.handed_out();
     progress(intake.source.taken());
     let (sink, names, mut meta) = bench.stitcher.finish();
+    meta.timebase = timebase;
     if let Some(error) = intake.source.broken {
         let place = Place { source: origin.name.clone(), offset: origin.bytes, line: None };
         meta.diags.add(&codes::CUT_RECORD, 1, || Sample {
@@ -218,8 +230,11 @@ struct Line<S> {
 struct Bench<S> {
     stitcher: Stitcher<S>,
     ids: Vec<WorkerIds>,
-    /// Reads blocks that were not read before their turn, or with a state that was not theirs.
+    /// Reads blocks that were not read before their turn, or with a state that was not theirs; with
+    /// the last but one of the `ids`.
     in_turn: (Box<dyn Reader>, Emitter),
+    /// Puts events in order first, where they are in another; with the last of the `ids`.
+    sorter: Option<Sorter>,
     lines: u64,
 }
 
@@ -306,24 +321,28 @@ impl<S: SpanSink + Send> Floor<'_, S> {
 impl<S: SpanSink> Bench<S> {
     /// Stitches a block; returns the reader's state after it if that is another, and the buffers.
     fn stitch(&mut self, next: InLine, state: &State) -> (Option<State>, (Vec<u8>, Vec<Event>)) {
-        let InLine { block, mut worker, content } = next;
-        let (after, mut events) = match content {
+        let InLine { block, worker, content } = next;
+        let in_turn = self.ids.len() - 2;
+        let (worker, (after, mut events)) = match content {
             Content::Read { before, after, events } if Arc::ptr_eq(&before, state) => {
-                (after, events)
+                (worker, (after, events))
             }
             Content::Read { mut events, .. } => {
                 // Names and lanes that the worker met here are used by its later blocks.
+                if let Some(sorter) = &mut self.sorter {
+                    sorter.learn(worker, &events);
+                }
                 self.ids[worker].learn(&mut events);
-                worker = self.ids.len() - 1;
-                self.read(&block, events.events, state)
+                (in_turn, self.read(&block, events.events, state))
             }
-            Content::Unread(spare) => {
-                worker = self.ids.len() - 1;
-                self.read(&block, spare, state)
-            }
+            Content::Unread(spare) => (in_turn, self.read(&block, spare, state)),
         };
         let view = BlockView { bytes: block.bytes(), offset: block.offset, lines: self.lines };
+        if let Some(sorter) = &mut self.sorter {
+            sorter.take(worker, &mut events, block.offset);
+        }
         self.stitcher.take(&mut events, &mut self.ids[worker], view);
+        self.sorted(false);
         self.lines += events.lines;
         if block.skipped > 0 {
             let view = BlockView { bytes: &[], offset: block.offset, lines: self.lines };
@@ -344,5 +363,15 @@ impl<S: SpanSink> Bench<S> {
         emitter.reuse(spare);
         let after = reader.read(block.bytes(), block.at_end, state, emitter);
         (after, emitter.take())
+    }
+
+    /// Stitches what has been put in order.
+    fn sorted(&mut self, at_end: bool) {
+        let Some(sorter) = &mut self.sorter else { return };
+        while let Some((mut events, offset)) = sorter.next(at_end) {
+            let ids = self.ids.last_mut().expect("the sorter has names of its own");
+            self.stitcher.take(&mut events, ids, BlockView { bytes: &[], offset, lines: 0 });
+            sorter.reuse(events.events);
+        }
     }
 }

@@ -6,7 +6,7 @@
 
 use profctl_model::diag::Code;
 use profctl_model::hash::FastMap;
-use profctl_model::{Func, FuncKind};
+use profctl_model::{Fidelity, Func, FuncKind};
 
 /// A time or duration that the record does not state.
 pub const UNSTATED: u64 = u64::MAX;
@@ -34,6 +34,16 @@ pub enum ThreadKey {
     Unstated,
     /// A system's thread id, with the name that stood beside it (maybe empty, maybe cut).
     Tid(u64, String),
+    /// A thread of a process: ids of threads may repeat from process to process. With the name that
+    /// stood beside it, maybe empty.
+    Member {
+        /// The process.
+        pid: u64,
+        /// The thread.
+        tid: u64,
+        /// Its name.
+        name: String,
+    },
     /// The idle task of the CPU of the record.
     Idle,
     /// A thread that is known by name only.
@@ -67,7 +77,8 @@ pub enum EventKind {
     /// this one is, and began before the trace.
     Seen,
     /// The recorder lost `duration` events ([`UNSTATED`]: unknown how many) on the lane's CPU, or
-    /// anywhere if it has none.
+    /// anywhere if it has none. If `extra` is stated, the gap was at `time` and the calls that it
+    /// cut short say so themselves.
     Gap,
     /// From here on the lane's thread runs on the lane's CPU. Carries no time of its own.
     /// `extra` is the lane of the thread that ran before, or [`UNSTATED`].
@@ -85,6 +96,37 @@ pub enum EventKind {
     SwitchTagEnter,
     /// A probe's switch tag was left: a thread comes back, and the exits that follow tell which.
     SwitchTagExit,
+    /// A call from `time` on, `duration` long, that may hold others and stands anywhere among them;
+    /// `extra` is the row of its [`Account`], if it has one. Only from readers whose events are
+    /// sorted (see [`crate::sort`]), which makes entries and exits of it.
+    Complete,
+    /// The innermost open call ends, and account `extra` says what is known of it.
+    Settle,
+    /// What the lane's thread is: named as in the lane; `duration` is its id and `extra` its
+    /// process, if they have such; `depth` is 1 for an idle task. Takes no time.
+    Describe,
+    /// The clock was at `time`, or went on by `duration` where the timeline is synthetic; nothing
+    /// happened. If `extra` is stated, the trace begins or ends there whatever else it holds; 1 says
+    /// that the input tells when threads were switched out.
+    Pass,
+}
+
+/// What an input states of one call beyond when it began and ended. What is left out follows from
+/// the events, as for any other call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Account {
+    /// Its wall time, ticks.
+    pub wall: Option<u64>,
+    /// The part of that in which its thread was switched out.
+    pub off_cpu: Option<u64>,
+    /// Time of its own.
+    pub net: Option<u64>,
+    /// Time of the interrupts that hit it.
+    pub stolen: Option<u64>,
+    /// Whether no call of the same function is open below it.
+    pub outermost: Option<bool>,
+    /// What of it was seen.
+    pub fidelity: Fidelity,
 }
 
 /// One record, as far as it matters.
@@ -142,6 +184,8 @@ pub struct BlockEvents {
     pub events: Vec<Event>,
     /// Sums, of inputs that have no events.
     pub totals: Vec<Total>,
+    /// What is stated of single calls; events name a row.
+    pub accounts: Vec<Account>,
     /// Functions that this worker met for the first time; see [`Emitter::names`].
     pub names: Vec<Func>,
     /// Lanes that this worker met for the first time; see [`Emitter::lanes`].
@@ -163,6 +207,8 @@ pub struct Emitter {
     pub events: Vec<Event>,
     /// Sums, of inputs that have no events.
     pub totals: Vec<Total>,
+    /// What is stated of single calls; events name a row.
+    pub accounts: Vec<Account>,
     /// All functions that this worker has met; a [`NameRef`] is a row. Row 0 is the anonymous one.
     pub names: Vec<Func>,
     /// All lanes that this worker has met; a [`LaneRef`] is a row.
@@ -186,6 +232,7 @@ impl Default for Emitter {
         Self {
             events: Vec::new(),
             totals: Vec::new(),
+            accounts: Vec::new(),
             names: vec![Func::default()],
             lanes: Vec::new(),
             diags: Vec::new(),
@@ -213,6 +260,7 @@ impl Emitter {
         BlockEvents {
             events: std::mem::take(&mut self.events),
             totals: std::mem::take(&mut self.totals),
+            accounts: std::mem::take(&mut self.accounts),
             names: self.names[n_names..].to_vec(),
             lanes: self.lanes[n_lanes..].to_vec(),
             diags: std::mem::take(&mut self.diags),
@@ -254,6 +302,12 @@ impl Emitter {
         self.lanes.push(key.clone());
         self.lane_refs.insert(key, lane);
         lane
+    }
+
+    /// Keeps what is stated of a call, and says what an event calls it by.
+    pub fn account(&mut self, account: Account) -> u64 {
+        self.accounts.push(account);
+        self.accounts.len() as u64 - 1
     }
 
     /// Adds an event.

@@ -8,12 +8,17 @@ pub mod capture;
 pub mod emit;
 pub mod flow;
 pub mod formats;
+pub mod json;
+pub mod samples;
+pub mod sort;
 pub mod source;
 pub mod stitch;
 pub mod symbols;
 pub mod text;
 
 mod drive;
+#[cfg(test)]
+mod testing;
 
 use std::io::Read;
 
@@ -106,6 +111,9 @@ pub struct Only<S> {
     pub inner: S,
     /// Which threads; all if empty. Compared with the thread's id, then its name.
     pub threads: Vec<String>,
+    /// Which processes, besides those threads; compared with the thread's process where the input
+    /// tells it, else with its id (Linux calls that pid).
+    pub pids: Vec<u64>,
     /// Which CPUs, by number; all if empty.
     pub cpus: Vec<u32>,
 }
@@ -119,7 +127,9 @@ impl<S> Only<S> {
                 || thread.tid.is_some_and(|tid| tid.to_string() == *text)
         };
         let on = |number: &u32| cpu.is_some_and(|cpu| names.cpus[cpu] == *number);
-        (self.threads.is_empty() || self.threads.iter().any(wanted))
+        let of_process = |pid: &u64| thread.pid.or(thread.tid) == Some(*pid);
+        let all = self.threads.is_empty() && self.pids.is_empty();
+        (all || self.threads.iter().any(wanted) || self.pids.iter().any(of_process))
             && (self.cpus.is_empty() || self.cpus.iter().any(on))
     }
 }

@@ -121,6 +121,11 @@ pub fn looks_like_text(head: &[u8]) -> bool {
     head.iter().filter(odd).count() * 50 <= head.len()
 }
 
+/// Where `head` begins behind the mark that some systems put in front of UTF-8.
+pub fn after_byte_order_mark(head: &[u8]) -> usize {
+    if head.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 }
+}
+
 /// The beginning of `text` as a diagnostic shows it: on one line, cut if it is long.
 pub fn excerpt(text: &[u8]) -> String {
     const SHOWN: usize = 60;

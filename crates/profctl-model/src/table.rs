@@ -65,6 +65,8 @@ pub enum Cell {
     Change(i64),
     /// How much the second thing is of the first: 2 if it is twice as much.
     Ratio(f64),
+    /// A number with a fraction, of whatever it may be.
+    Number(f64),
 }
 
 impl From<&str> for Cell {

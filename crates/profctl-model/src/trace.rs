@@ -5,7 +5,7 @@
 use crate::diag::DiagLog;
 use crate::id::{CpuId, FuncId, IdVec, SpanId, ThreadId};
 use crate::names::Names;
-use crate::span::{Fidelity, Gap, Mark, Slice, Span, SpanSink, Wake};
+use crate::span::{Fidelity, FuncTotals, Gap, Mark, Slice, Span, SpanSink, Wake};
 use crate::time::{Tick, Ticks, Timebase};
 
 /// What is known of a trace besides its calls.
@@ -134,6 +134,7 @@ pub struct TraceBuilder {
     wakes: Vec<Wake>,
     gaps: Vec<Gap>,
     marks: Vec<Mark>,
+    has_totals: bool,
 }
 
 /// The spans of one thread as they end (children first), with the number of descendants each, by
@@ -213,13 +214,21 @@ impl SpanSink for TraceBuilder {
     fn mark(&mut self, mark: &Mark) {
         self.marks.push(*mark);
     }
+    fn total(&mut self, _totals: &FuncTotals, _names: &Names) {
+        self.has_totals = true;
+    }
 }
 
 impl TraceBuilder {
+    /// Whether all that came were sums of functions: there is no call to order then.
+    pub fn holds_only_sums(&self) -> bool {
+        self.has_totals && self.threads.iter().all(|forest| forest.spans.is_empty())
+    }
+
     /// The trace, once everything was handed over.
     pub fn finish(self, meta: TraceMeta, names: Names) -> Trace {
         let mut spans = Spans::default();
-        let Self { threads, slices, wakes, gaps, marks } = self;
+        let Self { threads, slices, wakes, gaps, marks, .. } = self;
         for forest in threads.into_items() {
             forest.drain_into(&mut spans);
         }

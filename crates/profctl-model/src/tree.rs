@@ -32,6 +32,10 @@ pub struct Node {
     pub elapsed: Ticks,
     /// Their time of their own.
     pub net: Ticks,
+    /// The least elapsed time of a complete call; 0 if there is none.
+    pub elapsed_min: Ticks,
+    /// The greatest.
+    pub elapsed_max: Ticks,
 }
 
 /// An arena of paths; a parent comes before its children.
@@ -60,6 +64,8 @@ impl CallTree {
             partial: 0,
             elapsed: Ticks(0),
             net: Ticks(0),
+            elapsed_min: Ticks(0),
+            elapsed_max: Ticks(0),
         });
         self.children.insert(key, node);
         node

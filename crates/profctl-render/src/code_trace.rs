@@ -62,16 +62,20 @@ impl<'a> Columns<'a> {
             | Cell::Count(_)
             | Cell::Percent(_)
             | Cell::Change(_)
-            | Cell::Ratio(_) => "",
+            | Cell::Ratio(_)
+            | Cell::Number(_) => "",
         }
     }
 
     fn number(&self, row: &[Cell], name: &str) -> Option<u64> {
         match self.cell(row, name) {
             Cell::Time(Ticks(n)) | Cell::Count(n) => Some(*n),
-            Cell::Null | Cell::Text(_) | Cell::Percent(_) | Cell::Change(_) | Cell::Ratio(_) => {
-                None
-            }
+            Cell::Null
+            | Cell::Text(_)
+            | Cell::Percent(_)
+            | Cell::Change(_)
+            | Cell::Ratio(_)
+            | Cell::Number(_) => None,
         }
     }
 }

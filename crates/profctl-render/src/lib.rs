@@ -3,8 +3,11 @@
 //! Writers take any [`std::io::Write`] and say everything through it; whether there is a terminal,
 //! how wide it is and whether it has colours, the caller decides.
 
+pub mod chart;
 pub mod code_trace;
+pub mod export;
 pub mod number;
+pub mod page;
 pub mod table;
 
 pub use number::TimeUnit;

@@ -171,6 +171,32 @@ fn fixed(ticks: u128, timebase: &Timebase, nanos: u128, decimals: usize) -> Stri
     digits
 }
 
+/// What [`length`] does, told to writers in another language: a length of `n` ticks is
+/// `n · above / below`, cut after `decimals` digits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Digits {
+    /// See above.
+    pub above: u128,
+    /// See above; never 0.
+    pub below: u128,
+    /// Digits behind the point.
+    pub decimals: usize,
+    /// Whether the unit is one of time.
+    pub is_time: bool,
+}
+
+/// How lengths of this clock are printed in `unit`.
+pub fn digits(timebase: &Timebase, unit: TimeUnit) -> Digits {
+    match unit.scale(timebase) {
+        Scale::Count => Digits { above: 1, below: 1, decimals: 0, is_time: false },
+        Scale::Nanos(nanos) => {
+            let (above, below) = timebase.ratio();
+            let below = below.saturating_mul(nanos);
+            Digits { above, below, decimals: decimals(timebase, nanos), is_time: true }
+        }
+    }
+}
+
 /// A difference of lengths in `unit`, with its sign.
 pub fn change(ticks: i64, timebase: &Timebase, unit: TimeUnit) -> String {
     let sign = match ticks {
@@ -196,6 +222,15 @@ pub fn ratio(ratio: f64) -> String {
 /// A share with two decimals and its sign.
 pub fn percent(share: f64) -> String {
     format!("{share:.2}%")
+}
+
+/// A number with at most three decimals, without zeros at its end; small ones with three digits.
+pub fn decimal(value: f64) -> String {
+    if value != 0.0 && value.abs() < 0.001 {
+        return format!("{value:.2e}");
+    }
+    let text = format!("{value:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// Bytes in the largest binary unit of which there is at least one.
@@ -228,6 +263,19 @@ mod tests {
             unit: TickUnit::Seconds { numerator, denominator },
             resolution: Ticks(resolution),
             ..Timebase::NANOSECONDS
+        }
+    }
+
+    #[test]
+    fn decimals_end_with_a_digit_that_says_something() {
+        for (value, text) in [
+            (0.0, "0"),
+            (1.5, "1.5"),
+            (-2.0, "-2"),
+            (1234.567_89, "1234.568"),
+            (0.000_123_4, "1.23e-4"),
+        ] {
+            assert_eq!(decimal(value), text);
         }
     }
 

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ColorChoice, Parser};
-use profctl_import::FORMATS;
 use profctl_import::bytes::Endian;
 use profctl_import::capture::CaptureOptions;
 use profctl_import::formats::probe::{FieldOrder, ProbeOptions};
+use profctl_import::{FORMATS, Only};
 use profctl_model::{TickUnit, Timebase};
 use profctl_render::TimeUnit;
 use profctl_render::table::Format;
@@ -66,7 +66,8 @@ pub(crate) struct Global {
     /// When to use colours
     #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
     pub(crate) color: ColorChoice,
-    /// Cut lines of a table after that many columns [default: as wide as the terminal]
+    /// Cut lines of a table after that many columns [default: as wide as the terminal]; in
+    /// `flame`, the pixels of a picture [default: 1200]
     #[arg(long, value_name = "COLUMNS", value_parser = columns_parser, global = true)]
     pub(crate) width: Option<usize>,
     /// Say nothing on standard error but errors
@@ -79,12 +80,16 @@ pub(crate) struct Global {
 
 fn output_parser() -> impl TypedValueParser<Value = Format> {
     let formats = Format::ALL.map(|format| PossibleValue::new(format.name()).help(format.about()));
-    let parquet = PossibleValue::new("parquet").hide(true);
+    let parquet = Format::Parquet;
+    let parquet = PossibleValue::new(parquet.name()).help(parquet.about());
     PossibleValuesParser::new(formats.into_iter().chain([parquet])).try_map(|name| {
-        if name == "parquet" {
+        if name != Format::Parquet.name() {
+            return name.parse::<Format>();
+        }
+        if !cfg!(feature = "tables") {
             return Err("this build writes no Parquet: it was made without tables".to_owned());
         }
-        name.parse::<Format>()
+        Ok(Format::Parquet)
     })
 }
 
@@ -157,7 +162,8 @@ pub(crate) struct Selection {
     /// Only this thread: its id, its name, or both as `name-id`; may be repeated
     #[arg(long, value_name = "THREAD")]
     pub(crate) thread: Vec<String>,
-    /// Only the thread that Linux gave this pid; may be repeated
+    /// Only the threads of this process, where the input tells processes from threads, else the
+    /// thread that Linux gave this pid; may be repeated
     #[arg(long, value_name = "PID")]
     pub(crate) pid: Vec<u64>,
 }
@@ -171,10 +177,10 @@ impl Selection {
         Ok(())
     }
 
-    /// The threads to let through, in any of the three spellings.
-    pub(crate) fn threads(&self) -> Vec<String> {
-        let pids = self.pid.iter().map(u64::to_string);
-        self.thread.iter().cloned().chain(pids).collect()
+    /// Lets only what was asked for through to `inner`.
+    pub(crate) fn only<S>(&self, inner: S, cpus: &[u32]) -> Only<S> {
+        let (threads, pids) = (self.thread.clone(), self.pid.clone());
+        Only { inner, threads, pids, cpus: cpus.to_vec() }
     }
 }
 

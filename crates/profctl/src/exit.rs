@@ -80,6 +80,14 @@ impl Failure {
         Self { place: Some(name.into()), ..Self::usage(format!("not written: {error}")) }
     }
 
+    /// This build cannot do it.
+    #[cfg(not(feature = "tables"))]
+    pub(crate) fn without_tables(what: &str) -> Self {
+        Self::usage(format!(
+            "{what} needs a build with tables: cargo install --path crates/profctl --features tables"
+        ))
+    }
+
     /// Adds something to try.
     #[must_use]
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {

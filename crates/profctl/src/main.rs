@@ -16,6 +16,8 @@ mod input;
 mod output;
 mod progress;
 mod read;
+mod runs;
+mod spill;
 mod style;
 
 use std::process::ExitCode;

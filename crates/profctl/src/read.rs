@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use profctl_analyze::summarize::{By, Quality};
 use profctl_import::capture::CaptureOptions;
 use profctl_import::formats::rule::{self, RuleText};
-use profctl_import::{Grouping, Only, Origin, ReadOptions, Streamed};
+use profctl_import::{Grouping, Origin, ReadOptions, Streamed};
 use profctl_model::{DiagLog, SpanSink, Trace, TraceBuilder};
 
 use crate::args::{Global, Reading, Selection};
@@ -117,7 +117,7 @@ pub(crate) fn one<S: SpanSink + Send>(
         return Err(Failure::input(file.name, "is a saved profile, expected a trace")
             .hint("a profile holds sums, not calls: `profctl summarize` shows them"));
     };
-    let only = Only { inner: sink, threads: selection.threads(), cpus: Vec::new() };
+    let only = selection.only(sink, &[]);
     let read = profctl_import::stream(input, options, only, &|bytes| progress.at(bytes))
         .map_err(|error| Failure::import(&file.name, &error))?;
     let Streamed { sink, names, meta, origin } = read;
@@ -135,6 +135,11 @@ pub(crate) fn load(
 ) -> Result<Trace, Failure> {
     let options = options(reading, selection, By::Function)?;
     let read = one(trace, &options, selection, TraceBuilder::default(), global)?;
+    if read.sink.holds_only_sums() {
+        let message = "holds sums of functions and no single call, expected a trace of calls";
+        return Err(Failure::input(trace.display().to_string(), message)
+            .hint("`profctl summarize` shows the sums"));
+    }
     Ok(read.sink.finish(read.meta, read.names))
 }
 
@@ -203,7 +208,12 @@ pub(crate) fn say(line: &str, global: &Global) {
 
 /// How to end after a report that was written: `--strict` objects to an incomplete input.
 pub(crate) fn verdict(quality: &Quality, reading: &Reading, global: &Global) -> Exit {
-    if !reading.strict || quality.is_complete() {
+    strict_verdict(quality, reading.strict, global)
+}
+
+/// The same for a command that reads no traces.
+pub(crate) fn strict_verdict(quality: &Quality, strict: bool, global: &Global) -> Exit {
+    if !strict || quality.is_complete() {
         return Exit::Done;
     }
     say("the input was incomplete", global);

@@ -30,7 +30,7 @@ mod tests;
 use std::cmp::Reverse;
 
 use profctl_model::hash::FastMap;
-use profctl_model::{Cell, Column, Role, SpanId, Table, ThreadId, Ticks, Trace};
+use profctl_model::{Cell, Column, Role, SpanId, Table, ThreadId, Tick, Ticks, Trace};
 
 use crate::find;
 use crate::summarize::{Quality, count};
@@ -127,6 +127,24 @@ pub fn by_function(trace: &Trace, options: &Options) -> Result<Table, String> {
     Ok(table)
 }
 
+/// A stretch of the path, for pictures.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Step {
+    /// The call that it lies in: on the path, beside it, or interrupted.
+    pub call: SpanId,
+    /// From.
+    pub start: Tick,
+    /// To.
+    pub end: Tick,
+}
+
+/// The stretches of the path, in the order of time: those of [`table`].
+pub fn steps(trace: &Trace, options: &Options) -> Result<Vec<Step>, String> {
+    let chosen = choose(trace, options)?;
+    let segments = segments::of(trace, chosen.span).into_iter();
+    Ok(segments.map(|Segment { call, start, end, .. }| Step { call, start, end }).collect())
+}
+
 /// The call to look at, and from how many it was chosen.
 struct Chosen {
     span: SpanId,
@@ -187,7 +205,7 @@ fn threads_called(trace: &Trace, wanted: &str) -> Result<Vec<ThreadId>, String> 
     Ok(found)
 }
 
-fn window(trace: &Trace, span: SpanId) -> (profctl_model::Tick, Ticks) {
+fn window(trace: &Trace, span: SpanId) -> (Tick, Ticks) {
     let start = trace.spans.start[span.index()];
     (start, trace.spans.end[span.index()] - start)
 }

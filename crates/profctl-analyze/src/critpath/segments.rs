@@ -28,6 +28,8 @@ pub(super) struct Segment {
     pub(super) depth: u32,
     pub(super) state: State,
     pub(super) func: FuncId,
+    /// The call on whose level it is: of the function, or the interrupted one.
+    pub(super) call: SpanId,
 }
 
 impl Segment {
@@ -70,6 +72,7 @@ fn along_path(trace: &Trace, root: SpanId, out: &mut Vec<Segment>) {
             depth,
             state: State::Running,
             func: spans.func[call],
+            call,
         };
         // What comes after the dearest callee is put aside until that one has been cut itself.
         let mut tail = Vec::new();
@@ -85,7 +88,8 @@ fn along_path(trace: &Trace, root: SpanId, out: &mut Vec<Segment>) {
                 next = Some((child, depth + 1));
             } else {
                 let beside = own(child_start, child_end);
-                push(side, Segment { depth: depth + 1, func: spans.func[child], ..beside });
+                let func = spans.func[child];
+                push(side, Segment { depth: depth + 1, func, call: child, ..beside });
             }
             now = child_end;
         }

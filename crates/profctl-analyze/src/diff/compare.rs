@@ -7,6 +7,7 @@ use super::comparability::{self, Warning};
 use super::decide::{decide, explain, order, sensitivity};
 use super::measure::Measure;
 use super::moved::{self, Moved};
+use super::paths::{self, PathComparison};
 use super::seen::Seen;
 use super::side::{Run, Side, SideStats, counts};
 use super::stats::{self, Global, Replicate, Tested};
@@ -182,11 +183,26 @@ impl Comparison {
 }
 
 /// Compares two sides. Fails if the runs of one side do not count the same thing.
-pub fn compare(
+pub fn compare(before: Side, after: Side, options: &Options<'_>) -> Result<Comparison, String> {
+    both(before, after, options, false).map(|(comparison, _)| comparison)
+}
+
+/// The same, and paths of calls besides functions. Fails also if a run has no paths.
+pub fn compare_with_paths(
+    before: Side,
+    after: Side,
+    options: &Options<'_>,
+) -> Result<(Comparison, PathComparison), String> {
+    let (comparison, paths) = both(before, after, options, true)?;
+    Ok((comparison, paths.expect("they were asked for")))
+}
+
+fn both(
     mut before: Side,
     mut after: Side,
     options: &Options<'_>,
-) -> Result<Comparison, String> {
+    with_paths: bool,
+) -> Result<(Comparison, Option<PathComparison>), String> {
     before.settle();
     after.settle();
     let merged = [before.merged()?, after.merged()?];
@@ -210,7 +226,10 @@ pub fn compare(
         (true, None) => Interval::WithinTrace,
         (false, _) => Interval::BetweenRuns,
     };
-    let testable = testable(&functions, merged.each_ref(), options);
+    // What decides looks at both sides together, so it cannot favour one.
+    let asking = Asking::new(merged.each_ref(), options);
+    let testable: Vec<usize> =
+        (0..functions.len()).filter(|&index| asking.asks(&functions[index])).collect();
     let design = design(sides, options);
     let mut outcome = None;
     for &measure in &options.measures {
@@ -247,7 +266,22 @@ pub fn compare(
     for moved in &moved {
         explain(&mut functions, moved);
     }
-    if warnings.iter().any(|warning| warning.veto) {
+    let veto = warnings.iter().any(|warning| warning.veto);
+    let mut timebase = merged[0].timebase;
+    timebase.resolution = timebase.resolution.min(merged[1].timebase.resolution);
+    let ground = paths::Ground {
+        sides,
+        merged: merged.each_ref(),
+        pairings: &pairings,
+        functions: &functions,
+        moved: &moved,
+        design: &design,
+        interval,
+        veto,
+        timebase,
+    };
+    let paths = with_paths.then(|| paths::compare(&ground, options)).transpose()?;
+    if veto {
         for function in &mut functions {
             if !matches!(function.verdict, Verdict::New | Verdict::Gone | Verdict::NotTested) {
                 function.verdict = Verdict::Inconclusive;
@@ -263,9 +297,7 @@ pub fn compare(
     });
     let outcome = outcome.ok_or("no measure, expected net, total or elapsed")?;
     let [before_profile, after_profile] = merged;
-    let mut timebase = before_profile.timebase;
-    timebase.resolution = timebase.resolution.min(after_profile.timebase.resolution);
-    Ok(Comparison {
+    let comparison = Comparison {
         before: summary(&before, before_profile),
         after: summary(&after, after_profile),
         timebase,
@@ -282,7 +314,8 @@ pub fn compare(
         moved,
         margin: options.stats.margin,
         fdr: options.stats.fdr,
-    })
+    };
+    Ok((comparison, paths))
 }
 
 fn entries(profile: &Profile, runs: usize) -> Vec<Entry> {
@@ -327,21 +360,31 @@ fn common(functions: &[Function], after: bool) -> f64 {
     if all > 0.0 { both / all } else { 1.0 }
 }
 
-/// The functions to test. What decides looks at both sides together, so it cannot favour one.
-fn testable(functions: &[Function], merged: [&Profile; 2], options: &Options<'_>) -> Vec<usize> {
-    let busy = merged.map(|profile| profile.busy().max(1) as f64);
-    let asks = |function: &Function| {
+/// Which functions, or paths, are tested.
+pub(super) struct Asking {
+    /// Net time of either side that is not idle.
+    busy: [f64; 2],
+    calls_min: f64,
+    share_min: f64,
+}
+
+impl Asking {
+    pub(super) fn new(merged: [&Profile; 2], options: &Options<'_>) -> Self {
+        let busy = merged.map(|profile| profile.busy().max(1) as f64);
+        Self { busy, calls_min: options.calls_min, share_min: options.share_min }
+    }
+
+    pub(super) fn asks(&self, function: &Function) -> bool {
         let (before, after) = (&function.before, &function.after);
         let calls = f64::midpoint(before.calls_per_run(), after.calls_per_run());
         let share = |side: &SideStats, busy: f64| 100.0 * side.total.net as f64 / busy;
-        let share = f64::midpoint(share(before, busy[0]), share(after, busy[1]));
+        let share = f64::midpoint(share(before, self.busy[0]), share(after, self.busy[1]));
         counts(function.kind)
             && before.is_there()
             && after.is_there()
-            && calls >= options.calls_min
-            && share >= options.share_min
-    };
-    (0..functions.len()).filter(|&index| asks(&functions[index])).collect()
+            && calls >= self.calls_min
+            && share >= self.share_min
+    }
 }
 
 fn design(sides: [&Side; 2], options: &Options<'_>) -> stats::Design {

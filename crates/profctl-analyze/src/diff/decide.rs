@@ -78,6 +78,11 @@ pub(super) fn explain(functions: &mut [Function], moved: &Moved) {
     let Some(caller) = functions.iter_mut().find(|function| function.name == moved.caller) else {
         return;
     };
+    explain_one(caller, moved);
+}
+
+/// The same of one function, or path, of the caller.
+pub(super) fn explain_one(caller: &mut Function, moved: &Moved) {
     caller.moved = Some(moved.callee.clone());
     if caller.measure == Measure::Elapsed {
         return;

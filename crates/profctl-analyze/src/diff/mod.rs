@@ -9,6 +9,7 @@ pub mod gate;
 pub mod paths;
 pub mod stats;
 
+mod activations;
 mod align;
 mod calibration;
 mod canonical;
@@ -31,10 +32,13 @@ mod tests;
 pub use align::{MatchedBy, Rename, Rule};
 pub use calibration::Calibration;
 pub use comparability::Warning;
-pub use compare::{Comparison, Function, Interval, Matched, SideSummary, compare};
+pub use compare::{
+    Comparison, Function, Interval, Matched, SideSummary, compare, compare_with_paths,
+};
 pub use decompose::Parts;
 pub use measure::Measure;
 pub use moved::Moved;
+pub use paths::{Found, PathComparison, RunPaths};
 pub use series::{Series, SeriesSink};
 pub use side::{Run, Side, SideStats};
 pub use table::{Section, Shown, Sum};

@@ -12,10 +12,7 @@ impl Comparison {
     /// Notes, the gravest first, one line each.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
-        for warning in &self.warnings {
-            let what = if warning.veto { "not comparable" } else { "differs" };
-            notes.push(format!("{what}: {}", warning.message));
-        }
+        self.comparability(&mut notes);
         self.measurements(&mut notes);
         self.drift(&mut notes);
         self.undecided(&mut notes);
@@ -23,10 +20,35 @@ impl Comparison {
         self.matches(&mut notes);
         self.moves(&mut notes);
         self.cautions(&mut notes);
+        self.qualities(&mut notes);
+        notes
+    }
+
+    /// The notes that go with paths of calls: those that are not of single functions.
+    pub fn notes_for_paths(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        self.comparability(&mut notes);
+        if self.interval == Interval::Calibrated {
+            notes.push("a calibration knows functions, not paths: these get no verdict".into());
+        } else {
+            self.measurements(&mut notes);
+        }
+        self.matches(&mut notes);
+        self.qualities(&mut notes);
+        notes
+    }
+
+    fn comparability(&self, notes: &mut Vec<String>) {
+        for warning in &self.warnings {
+            let what = if warning.veto { "not comparable" } else { "differs" };
+            notes.push(format!("{what}: {}", warning.message));
+        }
+    }
+
+    fn qualities(&self, notes: &mut Vec<String>) {
         for (name, side) in [("before", &self.before), ("after", &self.after)] {
             notes.extend(quality(side).into_iter().map(|note| format!("{name}: {note}")));
         }
-        notes
     }
 
     /// What was counted as one measurement.
@@ -67,7 +89,7 @@ impl Comparison {
         let Some(global) = self.global.filter(|global| !global.normalised) else { return };
         if global.factor.abs() > (1.0 + self.margin).log2() {
             notes.push(
-                "nearly every function moved alike: another compiler, clock or tracer? --normalise                  takes that out and tests what moved besides"
+                "nearly every function moved alike: another compiler, clock or tracer? --normalise takes that out and tests what moved besides"
                     .into(),
             );
         }

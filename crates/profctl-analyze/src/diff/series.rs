@@ -1,20 +1,29 @@
-//! How the calls of each function came one after the other, in a few hundred numbers each.
+//! How the calls of each function came one after the other, in blocks that stay together.
 //!
-//! Neighbouring calls share caches, frequency and load. What a single trace can say of its own
-//! noise has to keep them together, so calls are summed in batches of neighbours: as many to a
+//! Neighbouring calls share caches, frequency and load, and those of one system call or request
+//! still more. What a single trace can say of its own noise has to keep them together: by
+//! activation, where the trace has enough of them, else in batches of neighbours, as many to a
 //! batch as keep the number of batches bounded.
 
 use std::collections::BTreeMap;
 
 use profctl_model::{FuncId, IdVec, Names, Span, SpanSink, Ticks, Timebase};
 
+use super::activations::Activations;
+use super::stats::Block;
+
 /// Batches kept of one function; at this number, neighbours are joined in pairs.
 const BATCHES_MAX: usize = 1024;
+
+/// Activations in which a function must have been called for them to be its blocks. With fewer,
+/// the calls within each are all there is to go by.
+const ACTIVATIONS_MIN: usize = 30;
 
 /// Collects the net times of complete calls, in the order in which they end.
 #[derive(Clone, Debug, Default)]
 pub struct SeriesSink {
     funcs: IdVec<FuncId, Batches>,
+    activations: Activations,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -48,33 +57,45 @@ impl SpanSink for SeriesSink {
         if !span.fidelity.is_partial() {
             self.funcs.grow_to(span.func).add(span.net.0);
         }
+        self.activations.add(span);
     }
 }
 
-/// The batches of every function, by name and module.
+/// The blocks of every function, by name and module.
 #[derive(Clone, Debug, Default)]
 pub struct Series {
-    funcs: BTreeMap<(String, Option<String>), Vec<f64>>,
+    funcs: BTreeMap<(String, Option<String>), Vec<Block>>,
 }
 
 impl SeriesSink {
     /// What was collected, now that the names and the clock are known.
     pub fn finish(self, names: &Names, timebase: &Timebase) -> Series {
-        let mut funcs = BTreeMap::new();
+        let block = |calls: u64, net: u64| {
+            let sum = timebase.reported(Ticks(net)) as f64;
+            Block { calls: calls as f64, sum }
+        };
+        let activations = self.activations.finish();
+        let mut funcs: BTreeMap<_, Vec<Block>> = BTreeMap::new();
         for (id, batches) in self.funcs.pairs() {
             let func = &names.funcs[id];
-            let calls = (1_u64 << batches.doublings) as f64;
-            let reported = |sum: u64| timebase.reported(Ticks(sum)) as f64;
-            let means = batches.sums.iter().map(|&sum| reported(sum) / calls).collect();
-            funcs.insert((func.name.clone(), func.module.clone()), means);
+            let blocks = funcs.entry((func.name.clone(), func.module.clone())).or_default();
+            match activations.get(id) {
+                Some(entries) if entries.len() >= ACTIVATIONS_MIN => {
+                    blocks.extend(entries.iter().map(|entry| block(entry.calls, entry.net)));
+                }
+                _ => {
+                    let calls = 1 << batches.doublings;
+                    blocks.extend(batches.sums.iter().map(|&sum| block(calls, sum)));
+                }
+            }
         }
         Series { funcs }
     }
 }
 
 impl Series {
-    /// The mean net time of a call in each batch of a function, in reported units.
-    pub(super) fn of(&self, name: &str, module: Option<&str>) -> &[f64] {
+    /// The blocks of a function in the order of their time, in reported units.
+    pub(super) fn of(&self, name: &str, module: Option<&str>) -> &[Block] {
         let key = (name.to_owned(), module.map(str::to_owned));
         self.funcs.get(&key).map_or(&[], Vec::as_slice)
     }

@@ -2,6 +2,7 @@
 
 use profctl_model::FuncKind;
 
+use super::paths::RunPaths;
 use super::series::Series;
 use crate::summarize::{FuncStats, Profile};
 
@@ -19,6 +20,8 @@ pub struct Run {
     /// How the calls of each function came one after the other, where the run is a trace and it
     /// was asked for.
     pub series: Option<Series>,
+    /// The paths of its calls, likewise.
+    pub paths: Option<RunPaths>,
 }
 
 /// One side of a comparison.

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::gate::{Answer, Budget, Limit, Policy, State, What, inject, judge, victim};
 use super::stats::Verdict as Of;
 use super::*;
-use crate::testing::{Calls, random_calls, show};
+use crate::testing::{Calls, random_calls};
 
 /// A run in which each function is called so often, each call taking so long, `c(…)` below `p(`
 /// with a name such as `p/c`.
@@ -24,7 +24,7 @@ fn run(name: &str, functions: &[(&str, u64, u64)]) -> Run {
 
 fn of_line(name: &str, line: &str) -> Run {
     let profile = Calls::parse(line).profile();
-    Run { name: name.into(), block: None, profile, facts: Vec::new(), series: None }
+    Run { name: name.into(), block: None, profile, facts: Vec::new(), series: None, paths: None }
 }
 
 fn side(name: &str, runs: Vec<Run>) -> Side {
@@ -262,35 +262,6 @@ fn calls_are_not_counted_as_evidence() {
     }
 }
 
-#[test]
-fn paths_are_joined_at_every_level() {
-    let paths = |line: &str| {
-        let trace = Calls::parse(line).trace();
-        let mut paths = paths::Paths::default();
-        let tree = crate::tree::build(&trace);
-        paths.add(&tree, &trace.names, &trace.meta.timebase).unwrap();
-        paths
-    };
-    let before = paths("0 m( 1 f.isra.0( 2 g( 5 ) 6 ) 7 g( 9 ) 10 )");
-    let after = paths("0 m( 1 f( 2 g( 8 ) 9 ) 10 h( 14 ) 14 )");
-    let options = paths::Options { depth: None, share_min: 0.0, renames: true };
-    let table = paths::table(&before, &after, &[], &options).unwrap();
-    expect_test::expect![[r"
-        before|after|delta|delta_net|delta_from_calls|delta_from_cost|calls_before|calls_after|depth|name
-        10000|14000|+4000|-1000|+0|-1000|1|1|0|m
-        0|4000|+4000|+4000|+4000|+0|0|1|1|  h
-        5000|8000|+3000|+0|+0|+0|1|1|1|  f
-        3000|6000|+3000|+3000|+0|+3000|1|1|2|    g
-        2000|0|-2000|-2000|-2000|+0|1|0|1|  g
-    "]]
-    .assert_eq(&show(&table));
-    let same = paths::table(&before, &before, &[], &options).unwrap();
-    assert_eq!(
-        (same.rows.len(), same.notes.as_slice()),
-        (0, &["no path changed: 4 paths in both".to_owned()][..])
-    );
-}
-
 fn random_side(name: &'static str) -> impl Strategy<Value = Side> {
     prop::collection::vec(random_calls(), 1..5).prop_map(move |calls| {
         let runs = calls.iter().enumerate().map(|(n, calls)| Run {
@@ -299,6 +270,7 @@ fn random_side(name: &'static str) -> impl Strategy<Value = Side> {
             profile: calls.profile(),
             facts: Vec::new(),
             series: None,
+            paths: None,
         });
         side(name, runs.collect())
     })

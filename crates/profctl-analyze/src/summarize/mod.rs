@@ -6,6 +6,9 @@
 
 mod histogram;
 mod json;
+#[cfg(test)]
+mod merging;
+mod of_trace;
 mod pending;
 mod profile;
 mod quality;

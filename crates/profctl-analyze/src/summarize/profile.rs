@@ -9,7 +9,7 @@ use super::stats::{FuncStats, Lengths};
 use super::{By, Quality};
 
 /// Where a trace came from.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Source {
     /// The path, or `-`.
     pub path: String,
@@ -22,7 +22,7 @@ pub struct Source {
 /// A flat profile. Times are ticks of `timebase`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Profile {
-    /// The traces in it, in the order in which they were added.
+    /// The traces in it, each as often as it was added; by path once there are several.
     pub sources: Vec<Source>,
     /// The clock.
     pub timebase: Timebase,
@@ -126,6 +126,9 @@ impl Profile {
 
     /// Adds another profile: rows of one name and module become one. Fails, and changes nothing,
     /// if the two do not count the same thing.
+    ///
+    /// Whatever the order and the grouping in which profiles are added, the result is the same: all
+    /// of it is sums, maxima and sorted lists.
     pub fn merge(&mut self, mut other: Self) -> Result<(), String> {
         let units = (self.timebase.unit_name(), other.timebase.unit_name());
         if units.0 != units.1 {
@@ -144,6 +147,7 @@ impl Profile {
             self.timebase.timeline = Timeline::Synthetic;
         }
         self.sources.append(&mut other.sources);
+        self.sources.sort();
         self.lanes = self.lanes.max(other.lanes);
         for (ours, theirs) in [
             (&mut self.real, other.real),

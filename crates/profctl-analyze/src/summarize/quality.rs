@@ -83,7 +83,7 @@ impl Quality {
         self.lost_events == Some(0) && incomplete.iter().all(|&count| count == 0)
     }
 
-    /// Adds that of another trace.
+    /// Adds that of another trace; in any order and grouping with the same result.
     pub(super) fn merge(&mut self, other: Self) {
         self.lost_events = match (self.lost_events, other.lost_events) {
             (Some(ours), Some(theirs)) => Some(ours.saturating_add(theirs)),
@@ -111,8 +111,11 @@ impl Quality {
         match self.diagnostics.iter_mut().find(|ours| ours.code == theirs.code) {
             Some(ours) => {
                 ours.count = ours.count.saturating_add(theirs.count);
-                let room = SAMPLES_KEPT.saturating_sub(ours.samples.len());
-                ours.samples.extend(theirs.samples.into_iter().take(room));
+                ours.severity = ours.severity.max(theirs.severity);
+                // Which are the first must not depend on which profile came first.
+                ours.samples.extend(theirs.samples);
+                ours.samples.sort_by(|a, b| place_of(a).cmp(&place_of(b)));
+                ours.samples.truncate(SAMPLES_KEPT);
             }
             None => self.diagnostics.push(theirs),
         }
@@ -144,7 +147,7 @@ impl Quality {
     }
 
     /// What a reader of a report must know, one line each; no line if there is nothing to tell.
-    pub(crate) fn notes(&self, timeline: Timeline) -> Vec<String> {
+    pub fn notes(&self, timeline: Timeline) -> Vec<String> {
         let mut notes = Vec::new();
         if timeline == Timeline::Synthetic {
             notes.push("timeline: synthetic".to_owned());
@@ -188,6 +191,12 @@ impl Quality {
         }
         notes
     }
+}
+
+/// What samples are ordered by: their input, their place in it, and what they say.
+fn place_of(sample: &Sample) -> (&str, u64, Option<u64>, &str) {
+    let place = &sample.place;
+    (&place.source, place.offset, place.line, &sample.message)
 }
 
 /// `1 gap`, `2 gaps`.

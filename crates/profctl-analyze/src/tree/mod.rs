@@ -7,10 +7,12 @@
 //! figures.
 
 use std::cmp::Reverse;
+use std::ops::Range;
 
 use profctl_model::tree::Node;
 use profctl_model::{
-    CallTree, Cell, Column, FuncId, IdVec, Names, NodeId, Role, Table, Ticks, Trace, TraceMeta,
+    CallTree, Cell, Column, FuncId, IdVec, Names, NodeId, Role, SpanId, Table, ThreadId, Ticks,
+    Trace, TraceMeta,
 };
 
 use crate::find;
@@ -40,19 +42,42 @@ pub struct Options {
 
 /// Merges the calls of a trace.
 pub fn build(trace: &Trace) -> CallTree {
+    of_rows(trace, 0..trace.spans.len())
+}
+
+/// Merges the calls of each thread apart, in the order of the threads' first rows.
+pub fn by_thread(trace: &Trace) -> Vec<(ThreadId, CallTree)> {
+    let mut start = 0;
+    let threads = trace.spans.thread.chunk_by(|a, b| a == b);
+    threads
+        .map(|rows| {
+            let rows_of = start..start + rows.len();
+            start = rows_of.end;
+            (rows[0], of_rows(trace, rows_of))
+        })
+        .collect()
+}
+
+/// Merges the calls of some rows, which hold the callers of all their calls.
+fn of_rows(trace: &Trace, rows: Range<usize>) -> CallTree {
     let spans = &trace.spans;
+    let first = rows.start;
     let mut tree = CallTree::default();
-    let mut node_of: Vec<NodeId> = Vec::with_capacity(spans.len());
-    for id in spans.ids() {
-        let row = id.index();
+    let mut node_of: Vec<NodeId> = Vec::with_capacity(rows.len());
+    for row in rows {
+        let id = SpanId::from_index(row);
         // Parents come before children, so the caller's node is known.
-        let parent = spans.parent[row].map(|parent| node_of[parent.index()]);
+        let parent = spans.parent[row].map(|parent| node_of[parent.index() - first]);
         let node_id = tree.child(parent, spans.func[id]);
         node_of.push(node_id);
         let node = tree.node_mut(node_id);
         if spans.fidelity[row].is_partial() {
             node.partial += 1;
         } else {
+            let elapsed = spans.elapsed(id);
+            let least = if node.calls == 0 { elapsed } else { node.elapsed_min.min(elapsed) };
+            node.elapsed_min = least;
+            node.elapsed_max = node.elapsed_max.max(elapsed);
             node.calls += 1;
         }
         node.elapsed += spans.elapsed(id);
@@ -252,6 +277,18 @@ mod tests {
             # partial: 1 call of which entry or exit was not seen: in the times, not in the number of calls
         "#]],
         );
+    }
+
+    #[test]
+    fn each_path_knows_its_shortest_and_longest_call() {
+        let trace = Calls::parse("@t0 0 f( 2 ) 5 f( 12 ) 20 f( 99 ~) @t1 0 f( 4 )").trace();
+        let ranges = |tree: &CallTree| -> Vec<_> {
+            let nodes = tree.nodes().map(|(_, node)| node);
+            nodes.map(|node| (node.calls, node.elapsed_min.0, node.elapsed_max.0)).collect()
+        };
+        assert_eq!(ranges(&build(&trace)), [(3, 2, 7)]);
+        let threads: Vec<_> = by_thread(&trace).iter().map(|(_, tree)| ranges(tree)).collect();
+        assert_eq!(threads, [[(2, 2, 7)], [(1, 4, 4)]]);
     }
 
     #[test]

@@ -7,9 +7,12 @@ use std::sync::Arc;
 use profctl_model::Timebase;
 
 use crate::emit::{Emitter, LaneKey};
+use crate::sort::Order;
 
 pub mod callgrind;
+pub mod chrome;
 pub mod execlog;
+pub mod folded;
 pub mod fst;
 pub mod function_graph;
 pub mod gem5;
@@ -17,12 +20,14 @@ pub mod itm;
 pub mod kdump;
 pub mod ktrace;
 pub mod mcrae;
+pub mod perfetto;
 pub mod plain;
 pub mod probe;
 pub mod qemu;
 pub mod rule;
 pub mod saleae;
 pub mod sigrok;
+pub mod speedscope;
 pub mod spike;
 pub mod systemview;
 pub mod vcd;
@@ -41,7 +46,11 @@ pub static FORMATS: &[&dyn Importer] = &[
     &saleae::Export,
     &itm::Instrumentation,
     &systemview::Recording,
+    &perfetto::Packets,
     &callgrind::Profile,
+    &chrome::TraceEvents,
+    &speedscope::Profiles,
+    &folded::FoldedStacks,
     &execlog::PluginLog,
     &gem5::ExecTrace,
     &qemu::ExecLog,
@@ -164,6 +173,11 @@ pub trait Importer: Sync {
 
 /// Reads blocks of one input. Every worker has its own.
 pub trait Reader: Send {
+    /// In which order its events come. If not as they happened, they are sorted before they are
+    /// stitched, and places are byte offsets.
+    fn order(&self) -> Order {
+        Order::AsWritten
+    }
     /// Another one, for another worker.
     fn fork(&self) -> Box<dyn Reader>;
     /// Where in `bytes`, which start on a boundary, the last record ends that a reader can read

@@ -15,6 +15,7 @@ pub(super) struct Lane {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 enum Identity {
     Tid(u64),
+    Member(u64, u64),
     Idle(Option<u32>),
     Named(String),
 }
@@ -94,6 +95,11 @@ fn describe(key: &LaneKey) -> Option<(Identity, Thread)> {
         ThreadKey::Unstated => None,
         ThreadKey::Tid(tid, name) => {
             Some((Identity::Tid(*tid), Thread { name: name.clone(), tid: Some(*tid), ..thread }))
+        }
+        ThreadKey::Member { pid, tid, name } => {
+            let (pid, tid) = (*pid, *tid);
+            let known = Thread { name: name.clone(), tid: Some(tid), pid: Some(pid), ..thread };
+            Some((Identity::Member(pid, tid), known))
         }
         ThreadKey::Idle => {
             let name = key.cpu.map_or("<idle>".into(), |number| format!("<idle>/{number}"));

@@ -17,6 +17,7 @@ mod lanes;
 mod orphans;
 mod shared;
 mod stack;
+mod stated;
 mod switch_tags;
 
 use profctl_model::diag::codes;
@@ -26,7 +27,7 @@ use profctl_model::{
 };
 
 use crate::emit::{
-    BlockEvents, Event, EventKind, LaneKey, LaneRef, NO_DEPTH, NameRef, Total, UNSTATED,
+    Account, BlockEvents, Event, EventKind, LaneKey, LaneRef, NO_DEPTH, NameRef, Total, UNSTATED,
 };
 use clock::{Clock, Hand};
 use lanes::{Lane, Lanes};
@@ -120,6 +121,8 @@ pub struct Stitcher<S> {
     lanes: Lanes,
     tags: SwitchTags,
     clock: Clock,
+    /// What the current block states of single calls.
+    accounts: Vec<Account>,
 }
 
 impl<S: SpanSink> Stitcher<S> {
@@ -132,12 +135,20 @@ impl<S: SpanSink> Stitcher<S> {
             let lane = lanes.resolve(&key, &mut core.names);
             lanes.runs_now(lane, None, &mut core.names);
         }
-        Self { core, stacks: IdVec::default(), lanes, tags: SwitchTags::default(), clock }
+        Self {
+            core,
+            stacks: IdVec::default(),
+            lanes,
+            tags: SwitchTags::default(),
+            clock,
+            accounts: Vec::new(),
+        }
     }
 
     /// Takes the events of the next block.
     pub fn take(&mut self, block: &mut BlockEvents, ids: &mut WorkerIds, view: BlockView<'_>) {
         ids.learn(block);
+        self.accounts = std::mem::take(&mut block.accounts);
         self.core.events = self.core.events.saturating_add(block.records);
         for found in &block.diags {
             self.core.complain(found.code, view, found.offset, || found.message.clone());
@@ -248,7 +259,11 @@ impl<S: SpanSink> Stitcher<S> {
         view: BlockView<'_>,
     ) {
         match event.kind {
-            EventKind::Enter | EventKind::Exit | EventKind::Leaf | EventKind::Return => {}
+            EventKind::Enter
+            | EventKind::Exit
+            | EventKind::Leaf
+            | EventKind::Return
+            | EventKind::Complete => {}
             EventKind::Mark => {
                 let time = self.clock.time(event, lane.cpu);
                 let thread = self.thread_of(lane);
@@ -261,7 +276,11 @@ impl<S: SpanSink> Stitcher<S> {
                 }
             }
             EventKind::Seen => self.seen(event, lane, func, view),
+            EventKind::Gap if event.extra != UNSTATED => self.stated_gap(event, lane),
             EventKind::Gap => self.gap(event, lane),
+            EventKind::Settle => self.settle(event, lane, view),
+            EventKind::Describe => self.describe(event, lane, ids),
+            EventKind::Pass => self.pass(event, lane),
             EventKind::RunsNow => {
                 let row = usize::try_from(event.extra).ok();
                 let before = row.and_then(|row| ids.lanes.get(row));

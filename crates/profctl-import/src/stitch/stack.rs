@@ -5,6 +5,7 @@
 
 mod credit;
 mod segment;
+mod settle;
 mod usual;
 
 use profctl_model::diag::codes;

@@ -8,3 +8,4 @@ mod invariants;
 mod quirks;
 mod recorder;
 mod robustness;
+mod spool;

@@ -40,5 +40,6 @@ fn field<'a>(cell: &'a Cell, table: &Table) -> Cow<'a, str> {
         Cell::Percent(share) => Cow::Owned(share.to_string()),
         Cell::Change(ticks) => Cow::Owned(table.timebase.reported_change(*ticks).to_string()),
         Cell::Ratio(ratio) => Cow::Owned(ratio.to_string()),
+        Cell::Number(number) => Cow::Owned(number.to_string()),
     }
 }

@@ -125,7 +125,8 @@ fn with_decimals(mut number: String, decimals: usize) -> String {
 /// What stands where the input cannot say.
 const ABSENT: &str = "-";
 
-fn cell_text(cell: &Cell, table: &Table, style: &Style) -> String {
+/// A cell as people read it.
+pub(crate) fn cell_text(cell: &Cell, table: &Table, style: &Style) -> String {
     match cell {
         Cell::Null => ABSENT.into(),
         Cell::Text(text) => visible(text).into_owned(),
@@ -134,6 +135,7 @@ fn cell_text(cell: &Cell, table: &Table, style: &Style) -> String {
         Cell::Percent(share) => number::percent(*share),
         Cell::Change(ticks) => number::change(*ticks, &table.timebase, style.unit),
         Cell::Ratio(ratio) => number::ratio(*ratio),
+        Cell::Number(value) => number::decimal(*value),
     }
 }
 

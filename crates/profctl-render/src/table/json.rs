@@ -23,7 +23,7 @@ pub(super) fn write(table: &Table, out: &mut dyn io::Write) -> io::Result<()> {
     writeln!(out, " \"notes\":{}}}", json!(table.notes))
 }
 
-fn value(cell: &Cell, table: &Table) -> Value {
+pub(super) fn value(cell: &Cell, table: &Table) -> Value {
     match cell {
         Cell::Null => Value::Null,
         Cell::Text(text) => json!(text),
@@ -32,5 +32,6 @@ fn value(cell: &Cell, table: &Table) -> Value {
         Cell::Percent(share) => json!(share),
         Cell::Change(ticks) => json!(table.timebase.reported_change(*ticks)),
         Cell::Ratio(ratio) => json!(ratio),
+        Cell::Number(number) => json!(number),
     }
 }

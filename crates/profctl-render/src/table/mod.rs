@@ -13,9 +13,12 @@ mod csv;
 mod grid;
 mod json;
 mod markdown;
+mod rows;
 mod term;
 
+pub(crate) use grid::cell_text as text;
 pub use grid::visible;
+pub use rows::{write_array, write_lines};
 
 /// Which writer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -29,10 +32,12 @@ pub enum Format {
     Csv,
     /// A Markdown table.
     Markdown,
+    /// Apache Parquet, which is not text: another crate writes it.
+    Parquet,
 }
 
 impl Format {
-    /// Every format, in the order in which help lists them.
+    /// Every format that is text, in the order in which help lists them.
     pub const ALL: [Self; 4] = [Self::Table, Self::Json, Self::Csv, Self::Markdown];
 
     /// The name on the command line.
@@ -42,6 +47,7 @@ impl Format {
             Self::Json => "json",
             Self::Csv => "csv",
             Self::Markdown => "markdown",
+            Self::Parquet => "parquet",
         }
     }
 
@@ -52,6 +58,7 @@ impl Format {
             Self::Json => "one JSON object with schema, columns, rows and notes",
             Self::Csv => "comma-separated values with a heading line, RFC 4180",
             Self::Markdown => "a Markdown table for reviews and issues",
+            Self::Parquet => "a Parquet file, in a build with tables",
         }
     }
 }
@@ -83,7 +90,7 @@ pub struct Style {
     pub width: Option<usize>,
 }
 
-/// Writes `table` in `format`. `style` matters to the formats for people.
+/// Writes `table` in `format`, which must be text. `style` matters to the formats for people.
 pub fn write(
     table: &Table,
     format: Format,
@@ -95,6 +102,7 @@ pub fn write(
         Format::Json => json::write(table, out),
         Format::Csv => csv::write(table, out),
         Format::Markdown => markdown::write(table, style, out),
+        Format::Parquet => Err(io::Error::new(io::ErrorKind::Unsupported, "Parquet is no text")),
     }
 }
 

@@ -9,8 +9,12 @@ pub enum Noise {
     Normal,
     /// With far outliers: Student's t with 3 degrees of freedom.
     HeavyTails,
-    /// Between two states, of which each run of a function takes one.
+    /// Between two states, of which each run of a function takes one, either as likely: 0.9
+    /// standard deviations above or below the middle, with 0.19 of the variance around them.
     TwoStates,
+    /// Between two states, the slow one of which takes one run of a function in eight: as far apart
+    /// as leaves 0.19 of the variance around them, which is 2.7 standard deviations.
+    SlowState,
     /// Like a bell, twice as wide on the side after.
     TwiceAfter,
     /// Like a bell, and every run is slower or faster as a whole, by 3 %.
@@ -19,8 +23,14 @@ pub enum Noise {
 
 impl Noise {
     /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::Normal, Self::HeavyTails, Self::TwoStates, Self::TwiceAfter, Self::Drift];
+    pub const ALL: [Self; 6] = [
+        Self::Normal,
+        Self::HeavyTails,
+        Self::SlowState,
+        Self::TwoStates,
+        Self::TwiceAfter,
+        Self::Drift,
+    ];
 }
 
 /// Two groups of runs.
@@ -108,6 +118,12 @@ impl Noise {
             Self::TwoStates => {
                 let state = if random.percent(50) { 0.9 } else { -0.9 };
                 state + 0.19_f64.sqrt() * normal(random)
+            }
+            Self::SlowState => {
+                let slow = 0.125_f64;
+                let apart = (0.81 / (slow * (1.0 - slow))).sqrt();
+                let state = if uniform(random) < slow { 1.0 - slow } else { -slow };
+                apart * state + 0.19_f64.sqrt() * normal(random)
             }
         }
     }

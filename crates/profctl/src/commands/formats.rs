@@ -6,6 +6,7 @@ use profctl_import::formats::rule::{self, PRESETS};
 use profctl_model::{Column, Role, Table, Timebase};
 use profctl_render::table::Format;
 
+use super::convert;
 use crate::args::Global;
 use crate::exit::{Exit, Failure};
 use crate::output;
@@ -43,6 +44,11 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     for format in Format::ALL {
         let chosen = format!("by `--output {format}`");
         let cells = ["written", format.name(), format.about(), chosen.as_str()];
+        table.push(cells.map(Into::into).to_vec());
+    }
+    for form in convert::forms() {
+        let chosen = format!("by `convert -o NAME{}`", form.endings[0]);
+        let cells = ["converted", form.name, form.about, chosen.as_str()];
         table.push(cells.map(Into::into).to_vec());
     }
     output::write_table(&table, global)?;

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use clap::{Arg, Command, CommandFactory as _};
-use profctl_import::formats::{callgrind, fst, function_graph, itm, ktrace, probe};
+use profctl_import::formats::{callgrind, fst, function_graph, itm, ktrace, perfetto, probe};
 use profctl_import::{capture, flow, stitch};
 use profctl_model::Code;
 use profctl_model::diag::codes;
@@ -52,6 +52,10 @@ static OF_MODULES: &[&Code] = &[
     &itm::DELAYED,
     &itm::NO_TIMES,
     &ktrace::UNKNOWN_RECORD,
+    &perfetto::MISSING_NAME,
+    &perfetto::NO_STATE,
+    &perfetto::NOT_READ,
+    &perfetto::UNKNOWN_CLOCK,
     &probe::UNKNOWN_TAG,
 ];
 

@@ -1,14 +1,19 @@
 //! The commands, a file each: arguments to options, a library call, a report to a writer.
 
 mod completions;
+mod convert;
 mod critical_path;
 mod diff;
+mod flame;
 mod formats;
 mod gate;
 mod generate;
 mod info;
 mod man;
+mod merge;
+mod query;
 mod replay;
+mod report;
 mod summarize;
 mod tree;
 
@@ -24,9 +29,14 @@ pub(crate) enum Command {
     Replay(replay::Args),
     Tree(tree::Args),
     CriticalPath(critical_path::Args),
+    Flame(flame::Args),
     Diff(diff::Args),
     Gate(gate::Args),
+    Convert(convert::Args),
+    Report(report::Args),
     Info(info::Args),
+    Query(query::Args),
+    Merge(merge::Args),
     Formats(formats::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -42,9 +52,14 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Replay(args) => replay::run(&args, global),
         Command::Tree(args) => tree::run(&args, global),
         Command::CriticalPath(args) => critical_path::run(&args, global),
+        Command::Flame(args) => flame::run(&args, global),
         Command::Diff(args) => diff::run(&args, global),
         Command::Gate(args) => gate::run(&args, global),
+        Command::Convert(args) => convert::run(&args, global),
+        Command::Report(args) => report::run(&args, global),
         Command::Info(args) => info::run(&args, global),
+        Command::Query(args) => query::run(&args, global),
+        Command::Merge(args) => merge::run(&args, global),
         Command::Formats(args) => formats::run(&args, global),
         Command::Completions(args) => completions::run(&args, global),
         Command::Man(args) => man::run(&args, global),

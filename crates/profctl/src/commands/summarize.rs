@@ -102,7 +102,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     };
     match global.output {
         Format::Json => output::write_bytes(profile.to_json().as_bytes(), global)?,
-        Format::Table | Format::Csv | Format::Markdown => {
+        Format::Table | Format::Csv | Format::Markdown | Format::Parquet => {
             output::write_table(&profile.table(&options).map_err(Failure::usage)?, global)?;
         }
     }
@@ -146,7 +146,7 @@ fn profile(args: &Args, global: &Global) -> Result<Profile, Failure> {
 
 fn sink(args: &Args, global: &Global) -> Only<Summary> {
     let options = Options { percentiles: needs_histograms(args, global), by: args.by.into() };
-    Only { inner: Summary::new(options), threads: args.selection.threads(), cpus: args.cpu.clone() }
+    args.selection.only(Summary::new(options), &args.cpu)
 }
 
 /// Histograms cost a quarter of the time: they are collected if a percentile will be shown, or

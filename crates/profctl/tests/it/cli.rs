@@ -3,6 +3,8 @@
 use std::fs;
 use std::io;
 
+use profctl_testkit::fixtures;
+
 use crate::program::{CUT, Scratch, WHOLE, command, finish, run};
 
 #[test]
@@ -75,6 +77,16 @@ fn inputs_that_are_no_trace_end_with_3() {
     for command in ["replay", "tree", "critical-path", "info"] {
         let said = run(&[command, &runs]).failure(3);
         assert!(said.contains("is a directory, expected one trace"), "{command}: {said}");
+    }
+}
+
+#[test]
+fn an_input_of_sums_has_no_calls_to_show() {
+    let sums = fixtures::root().join("fixtures/callgrind/calls.out").display().to_string();
+    assert!(run(&["summarize", &sums]).quiet_success().contains("# calls"));
+    for command in ["replay", "tree", "critical-path"] {
+        let said = run(&[command, &sums]).failure(3);
+        assert!(said.contains("holds sums of functions and no single call"), "{command}: {said}");
     }
 }
 

@@ -190,12 +190,20 @@ fn paths_of_calls_are_compared() {
     };
     let (before, after) = (scratch.file("b.txt", trace(100)), scratch.file("a.txt", trace(150)));
     let found = run(&["diff", "--paths", &before, &after]).quiet_success();
+    let found = found.replace(&scratch.path(""), "");
     expect![[r"
-         Before  After  Delta  Delta net  by calls  by cost  # before  # after  depth   name
-        ------------------------------------------------------------------------------------
-          0.140  0.190 +0.050      0.000     0.000    0.000         1        1      0   main
-          0.100  0.150 +0.050     +0.050     0.000   +0.050         1        1      1     f
+        before    b.txt: 1 run, 0.140 us busy, plain
+        after     a.txt: 1 run, 0.190 us busy, plain
+        run-wide  0.00% (net time per call, median function)
+        paths     2 not-tested, 1 the same to the last digit
+
+         Before  After  Delta  Delta net  by calls  by cost  # before  # after  ratio   (95% low/high)  verdict     depth   name
+        ------------------------------------------------------------------------------------------------------------------------
+          0.140  0.190 +0.050      0.000     0.000    0.000         1        1  1.00x                -  not-tested      0   main
+          0.100  0.150 +0.050     +0.050     0.000   +0.050         1        1  1.50x                -  not-tested      1     f
         note: not shown: 1 path too deep or with too small a change
+        note: differs: a run after lasts 1.36 times as long: is it the same work?
+        note: one trace a side: intervals are of the variation inside these two traces and say nothing of other runs, so no function gets a verdict
     "]]
     .assert_eq(&found);
     let same = run(&["diff", "--paths", &before, &before]).quiet_success();

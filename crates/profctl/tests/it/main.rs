@@ -5,7 +5,10 @@
 mod cli;
 mod diff;
 mod docs;
+mod exports;
+mod flame;
 mod gate;
+mod merge;
 mod pages;
 mod program;
 mod reports;

@@ -18,26 +18,47 @@ pub struct Interval {
 /// Resamples. The ends of an interval come from its 25 lowest and highest.
 const RESAMPLES: usize = 999;
 
-/// Values beyond which neighbours are averaged first: what they have in common stays together, and
-/// a trace of a million calls costs no more than a short one.
-const VALUES_MAX: usize = 512;
+/// Blocks beyond which neighbours are joined first: what they have in common stays together, and a
+/// trace of a million calls costs no more than a short one.
+const BLOCKS_MAX: usize = 512;
 
-/// The interval of the ratio of means of two series of calls, in the order of their time, by a
-/// circular block bootstrap (Politis and Romano 1992): calls are drawn in blocks, so that the
-/// interval knows of what neighbours share. None where a side is empty or its mean is not positive.
-pub fn block_bootstrap_ratio(before: &[f64], after: &[f64], seed: u64) -> Option<Interval> {
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-    let ratio = mean(after) / mean(before);
-    if !(mean(before) > 0.0 && mean(after) > 0.0 && ratio.is_finite()) {
+/// Calls that stand or fall together: those of one activation, or neighbours in time.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Block {
+    /// How many calls.
+    pub calls: f64,
+    /// What they took together.
+    pub sum: f64,
+}
+
+impl Block {
+    fn of(blocks: &[Self]) -> Self {
+        blocks.iter().fold(Self::default(), |all, one| Self {
+            calls: all.calls + one.calls,
+            sum: all.sum + one.sum,
+        })
+    }
+
+    fn mean(self) -> f64 {
+        self.sum / self.calls
+    }
+}
+
+/// The interval of the ratio of the means of a call in two series of blocks, in the order of their
+/// time, by a circular block bootstrap (Politis and Romano 1992): neighbouring blocks are drawn
+/// together, so that the interval knows of what neighbours share. None where a side is empty or its
+/// mean is not positive.
+pub fn block_bootstrap_ratio(before: &[Block], after: &[Block], seed: u64) -> Option<Interval> {
+    let means = [before, after].map(|side| Block::of(side).mean());
+    let ratio = means[1] / means[0];
+    if !(means[0] > 0.0 && means[1] > 0.0 && ratio.is_finite()) {
         return None;
     }
     let mut random = Random(seed);
-    let mut resample_of = |side: &[f64]| Resampled::of(side, &mut random);
-    let (before, after) = (resample_of(before), resample_of(after));
+    let [before, after] = [before, after].map(|side| resampled(side, &mut random));
     let ratios: Vec<f64> = before
-        .means
         .iter()
-        .zip(&after.means)
+        .zip(&after)
         .map(|(before, after)| after / before)
         .filter(|ratio| ratio.is_finite())
         .collect();
@@ -48,43 +69,42 @@ pub fn block_bootstrap_ratio(before: &[f64], after: &[f64], seed: u64) -> Option
     Some(Interval { ratio, low: quantile(&ratios, 0.025), high: quantile(&ratios, 0.975) })
 }
 
-struct Resampled {
-    means: Vec<f64>,
-}
-
-impl Resampled {
-    fn of(values: &[f64], random: &mut Random) -> Self {
-        let values = batched(values);
-        let n = values.len();
-        let length = block_length(&values);
-        // sums[i] is the sum of the first i values of the series written down twice.
-        let mut sums = Vec::with_capacity(2 * n + 1);
-        sums.push(0.0);
-        for value in values.iter().chain(&values) {
-            sums.push(sums[sums.len() - 1] + value);
-        }
-        let means = (0..RESAMPLES)
-            .map(|_| {
-                let mut sum = 0.0;
-                let mut left = n;
-                while left > 0 {
-                    let taken = length.min(left);
-                    let start = random.below(n);
-                    sum += sums[start + taken] - sums[start];
-                    left -= taken;
-                }
-                sum / n as f64
-            })
-            .collect();
-        Self { means }
+/// The means of a call in resamples of a series.
+fn resampled(blocks: &[Block], random: &mut Random) -> Vec<f64> {
+    let blocks = joined(blocks);
+    let n = blocks.len();
+    // How far each block is off is what neighbours share, whatever the number of its calls.
+    let mean = Block::of(&blocks).mean();
+    let off: Vec<f64> = blocks.iter().map(|block| block.sum - mean * block.calls).collect();
+    let length = block_length(&off);
+    // sums[i] is the sum of the first i blocks of the series written down twice.
+    let mut sums = Vec::with_capacity(2 * n + 1);
+    let mut sum = Block::default();
+    sums.push(sum);
+    for &block in blocks.iter().chain(&blocks) {
+        sum = Block::of(&[sum, block]);
+        sums.push(sum);
     }
+    let draw = |_| {
+        let mut drawn = Block::default();
+        let mut left = n;
+        while left > 0 {
+            let taken = length.min(left);
+            let start = random.below(n);
+            drawn.calls += sums[start + taken].calls - sums[start].calls;
+            drawn.sum += sums[start + taken].sum - sums[start].sum;
+            left -= taken;
+        }
+        drawn.mean()
+    };
+    (0..RESAMPLES).map(draw).collect()
 }
 
-/// Means of equally many neighbours, as few of them as leave no more than [`VALUES_MAX`]. What is
-/// left over at the end is left out of the resampling.
-fn batched(values: &[f64]) -> Vec<f64> {
-    let size = values.len().div_ceil(VALUES_MAX);
-    values.chunks_exact(size).map(|batch| batch.iter().sum::<f64>() / size as f64).collect()
+/// Equally many neighbours joined, as few of them as leave no more than [`BLOCKS_MAX`]. What is left
+/// over at the end is left out of the resampling.
+fn joined(blocks: &[Block]) -> Vec<Block> {
+    let size = blocks.len().div_ceil(BLOCKS_MAX);
+    blocks.chunks_exact(size).map(Block::of).collect()
 }
 
 /// Covariance of values `lag` apart.

@@ -41,6 +41,16 @@ impl Rule {
         }
     }
 
+    /// Directions in which luck is searched for each in which it counts. A change beyond the margin
+    /// is called in both, and a comparison of equals is to come out without any; suspicions are of
+    /// what became dearer only.
+    fn directions(self) -> f64 {
+        match self {
+            Self::BeyondMargin => 1.0,
+            Self::NotZero => 2.0,
+        }
+    }
+
     fn p(self, row: &Tested) -> f64 {
         match self {
             Self::BeyondMargin => row.p_regressed.min(row.p_improved),
@@ -108,7 +118,7 @@ pub(super) fn false_share(
             .iter()
             .filter(|&&other| rule.p(&rows[other]) <= p && (rows[other].estimate > 0.0) == up)
             .count();
-        let lucky = by_luck.partition_point(|chance| *chance <= p) as f64 / 2.0;
+        let lucky = by_luck.partition_point(|chance| *chance <= p) as f64 / rule.directions();
         least = least.min(lucky / deals.len() as f64 / as_striking as f64);
         shares[idx] = least;
     }

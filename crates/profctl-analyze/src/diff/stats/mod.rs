@@ -29,7 +29,7 @@ mod tests;
 use std::f64::consts::LN_2;
 
 pub use adjust::{adjust_bh, adjust_by};
-pub use bootstrap::{Interval, block_bootstrap_ratio, effective_sample_size};
+pub use bootstrap::{Block, Interval, block_bootstrap_ratio, effective_sample_size};
 pub use calibration::{Calibration, Change, Noise};
 pub use permute::permutation_p;
 pub use ranks::{Shift, hodges_lehmann, mann_whitney_exact};

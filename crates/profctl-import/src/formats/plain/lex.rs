@@ -86,6 +86,11 @@ pub(super) fn verb(word: &Word<'_>) -> Option<EventKind> {
     found.map(|&(_, kind)| kind)
 }
 
+/// The verb of an event, if a line can say it.
+pub(super) fn spelling(kind: EventKind) -> Option<&'static [u8]> {
+    VERBS.iter().find(|(_, of)| *of == kind).map(|&(verb, _)| verb)
+}
+
 /// Whether an event of `kind` may do without a time where the others have one: it then happens
 /// between its neighbours.
 pub(super) fn may_lack_time(kind: EventKind) -> bool {
@@ -130,6 +135,10 @@ pub(super) fn kind_by_verb(kind: EventKind) -> FuncKind {
         | EventKind::Switch
         | EventKind::Wake
         | EventKind::InterruptEnter
-        | EventKind::InterruptExit => FuncKind::Function,
+        | EventKind::InterruptExit
+        | EventKind::Complete
+        | EventKind::Settle
+        | EventKind::Describe
+        | EventKind::Pass => FuncKind::Function,
     }
 }

@@ -123,7 +123,12 @@ impl Lines {
                 let woken = parse_thread(&words.next().ok_or("the thread that is woken")?)?;
                 event.extra = u64::from(out.lane(LaneKey { cpu, thread: woken }).0);
             }
-            EventKind::InterruptEnter | EventKind::InterruptExit => {}
+            EventKind::InterruptEnter
+            | EventKind::InterruptExit
+            | EventKind::Complete
+            | EventKind::Settle
+            | EventKind::Describe
+            | EventKind::Pass => {}
         }
         if words.next().is_some() {
             return Err("the end of the line");

@@ -12,7 +12,7 @@ use crate::emit::{
 
 /// The events of `block` in the plain format, with a header that fits `timebase` unless its unit is
 /// one that has no name. A double quote or a line end in a name becomes `'`, what a module must not
-/// hold becomes `_`, addresses are left out; else reading them gives the same events.
+/// hold becomes `_`, addresses and events that have no verb are left out; else reading them gives the same events.
 pub fn write(block: &Emitter, timebase: &Timebase) -> String {
     let mut text = format!("{MAGIC} 1");
     if let Some(unit) = unit(timebase) {
@@ -22,7 +22,8 @@ pub fn write(block: &Emitter, timebase: &Timebase) -> String {
         text.push_str(" timeline=synthetic");
     }
     text.push('\n');
-    for event in &block.events {
+    let said = block.events.iter().filter(|event| lex::spelling(event.kind).is_some());
+    for event in said {
         line(block, event, &mut text).expect("writing to a String cannot fail");
     }
     text
@@ -46,8 +47,7 @@ fn line(block: &Emitter, event: &Event, text: &mut String) -> std::fmt::Result {
     if *thread != ThreadKey::Unstated && event.kind != EventKind::Switch {
         write!(text, " {}", spell_thread(thread))?;
     }
-    let verb = lex::VERBS.iter().find(|(_, kind)| *kind == event.kind);
-    let verb = verb.map_or(&b""[..], |(verb, _)| verb);
+    let verb = lex::spelling(event.kind).unwrap_or_default();
     write!(text, " {}", String::from_utf8_lossy(verb))?;
     let thread_of_extra = || {
         let lane = LaneRef(event.extra as u32);
@@ -76,7 +76,11 @@ fn line(block: &Emitter, event: &Event, text: &mut String) -> std::fmt::Result {
         | EventKind::InterruptEnter
         | EventKind::InterruptExit
         | EventKind::SwitchTagEnter
-        | EventKind::SwitchTagExit => {}
+        | EventKind::SwitchTagExit
+        | EventKind::Complete
+        | EventKind::Settle
+        | EventKind::Describe
+        | EventKind::Pass => {}
     }
     let has_wall = matches!(event.kind, EventKind::Enter | EventKind::Exit);
     if has_wall && event.duration != UNSTATED {
@@ -97,9 +101,15 @@ fn spell_thread(thread: &ThreadKey) -> String {
     match thread {
         ThreadKey::Unstated => "?".into(),
         ThreadKey::Idle => "idle".into(),
-        ThreadKey::Tid(tid, name) if name.is_empty() => format!("#{tid}"),
-        ThreadKey::Tid(tid, name) if is_simple(name) => format!("{name}-{tid}"),
-        ThreadKey::Tid(tid, name) => format!("{}-{tid}", quoted(name)),
+        ThreadKey::Tid(tid, name) | ThreadKey::Member { tid, name, .. } if name.is_empty() => {
+            format!("#{tid}")
+        }
+        ThreadKey::Tid(tid, name) | ThreadKey::Member { tid, name, .. } if is_simple(name) => {
+            format!("{name}-{tid}")
+        }
+        ThreadKey::Tid(tid, name) | ThreadKey::Member { tid, name, .. } => {
+            format!("{}-{tid}", quoted(name))
+        }
         ThreadKey::Named(name) if is_simple(name) && !name.contains('-') && name != "idle" => {
             name.clone()
         }

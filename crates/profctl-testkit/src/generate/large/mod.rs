@@ -12,8 +12,8 @@ use text::Text;
 use walk::Walk;
 
 /// The formats that can be made, by name.
-pub const LARGE_FORMATS: [&str; 5] =
-    ["function_graph", "function_graph-abstime-proc", "plain", "mcrae", "probe"];
+pub const LARGE_FORMATS: [&str; 6] =
+    ["function_graph", "function_graph-abstime-proc", "plain", "mcrae", "probe", "chrome"];
 
 const CPUS: usize = 4;
 /// Bytes collected before they are written.
@@ -30,6 +30,7 @@ pub fn write_large(format: &str, bytes: u64, seed: u64, out: &mut impl Write) ->
         "plain" => Text::plain,
         "mcrae" => Text::code_trace,
         "probe" => Text::probe,
+        "chrome" => Text::chrome,
         _ => {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "no such format"));
         }
@@ -38,6 +39,7 @@ pub fn write_large(format: &str, bytes: u64, seed: u64, out: &mut impl Write) ->
         "function_graph" => b"# tracer: function_graph\n#\n# CPU  DURATION                  FUNCTION CALLS\n# |     |   |                     |   |   |   |\n",
         "function_graph-abstime-proc" => b"# tracer: function_graph\n#\n#     TIME        CPU  TASK/PID         DURATION                  FUNCTION CALLS\n#      |          |     |    |           |   |                     |   |   |   |\n",
         "plain" => b"# profctl plain 1 unit=ns\n",
+        "chrome" => b"{\"traceEvents\":[",
         _ => b"",
     });
     let mut written = 0;
@@ -48,6 +50,9 @@ pub fn write_large(format: &str, bytes: u64, seed: u64, out: &mut impl Write) ->
             written += text.out.len() as u64;
             text.out.clear();
         }
+    }
+    if format == "chrome" {
+        text.out.extend_from_slice(b"\n]}\n");
     }
     out.write_all(&text.out)?;
     Ok(walk.steps)

@@ -171,6 +171,46 @@ impl Text {
         }
     }
 
+    /// Entries and exits as they happen, calls without callees as complete events.
+    pub(super) fn chrome(&mut self, walk: &mut Walk) {
+        let before = walk.time;
+        let step = walk.next();
+        let task = 1 + walk.task() as u64;
+        let (phase, function, time) = match step {
+            Step::Enter { function, .. } => (b'B', function, before),
+            Step::Leaf { function, .. } => (b'X', function, before),
+            Step::Exit { function, .. } => (b'E', function, walk.time),
+            Step::Switch { .. } => return,
+        };
+        self.comma();
+        self.out.extend_from_slice(b"\n{\"ph\":\"");
+        self.out.push(phase);
+        self.out.extend_from_slice(b"\",\"ts\":");
+        self.micros(time);
+        if let Step::Leaf { length, .. } = step {
+            self.out.extend_from_slice(b",\"dur\":");
+            self.micros(length);
+        }
+        self.out.extend_from_slice(b",\"pid\":1000,\"tid\":");
+        self.number(task);
+        self.out.extend_from_slice(b",\"name\":\"");
+        self.out.extend_from_slice(self.names[function].as_bytes());
+        self.out.extend_from_slice(b"\"}");
+    }
+
+    /// A comma, unless the list only begins.
+    fn comma(&mut self) {
+        if !self.out.ends_with(b"[") {
+            self.out.push(b',');
+        }
+    }
+
+    fn micros(&mut self, nanos: u64) {
+        self.number(nanos / 1_000);
+        self.out.push(b'.');
+        self.padded(nanos % 1_000, 3, b'0');
+    }
+
     pub(super) fn probe(&mut self, walk: &mut Walk) {
         let before = walk.time;
         let (tag, time) = match walk.next() {

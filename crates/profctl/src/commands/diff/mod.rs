@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use profctl_analyze::diff::{Comparison, Rule, Shown, compare, paths};
-use profctl_model::Cell;
+use profctl_analyze::diff::{
+    Comparison, PathComparison, Rule, Shown, compare, compare_with_paths, paths,
+};
 use profctl_render::table::Format;
 use regex::Regex;
 
@@ -16,7 +17,7 @@ pub(crate) mod sides;
 pub(crate) mod text;
 
 use settings::{Comparing, Settings};
-use sides::{Keep, ReadSide};
+use sides::Keep;
 
 /// Show what changed between two builds: per function, how much is more calls and how much dearer
 /// calls
@@ -68,15 +69,17 @@ pub(crate) const ROWS_SHOWN: usize = 15;
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     let settings = Settings::of(&args.comparing)?;
+    let sides = [&args.before, &args.after];
+    if args.paths {
+        let both =
+            with_paths(sides, &settings, &args.reading, &args.selection, Keep::default(), global)?;
+        return write_paths(args, &both.0, &both.1, global);
+    }
     let rules = settings.rules();
     let rules: Vec<&Rule<'_>> = rules.iter().map(|rule| rule as &Rule<'_>).collect();
-    let keep = Keep { paths: args.paths, ..Keep::default() };
-    let sides = [&args.before, &args.after];
-    let [before, after] = sides::read(sides, &args.reading, &args.selection, keep, global)?;
-    if args.paths {
-        return compare_paths(args, [&before, &after], &rules, settings.renames, global);
-    }
-    let comparison = compare(before.side, after.side, &settings.options(rules))
+    let [before, after] =
+        sides::read(sides, &args.reading, &args.selection, Keep::default(), global)?;
+    let comparison = compare(before, after, &settings.options(rules))
         .map_err(|message| Failure::input(args.after.display().to_string(), message))?;
     let matches = args.matching.as_ref().map(|regex| |name: &str| regex.is_match(name));
     let matching = matches.as_ref().map(|matches| matches as &dyn Fn(&str) -> bool);
@@ -91,39 +94,57 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
             output::write_bytes(text.as_bytes(), global)?;
         }
         Format::Json => output::write_bytes(comparison.to_json().as_bytes(), global)?,
-        Format::Csv => output::write_table(&comparison.table(&shown), global)?,
+        Format::Csv | Format::Parquet => output::write_table(&comparison.table(&shown), global)?,
     }
     Ok(verdict(&comparison, &args.reading, global))
 }
 
 /// How to end: `--strict` objects to an incomplete side.
-fn verdict(comparison: &Comparison, reading: &Reading, global: &Global) -> Exit {
+pub(crate) fn verdict(comparison: &Comparison, reading: &Reading, global: &Global) -> Exit {
     let sides = [&comparison.before, &comparison.after];
     let incomplete = sides.into_iter().find(|side| !side.profile.quality.is_complete());
     incomplete.map_or(Exit::Done, |side| read::verdict(&side.profile.quality, reading, global))
 }
 
-fn compare_paths(
+/// Reads two sides once and compares them by function and by path of calls.
+pub(crate) fn with_paths(
+    sides: [&PathBuf; 2],
+    settings: &Settings,
+    reading: &Reading,
+    selection: &Selection,
+    keep: Keep,
+    global: &Global,
+) -> Result<(Comparison, PathComparison), Failure> {
+    let rules = settings.rules();
+    let rules: Vec<&Rule<'_>> = rules.iter().map(|rule| rule as &Rule<'_>).collect();
+    let keep = Keep { paths: true, ..keep };
+    let [before, after] = sides::read(sides, reading, selection, keep, global)?;
+    compare_with_paths(before, after, &settings.options(rules))
+        .map_err(|message| Failure::input(sides[1].display().to_string(), message))
+}
+
+fn write_paths(
     args: &Args,
-    [before, after]: [&ReadSide; 2],
-    rules: &[&Rule<'_>],
-    renames: bool,
+    comparison: &Comparison,
+    paths: &PathComparison,
     global: &Global,
 ) -> Result<Exit, Failure> {
-    let share_min = if global.output == Format::Json { 0.0 } else { args.min_change };
-    let options = paths::Options { depth: args.depth, share_min, renames };
-    let mut table = paths::table(&before.paths, &after.paths, rules, &options)
-        .map_err(|message| Failure::input(args.after.display().to_string(), message))?;
-    if let Some(matching) = &args.matching {
-        let matches = |cell: &Cell| match cell {
-            Cell::Text(name) => matching.is_match(name.trim_start()),
-            _ => false,
-        };
-        table.rows.retain(|row| row.last().is_some_and(matches));
+    let matches = args.matching.as_ref().map(|regex| |name: &str| regex.is_match(name));
+    let shown = paths::Shown {
+        depth: args.depth,
+        share_min: if global.output == Format::Json { 0.0 } else { args.min_change },
+        matching: matches.as_ref().map(|matches| matches as &dyn Fn(&str) -> bool),
+        top: args.top,
+        chances: matches!(global.output, Format::Json | Format::Csv),
+    };
+    let mut table = paths.table(&shown);
+    table.notes.extend(comparison.notes_for_paths());
+    match global.output {
+        Format::Table | Format::Markdown => {
+            let text = text::paths(comparison, paths, &table, global);
+            output::write_bytes(text.as_bytes(), global)?;
+        }
+        Format::Json | Format::Csv | Format::Parquet => output::write_table(&table, global)?,
     }
-    if let Some(top) = args.top {
-        table.rows.truncate(top);
-    }
-    output::write_table(&table, global)?;
-    Ok(Exit::Done)
+    Ok(verdict(comparison, &args.reading, global))
 }

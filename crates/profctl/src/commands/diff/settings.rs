@@ -13,7 +13,7 @@ use crate::exit::Failure;
 use crate::input;
 
 /// The flags that `diff` and `gate` share.
-#[derive(clap::Args, Debug)]
+#[derive(clap::Args, Debug, Default)]
 #[command(next_help_heading = "Comparison")]
 pub(crate) struct Comparing {
     /// A policy file; flags go before what it says [default: profctl.toml, if there is one]

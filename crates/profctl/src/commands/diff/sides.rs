@@ -2,10 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use profctl_analyze::diff::paths::Paths;
-use profctl_analyze::diff::{Run, SeriesSink, Side};
+use profctl_analyze::diff::{Run, RunPaths, SeriesSink, Side};
 use profctl_analyze::summarize::{By, Options, Profile, Source, Summary};
-use profctl_analyze::tree;
 use profctl_import::{Only, ReadOptions, Streamed};
 use profctl_model::{FuncTotals, Gap, Mark, Names, Slice, Span, SpanSink, TraceBuilder, Wake};
 
@@ -33,12 +31,6 @@ pub(crate) struct Reader<'a> {
     single: bool,
 }
 
-/// One side, and the paths of its calls if they were asked for.
-pub(crate) struct ReadSide {
-    pub(crate) side: Side,
-    pub(crate) paths: Paths,
-}
-
 /// Reads both sides.
 pub(crate) fn read(
     paths: [&PathBuf; 2],
@@ -46,7 +38,7 @@ pub(crate) fn read(
     selection: &Selection,
     keep: Keep,
     global: &Global,
-) -> Result<[ReadSide; 2], Failure> {
+) -> Result<[Side; 2], Failure> {
     let both = Inputs::of(&paths.map(Clone::clone))?;
     let single = both.arguments.iter().all(|argument| argument.files.len() == 1);
     let options = read::options(reading, selection, By::Function)?;
@@ -64,40 +56,33 @@ pub(crate) fn one(
     let options = read::options(reading, selection, By::Function)?;
     let keep = Keep::default();
     let reader = Reader { options, selection, global, keep, single: false };
-    Ok(reader.side(path)?.side)
+    reader.side(path)
 }
 
 impl Reader<'_> {
-    fn side(&self, path: &PathBuf) -> Result<ReadSide, Failure> {
+    fn side(&self, path: &PathBuf) -> Result<Side, Failure> {
         let inputs = Inputs::of(std::slice::from_ref(path))?;
         let files = inputs.arguments[0].files.len();
         let is_directory = inputs.arguments[0].is_directory;
-        let mut side = ReadSide {
-            side: Side { name: path.display().to_string(), runs: Vec::new(), passed_over: 0 },
-            paths: Paths::default(),
-        };
+        let mut side = Side { name: path.display().to_string(), runs: Vec::new(), passed_over: 0 };
         read::each(&inputs, self.global, |name, content, progress| {
             let mut run = match content {
                 Content::Profile(bytes) => self.saved(name, &bytes)?,
                 Content::Trace(input) => {
-                    let only = Only {
-                        inner: self.sink(),
-                        threads: self.selection.threads(),
-                        cpus: Vec::new(),
-                    };
+                    let only = self.selection.only(self.sink(), &[]);
                     let progress = |bytes| progress.at(bytes);
                     let read = profctl_import::stream(input, &self.options, only, &progress)
                         .map_err(|error| Failure::import(name, &error))?;
                     self.selection.fits(&read.meta.timebase)?;
                     read::say_origin(&read.origin, read.meta.events, self.global);
-                    traced(read, &mut side.paths)?
+                    traced(read)
                 }
             };
             run.block = is_directory.then(|| block(path, Path::new(name))).flatten();
-            side.side.runs.push(run);
+            side.runs.push(run);
             Ok(())
         })?;
-        side.side.passed_over = (files - side.side.runs.len()) as u64;
+        side.passed_over = (files - side.runs.len()) as u64;
         Ok(side)
     }
 
@@ -114,7 +99,7 @@ impl Reader<'_> {
         let profile = Profile::from_json(bytes).map_err(|error| Failure::input(name, error))?;
         if self.keep.paths {
             return Err(Failure::input(name, "is a saved profile, expected a trace")
-                .hint("a profile holds sums, not calls: leave out --paths"));
+                .hint("a profile holds sums by function, not the paths of its calls"));
         }
         if profile.by != By::Function {
             let by = profile.by.name();
@@ -122,11 +107,11 @@ impl Reader<'_> {
             return Err(Failure::input(name, message));
         }
         let facts = Vec::new();
-        Ok(Run { name: name.into(), block: None, profile, facts, series: None })
+        Ok(Run { name: name.into(), block: None, profile, facts, series: None, paths: None })
     }
 }
 
-fn traced(read: Streamed<Only<RunSink>>, paths: &mut Paths) -> Result<Run, Failure> {
+fn traced(read: Streamed<Only<RunSink>>) -> Run {
     let Streamed { sink, names, meta, origin } = read;
     let RunSink { summary, series, trace } = sink.inner;
     let source = Source {
@@ -136,15 +121,9 @@ fn traced(read: Streamed<Only<RunSink>>, paths: &mut Paths) -> Result<Run, Failu
     };
     let profile = summary.finish(&names, &meta, source);
     let series = series.map(|series| series.finish(&names, &meta.timebase));
-    if let Some(trace) = trace {
-        let trace = trace.finish(meta, names);
-        let tree = tree::build(&trace);
-        paths
-            .add(&tree, &trace.names, &trace.meta.timebase)
-            .map_err(|message| Failure::input(origin.name.clone(), message))?;
-    }
+    let paths = trace.map(|trace| RunPaths::of(&trace.finish(meta, names)));
     let facts = origin.facts.into_iter().map(|(name, value)| (name.to_owned(), value));
-    Ok(Run { name: origin.name, block: None, profile, facts: facts.collect(), series })
+    Run { name: origin.name, block: None, profile, facts: facts.collect(), series, paths }
 }
 
 /// The folder below `side` that a run lies in, if it does not lie in `side` itself.

@@ -3,8 +3,10 @@
 
 use std::fmt::Write as _;
 
-use profctl_analyze::diff::{Comparison, Interval, Section, Shown, SideSummary, Sum, Verdict};
-use profctl_model::Ticks;
+use profctl_analyze::diff::{
+    Comparison, Interval, PathComparison, Section, Shown, SideSummary, Sum, Verdict,
+};
+use profctl_model::{Table, Ticks};
 use profctl_render::table::{self, Format, visible};
 use profctl_render::{Style, number};
 
@@ -49,15 +51,56 @@ pub(crate) fn markdown(comparison: &Comparison, shown: &Shown<'_>, global: &Glob
     text
 }
 
+/// The comparison by path, as a table for a terminal or as Markdown.
+pub(crate) fn paths(
+    comparison: &Comparison,
+    paths: &PathComparison,
+    table: &Table,
+    global: &Global,
+) -> String {
+    let mut head = about(comparison, global);
+    head.push(("paths", verdicts_on_paths(paths)));
+    let mut text = String::new();
+    let width = head.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    for (name, value) in &head {
+        match global.output {
+            Format::Markdown => line(&mut text, &format!("- **{name}**: {}", escaped(value))),
+            _ => line(&mut text, &format!("{name:width$}  {}", visible(value))),
+        }
+    }
+    line(&mut text, "");
+    text + &written(table, global.output, &style::of(global))
+}
+
+fn verdicts_on_paths(paths: &PathComparison) -> String {
+    let mut parts: Vec<String> = Verdict::ALL
+        .into_iter()
+        .map(|verdict| (paths.count(verdict), verdict.name()))
+        .filter(|&(n, _)| n > 0)
+        .map(|(n, name)| format!("{n} {name}"))
+        .collect();
+    let unchanged = paths.unchanged();
+    if unchanged > 0 || parts.is_empty() {
+        parts.push(format!("{unchanged} the same to the last digit"));
+    }
+    parts.join(", ")
+}
+
 /// What is compared and what came of it, a line each: a name and a value.
 pub(crate) fn head(comparison: &Comparison, global: &Global) -> Vec<(&'static str, String)> {
-    let mut head = vec![
+    let mut head = about(comparison, global);
+    head.push(("functions", verdicts(comparison)));
+    head
+}
+
+/// What is compared, and what moved everything alike.
+fn about(comparison: &Comparison, global: &Global) -> Vec<(&'static str, String)> {
+    let mut about = vec![
         ("before", side(&comparison.before, global)),
         ("after", side(&comparison.after, global)),
     ];
-    head.extend(run_wide(comparison).map(|text| ("run-wide", text)));
-    head.push(("functions", verdicts(comparison)));
-    head
+    about.extend(run_wide(comparison).map(|text| ("run-wide", text)));
+    about
 }
 
 /// What a side is, in a line.
@@ -141,7 +184,7 @@ pub(crate) fn title(section: &Section, comparison: &Comparison, global: &Global)
 }
 
 /// A table as text.
-pub(crate) fn written(table: &profctl_model::Table, format: Format, style: &Style) -> String {
+pub(crate) fn written(table: &Table, format: Format, style: &Style) -> String {
     let mut bytes = Vec::new();
     table::write(table, format, style, &mut bytes).expect("memory takes what is written to it");
     String::from_utf8(bytes).expect("tables are text")
@@ -154,7 +197,7 @@ fn notes(comparison: &Comparison, text: &mut String, style: &Style) {
     }
     line(text, "");
     // The notes look as they do below any table.
-    let mut empty = profctl_model::Table::new("", comparison.timebase, Vec::new());
+    let mut empty = Table::new("", comparison.timebase, Vec::new());
     empty.notes = notes;
     let below = written(&empty, Format::Table, style);
     text.extend(below.lines().skip(2).flat_map(|line| [line, "\n"]));

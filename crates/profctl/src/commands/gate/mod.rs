@@ -98,7 +98,6 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     let keep = Keep { histograms, ..Keep::default() };
     let sides = [&args.before, after];
     let [before, after] = sides::read(sides, &args.reading, &args.selection, keep, global)?;
-    let (before, after) = (before.side, after.side);
     let name = after.name.clone();
     let compare = |before: Side, after: Side| {
         compare(before, after, &options).map_err(|message| Failure::input(name.clone(), message))
@@ -149,6 +148,9 @@ fn write(args: &Args, report: &Report<'_>) -> Result<(), Failure> {
             Format::Csv,
             &profctl_render::Style::default(),
         ),
+        Format::Parquet => {
+            return Err(Failure::usage("gate writes no Parquet; `profctl diff` does"));
+        }
     };
     if args.github {
         out += &github::annotations(report);
@@ -169,7 +171,7 @@ fn write(args: &Args, report: &Report<'_>) -> Result<(), Failure> {
 }
 
 /// A budget in what the clock counts.
-fn resolve(budget: &BudgetText, timebase: &Timebase) -> Result<Budget, Failure> {
+pub(crate) fn resolve(budget: &BudgetText, timebase: &Timebase) -> Result<Budget, Failure> {
     let limit = match budget.limit {
         LimitText::Ratio(ratio) => Limit::Ratio(ratio),
         LimitText::Calls(calls) => Limit::Calls(calls),

@@ -37,7 +37,9 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
             output::write_bytes(text.as_bytes(), global)?;
         }
         Format::Json => output::write_bytes(&json::bytes(&read), global)?,
-        Format::Csv | Format::Markdown => output::write_table(&as_table(&read, global), global)?,
+        Format::Csv | Format::Markdown | Format::Parquet => {
+            output::write_table(&as_table(&read, global), global)?
+        }
     }
     Ok(read::verdict_of(&read.meta.diags, &args.reading, global))
 }

@@ -99,6 +99,7 @@ fn what_changed_is_found() {
         (Noise::Normal, 5, 0.75),
         (Noise::Normal, 10, 0.9),
         (Noise::HeavyTails, 5, 0.8),
+        (Noise::SlowState, 5, 0.8),
         (Noise::TwoStates, 10, 0.85),
         (Noise::TwiceAfter, 10, 0.7),
     ];

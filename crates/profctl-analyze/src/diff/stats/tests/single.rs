@@ -3,7 +3,7 @@
 use profctl_testkit::generate::{Noise, Random, Runs};
 
 use crate::diff::stats::{
-    Calibration, Change, Options, Verdict, block_bootstrap_ratio, effective_sample_size,
+    Block, Calibration, Change, Options, Verdict, block_bootstrap_ratio, effective_sample_size,
 };
 
 /// Lengths of calls, each of which repeats `memory` of the last one.
@@ -18,6 +18,11 @@ fn calls(n: usize, memory: f64, random: &mut Random) -> Vec<f64> {
         .collect()
 }
 
+/// A block a call.
+fn each(calls: &[f64]) -> Vec<Block> {
+    calls.iter().map(|&sum| Block { calls: 1.0, sum }).collect()
+}
+
 #[test]
 fn intervals_hold_the_ratio_as_often_as_they_say() {
     for (memory, n) in [(0.0, 200), (0.6, 600), (0.6, 3000)] {
@@ -26,7 +31,7 @@ fn intervals_hold_the_ratio_as_often_as_they_say() {
             .filter(|&seed| {
                 let (before, after) =
                     (calls(n, memory, &mut random), calls(n, memory, &mut random));
-                let interval = block_bootstrap_ratio(&before, &after, seed).unwrap();
+                let interval = block_bootstrap_ratio(&each(&before), &each(&after), seed).unwrap();
                 assert!(interval.low <= interval.ratio && interval.ratio <= interval.high);
                 interval.low <= 1.0 && 1.0 <= interval.high
             })
@@ -35,12 +40,89 @@ fn intervals_hold_the_ratio_as_often_as_they_say() {
     }
 }
 
+/// Calls of a run: the logarithm of each is that of the run, repeats `memory` of the last one, and
+/// one call in a hundred meets something seven times as long.
+fn trace(run: f64, memory: f64, random: &mut Random) -> Vec<Block> {
+    let (mut last, mut sum_of_six) = (0.0, || {
+        // Six uniform numbers make a bell of variance 1/2.
+        let six: f64 = (0..6).map(|_| random.below(1000) as f64 / 1000.0 - 0.4995).sum();
+        (six * std::f64::consts::SQRT_2, random.below(100) == 0)
+    });
+    (0..2000)
+        .map(|_| {
+            let (fresh, hit) = sum_of_six();
+            last = memory * last + (1.0 - memory * memory).sqrt() * fresh;
+            let length = (run + 0.4 * last).exp() * if hit { 7.0 } else { 1.0 };
+            Block { calls: 1.0, sum: length }
+        })
+        .collect()
+}
+
+/// What intervals inside two traces can do: they allow for neighbours, and not for runs. As often
+/// as this they would call a change of over 5 % where nothing changed.
+#[test]
+fn intervals_inside_traces_know_nothing_of_runs() {
+    // The deviation of runs, the memory of calls, and the bounds of the share of a hundred.
+    for (runs, memory, bounds) in
+        [(0.0, 0.0, 0..=2), (0.0, 0.5, 0..=2), (0.03, 0.5, 0..=12), (0.1, 0.5, 30..=65)]
+    {
+        let mut random = Random::new(11);
+        let called = (0..100)
+            .filter(|&seed| {
+                let [before, after] = [0, 1].map(|_| {
+                    let six: f64 =
+                        (0..6).map(|_| random.below(1000) as f64 / 1000.0 - 0.4995).sum();
+                    trace(runs * six * std::f64::consts::SQRT_2, memory, &mut random)
+                });
+                let interval = block_bootstrap_ratio(&before, &after, seed).unwrap();
+                interval.low > 1.05 || interval.high < 1.0 / 1.05
+            })
+            .count();
+        assert!(bounds.contains(&called), "{runs}, {memory}: {called} of 100");
+    }
+}
+
+/// Calls of one activation share what it is like: taken one by one they look surer than they are.
+#[test]
+fn activations_are_what_is_drawn() {
+    let mut random = Random::new(5);
+    let (mut held, mut held_by_calls) = (0, 0);
+    for seed in 0..100 {
+        let sides = [0, 1].map(|_| -> Vec<Block> {
+            let activation = |_| {
+                // Two kinds of request, one long and with many calls, at random.
+                let long = random.below(4) == 0;
+                let calls = if long { 40.0 } else { 5.0 };
+                let cost = if long { 300.0 } else { 100.0 } + random.below(20) as f64;
+                Block { calls, sum: calls * cost }
+            };
+            (0..120).map(activation).collect()
+        });
+        let by_call = sides.each_ref().map(|side| -> Vec<Block> {
+            let single = |block: &Block| Block { calls: 1.0, sum: block.sum / block.calls };
+            // In an order that keeps nothing together.
+            let all: Vec<Block> =
+                side.iter().flat_map(|block| vec![single(block); block.calls as usize]).collect();
+            (0..all.len()).map(|at| all[at * 7919 % all.len()]).collect()
+        });
+        let holds = |sides: &[Vec<Block>; 2]| {
+            let interval = block_bootstrap_ratio(&sides[0], &sides[1], seed).unwrap();
+            u32::from(interval.low <= 1.0 && 1.0 <= interval.high)
+        };
+        held += holds(&sides);
+        held_by_calls += holds(&by_call);
+    }
+    assert!((87..=100).contains(&held) && held_by_calls < 80, "{held}, {held_by_calls} by calls");
+}
+
 #[test]
 fn nothing_to_compare_has_no_interval() {
-    assert_eq!(block_bootstrap_ratio(&[], &[1.0], 1), None);
-    assert_eq!(block_bootstrap_ratio(&[1.0], &[], 1), None);
-    assert_eq!(block_bootstrap_ratio(&[0.0; 9], &[1.0; 9], 1), None);
-    let same = block_bootstrap_ratio(&[2.0; 9], &[3.0; 9], 1).unwrap();
+    let ratio =
+        |before: &[f64], after: &[f64]| block_bootstrap_ratio(&each(before), &each(after), 1);
+    assert_eq!(ratio(&[], &[1.0]), None);
+    assert_eq!(ratio(&[1.0], &[]), None);
+    assert_eq!(ratio(&[0.0; 9], &[1.0; 9]), None);
+    let same = ratio(&[2.0; 9], &[3.0; 9]).unwrap();
     assert_eq!((same.ratio, same.low, same.high), (1.5, 1.5, 1.5));
 }
 

@@ -1,0 +1,207 @@
+//! What each outermost call of a thread cost, function by function, in bounded memory.
+//!
+//! A system call, an interrupt or a request is what a system repeats: calls within one have its
+//! arguments, its locks and its misses in common, and the next one is another. They are the blocks
+//! in which a trace can be drawn from again. Whether a call is outermost is known only when the
+//! trace ends, as its caller is handed on after it; until then, whatever no caller has claimed yet
+//! is kept in the order in which it ended. When that becomes much, neighbours are joined in pairs.
+
+use profctl_model::{FuncId, IdVec, Span, ThreadId, Tick};
+
+/// Entries kept of all threads together, unless threads × functions are more.
+const ENTRIES_MAX: usize = 1 << 20;
+
+/// The calls of one function in one activation, or in one call of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Entry {
+    pub(super) func: FuncId,
+    pub(super) calls: u64,
+    pub(super) net: u64,
+}
+
+/// Neighbouring calls of a thread without a caller so far, and all that they called.
+#[derive(Clone, Copy, Debug)]
+struct Root {
+    /// Where its entries begin; they end where those of the next one begin.
+    start: usize,
+    /// How many calls it stands for.
+    n: u64,
+    /// When the last of them ended.
+    end: Tick,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Thread {
+    entries: Vec<Entry>,
+    roots: Vec<Root>,
+}
+
+/// Collects activations.
+#[derive(Clone, Debug)]
+pub(super) struct Activations {
+    threads: IdVec<ThreadId, Thread>,
+    n_entries: usize,
+    entries_max: usize,
+}
+
+impl Default for Activations {
+    fn default() -> Self {
+        Self { threads: IdVec::default(), n_entries: 0, entries_max: ENTRIES_MAX }
+    }
+}
+
+impl Activations {
+    /// Adds a call that has ended.
+    pub(super) fn add(&mut self, span: &Span) {
+        let thread = self.threads.grow_to(span.thread);
+        let mut root = Root { start: thread.entries.len(), n: 1, end: span.end };
+        let mut left = u64::from(span.callees);
+        while left > 0
+            && let Some(callee) = thread.roots.pop()
+        {
+            root.start = callee.start;
+            // Joined with calls that are not below this one: they stay together.
+            root.n += callee.n.saturating_sub(left);
+            left = left.saturating_sub(callee.n);
+        }
+        thread.roots.push(root);
+        if !span.fidelity.is_partial() {
+            thread.entries.push(Entry { func: span.func, calls: 1, net: span.net.0 });
+            self.n_entries += 1;
+        }
+        if self.n_entries > self.entries_max {
+            self.shrink();
+        }
+    }
+
+    fn shrink(&mut self) {
+        self.compact(1);
+        while self.n_entries > self.entries_max / 2
+            && self.threads.iter().any(|thread| thread.roots.len() > 1)
+        {
+            self.compact(2);
+        }
+        // One entry a function and thread is the least there can be.
+        self.entries_max = self.entries_max.max(2 * self.n_entries);
+    }
+
+    fn compact(&mut self, joined: usize) {
+        let mut threads = std::mem::take(&mut self.threads).into_items();
+        for thread in &mut threads {
+            thread.compact(joined);
+        }
+        self.threads = threads.into_iter().collect();
+        self.n_entries = self.threads.iter().map(|thread| thread.entries.len()).sum();
+    }
+
+    /// What each function cost in each activation in which it was called, in the order in which
+    /// these ended.
+    pub(super) fn finish(mut self) -> IdVec<FuncId, Vec<Entry>> {
+        self.compact(1);
+        let mut roots: Vec<(Tick, ThreadId, usize)> = Vec::new();
+        for (id, thread) in self.threads.pairs() {
+            roots.extend(thread.roots.iter().enumerate().map(|(at, root)| (root.end, id, at)));
+        }
+        roots.sort_unstable();
+        let mut of_func: IdVec<FuncId, Vec<Entry>> = IdVec::default();
+        for (_, thread, at) in roots {
+            for entry in self.threads[thread].of(at) {
+                of_func.grow_to(entry.func).push(*entry);
+            }
+        }
+        of_func
+    }
+}
+
+impl Thread {
+    fn of(&self, root: usize) -> &[Entry] {
+        let end = self.roots.get(root + 1).map_or(self.entries.len(), |next| next.start);
+        &self.entries[self.roots[root].start..end]
+    }
+
+    /// One entry a function in each root, after joining so many neighbouring roots.
+    fn compact(&mut self, joined: usize) {
+        let mut entries: Vec<Entry> = Vec::new();
+        let mut roots = Vec::with_capacity(self.roots.len().div_ceil(joined));
+        for first in (0..self.roots.len()).step_by(joined) {
+            let members = &self.roots[first..self.roots.len().min(first + joined)];
+            let start = entries.len();
+            let mut own: Vec<Entry> =
+                (first..first + members.len()).flat_map(|root| self.of(root)).copied().collect();
+            own.sort_unstable_by_key(|entry| entry.func);
+            for entry in own {
+                match entries[start..].last() {
+                    Some(last) if last.func == entry.func => {
+                        let last = entries.last_mut().expect("there is a last one");
+                        last.calls += entry.calls;
+                        last.net = last.net.saturating_add(entry.net);
+                    }
+                    _ => entries.push(entry),
+                }
+            }
+            let n = members.iter().map(|root| root.n).sum();
+            let end = members.iter().map(|root| root.end).max().unwrap_or(Tick(0));
+            roots.push(Root { start, n, end });
+        }
+        (self.entries, self.roots) = (entries, roots);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use profctl_model::Names;
+
+    use super::*;
+    use crate::testing::Calls;
+
+    fn collected(line: &str, entries_max: usize) -> (Names, IdVec<FuncId, Vec<Entry>>) {
+        let calls = Calls::parse(line);
+        let mut activations = Activations { entries_max, ..Activations::default() };
+        calls.spans.iter().for_each(|span| activations.add(span));
+        (calls.names, activations.finish())
+    }
+
+    /// `function: calls×net …`, an activation each.
+    fn shown(line: &str, entries_max: usize) -> String {
+        let (names, found) = collected(line, entries_max);
+        let mut text = String::new();
+        for (func, entries) in found.pairs() {
+            write!(text, "{}:", names.funcs[func].name).unwrap();
+            for entry in entries {
+                write!(text, " {}x{}", entry.calls, entry.net).unwrap();
+            }
+            text += "; ";
+        }
+        text
+    }
+
+    #[test]
+    fn calls_of_one_outermost_call_are_one_block() {
+        let line = "@a 0 s( 1 f( 2 ) 3 f( 5 g( 6 ) 7 ) 8 ) @b 8 irq( 9 f( 10 ) 11 ) \
+                    @a 20 s( 21 f( 22 ) 30 ) 30 ~s( 31 f( 32 ) 33 )";
+        assert_eq!(shown(line, 99), "s: 1x3 1x9; f: 2x4 1x1 1x1 1x1; g: 1x1; irq: 1x2; ");
+    }
+
+    #[test]
+    fn memory_is_bounded_and_sums_stay() {
+        let mut line = String::new();
+        for call in 0..1000 {
+            let at = call * 10;
+            write!(line, "{at} s( f( {} ) f( {} ) {} ) ", at + 2, at + 3, at + 7).unwrap();
+        }
+        let (_, found) = collected(&line, 64);
+        let sizes: Vec<usize> = found.iter().map(Vec::len).collect();
+        assert!(sizes.iter().all(|&size| (8..=64).contains(&size)), "{sizes:?}");
+        for (entries, expected) in found.iter().zip([(1000, 4000), (2000, 3000)]) {
+            let calls: u64 = entries.iter().map(|entry| entry.calls).sum();
+            let net: u64 = entries.iter().map(|entry| entry.net).sum();
+            assert_eq!((calls, net), expected);
+        }
+        // A call around everything makes one block of it, however it was joined before.
+        let around = format!("0 main( {line} 10000 )");
+        let (_, found) = collected(&around, 64);
+        assert!(found.iter().all(|entries| entries.len() == 1), "{found:?}");
+    }
+}

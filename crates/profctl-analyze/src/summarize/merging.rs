@@ -1,0 +1,94 @@
+//! Saved profiles of shards are folded by whoever comes first: every order and grouping must give
+//! the same bytes, with a file between any two steps.
+
+use profctl_model::diag::{Sample, codes};
+use profctl_model::{Place, TickUnit, Timeline};
+use proptest::prelude::*;
+use proptest::sample::Index;
+
+use super::*;
+use crate::testing::{Calls, random_calls};
+
+/// Nanoseconds are sums of these in any mixture; the last is no whole number of them.
+const TICKS: [(u64, u64); 4] =
+    [(1, 1_000_000_000), (1, 1_000_000), (2, 1_000_000), (1, 24_000_000)];
+
+#[derive(Clone, Debug)]
+struct Shard {
+    calls: Calls,
+    path: u8,
+    tick: Index,
+    percentiles: bool,
+    synthetic: bool,
+    /// Offsets of records that were skipped, and of losses.
+    skipped: Vec<u64>,
+    lost: Option<u64>,
+}
+
+fn shard() -> impl Strategy<Value = Shard> {
+    let quality = (prop::collection::vec(0..50_u64, 0..12), any::<Option<u64>>());
+    (random_calls(), 0..3_u8, any::<Index>(), any::<[bool; 2]>(), quality).prop_map(
+        |(calls, path, tick, [without, synthetic], (skipped, lost))| Shard {
+            calls,
+            path,
+            tick,
+            percentiles: !without,
+            synthetic,
+            skipped,
+            lost,
+        },
+    )
+}
+
+/// The saved profile of a shard.
+fn saved(shard: &Shard) -> String {
+    let mut meta = shard.calls.meta.clone();
+    let (numerator, denominator) = *shard.tick.get(&TICKS);
+    meta.timebase.unit = TickUnit::Seconds { numerator, denominator };
+    if shard.synthetic {
+        meta.timebase.timeline = Timeline::Synthetic;
+    }
+    let path = format!("shard{}", shard.path);
+    for &offset in &shard.skipped {
+        let place = Place { source: path.clone(), offset, line: None };
+        meta.diags.add(&codes::SKIPPED_RECORD, 1, || Sample { place, message: "odd".into() });
+    }
+    match shard.lost {
+        Some(lost) => meta.diags.count(&codes::LOST_EVENTS, lost),
+        None => meta.diags.count(&codes::LOST_UNKNOWN, 1),
+    }
+    let mut summary = Summary::new(Options { percentiles: shard.percentiles, by: By::Function });
+    for span in &shard.calls.spans {
+        summary.span(span, &shard.calls.names);
+    }
+    let source = Source { path, format: "plain".into(), bytes: 1 };
+    summary.finish(&shard.calls.names, &meta, source).to_json()
+}
+
+fn merged(a: &str, b: &str) -> String {
+    let mut sum = Profile::from_json(a.as_bytes()).unwrap();
+    sum.merge(Profile::from_json(b.as_bytes()).unwrap()).unwrap();
+    sum.to_json()
+}
+
+proptest! {
+    #[test]
+    fn any_fold_over_files_gives_the_same_bytes(
+        shards in prop::collection::vec(shard(), 2..6),
+        picks in prop::collection::vec(any::<[Index; 2]>(), 5),
+    ) {
+        let files: Vec<String> = shards.iter().map(saved).collect();
+        let in_order = files[1..].iter().fold(files[0].clone(), |sum, next| merged(&sum, next));
+        // Any two of those that are left become one, until one is left.
+        let mut left = files;
+        for [first, second] in picks {
+            if left.len() > 1 {
+                let a = left.swap_remove(first.index(left.len()));
+                let b = left.swap_remove(second.index(left.len()));
+                left.push(merged(&a, &b));
+            }
+        }
+        prop_assert_eq!(left.len(), 1);
+        prop_assert_eq!(&left[0], &in_order);
+    }
+}

@@ -1,0 +1,60 @@
+//! The flat profile of a trace that is in memory already.
+
+use profctl_model::{Span, SpanSink as _, Trace};
+
+use super::{Options, Profile, Source, Summary};
+
+impl Profile {
+    /// The profile of all calls of `trace`.
+    pub fn of_trace(trace: &Trace, options: Options, source: Source) -> Self {
+        let spans = &trace.spans;
+        let n = spans.len();
+        let (mut callees, mut descendants) = (vec![0_u32; n], vec![0_u64; n]);
+        // Parents come before children, so whatever is below a call was counted when its turn comes.
+        for row in (0..n).rev() {
+            if let Some(parent) = spans.parent[row] {
+                callees[parent.index()] += 1;
+                descendants[parent.index()] += descendants[row] + 1;
+            }
+        }
+        let mut summary = Summary::new(options);
+        for id in spans.ids() {
+            let row = id.index();
+            let span = Span {
+                func: spans.func[id],
+                thread: spans.thread[row],
+                cpu: spans.cpu[row],
+                start: spans.start[row],
+                end: spans.end[row],
+                wall: spans.wall[row],
+                off_cpu: spans.off_cpu[row],
+                net: spans.net[row],
+                stolen: spans.stolen[row],
+                callees: callees[row],
+                descendants: descendants[row],
+                outermost: spans.outermost[row],
+                fidelity: spans.fidelity[row],
+            };
+            summary.span(&span, &trace.names);
+        }
+        summary.finish(&trace.names, &trace.meta, source)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::testing::random_calls;
+
+    proptest! {
+        #[test]
+        fn it_is_the_profile_of_the_stream(calls in random_calls()) {
+            let (trace, streamed) = (calls.trace(), calls.profile());
+            let options = Options { percentiles: streamed.has_percentiles, by: streamed.by };
+            let source = streamed.sources[0].clone();
+            prop_assert_eq!(Profile::of_trace(&trace, options, source), streamed);
+        }
+    }
+}

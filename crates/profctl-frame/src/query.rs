@@ -1,0 +1,238 @@
+//! SQL over the tables: those in memory as frames, the calls of large traces as files that are
+//! streamed.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use polars::prelude::*;
+use polars::sql::{SQLContext, extract_table_identifiers};
+use polars_io::parquet::write::{ParquetWriter, StatisticsOptions};
+use profctl_model::tables::{ALL, ColumnKind, SPANS, TableSchema};
+use profctl_model::{Cell, Column as Heading, Role, SpanRow, Table, TickUnit, Timebase};
+
+use crate::columns::{SpanNames, frame_of, frame_of_spans, schema_of};
+use crate::error::Error;
+
+/// The name of a result in JSON.
+const SCHEMA: &str = "profctl.query/1";
+
+/// Digits of a fraction that do not depend on the order in which its parts were added.
+const DIGITS: usize = 12;
+
+/// The tables that a query names, each once. Fails if it cannot be parsed or if there is no such
+/// table.
+pub fn tables_of(sql: &str) -> Result<Vec<&'static TableSchema>, Error> {
+    let names = extract_table_identifiers(sql, false, true)?;
+    let known = |name: &str| ALL.into_iter().find(|table| table.name.eq_ignore_ascii_case(name));
+    let mut tables: Vec<&'static TableSchema> =
+        names.iter().filter_map(|name| known(name)).collect();
+    tables.sort_by_key(|table| table.name);
+    tables.dedup_by_key(|table| table.name);
+    Ok(tables)
+}
+
+/// Tables to ask.
+#[derive(Default)]
+pub struct Database {
+    frames: BTreeMap<&'static str, Vec<DataFrame>>,
+    span_files: Vec<PathBuf>,
+}
+
+impl Database {
+    /// Adds rows to a table.
+    pub fn add(&mut self, schema: &'static TableSchema, table: &Table) -> Result<(), Error> {
+        self.frames.entry(schema.name).or_default().push(frame_of(table, schema)?);
+        Ok(())
+    }
+
+    /// Adds calls, which are kept in memory.
+    pub fn add_spans(&mut self, names: &SpanNames, rows: &[SpanRow]) -> Result<(), Error> {
+        self.frames.entry(SPANS.name).or_default().push(frame_of_spans(names, rows)?);
+        Ok(())
+    }
+
+    /// Adds calls that were written with [`crate::ParquetFile`]; they stay where they are.
+    pub fn add_span_file(&mut self, path: &Path) {
+        self.span_files.push(path.to_owned());
+    }
+
+    /// The answer to a query. Without an `ORDER BY` of its own it is in the order of its columns.
+    pub fn ask(&self, sql: &str) -> Result<Table, Error> {
+        let frame = self.collect(sql)?;
+        table_of(&frame)
+    }
+
+    /// The answer as a Parquet file.
+    pub fn store(&self, sql: &str, out: impl Write) -> Result<(), Error> {
+        let mut frame = self.collect(sql)?;
+        ParquetWriter::new(out).with_statistics(StatisticsOptions::full()).finish(&mut frame)?;
+        Ok(())
+    }
+
+    /// How a query would be answered.
+    pub fn explain(&self, sql: &str) -> Result<String, Error> {
+        Ok(self.plan(sql)?.explain(true)?)
+    }
+
+    fn plan(&self, sql: &str) -> Result<LazyFrame, Error> {
+        let mut context = SQLContext::new();
+        for table in ALL {
+            context.register(table.name, self.source(table)?);
+        }
+        Ok(context.execute(sql)?)
+    }
+
+    fn source(&self, table: &'static TableSchema) -> PolarsResult<LazyFrame> {
+        if table.name == SPANS.name && !self.span_files.is_empty() {
+            let paths = self.span_files.iter().map(|path| PlRefPath::try_from_path(path));
+            let paths: Vec<PlRefPath> = paths.collect::<PolarsResult<_>>()?;
+            let options = ScanArgsParquet { glob: false, ..ScanArgsParquet::default() };
+            return Ok(as_sql(LazyFrame::scan_parquet_files(paths.into(), options)?, table));
+        }
+        let mut frames = self.frames.get(table.name).into_iter().flatten();
+        let mut whole = match frames.next() {
+            Some(first) => first.clone(),
+            None => DataFrame::empty_with_schema(&schema_of(table)),
+        };
+        for frame in frames {
+            whole.vstack_mut(frame)?;
+        }
+        Ok(as_sql(whole.lazy(), table))
+    }
+
+    fn collect(&self, sql: &str) -> Result<DataFrame, Error> {
+        let plan = self.plan(sql)?;
+        let engine = if self.span_files.is_empty() { Engine::InMemory } else { Engine::Streaming };
+        let frame = plan.collect_with_engine(engine)?.unwrap_single();
+        if is_ordered(sql) { Ok(frame) } else { in_order(&frame) }
+    }
+}
+
+/// Names as text, as what SQL does to text it does not do to categories. What is not asked for is
+/// not turned.
+fn as_sql(rows: LazyFrame, table: &TableSchema) -> LazyFrame {
+    let names = table.columns.iter().filter(|column| column.kind == ColumnKind::Name);
+    let text = names.map(|column| col(column.name).cast(DataType::String));
+    rows.with_columns(text.collect::<Vec<_>>())
+}
+
+/// Groups come out in any order: rows get that of their columns, from the left.
+fn in_order(frame: &DataFrame) -> Result<DataFrame, Error> {
+    let sortable = |column: &&Column| !column.dtype().is_nested();
+    let names: Vec<PlSmallStr> =
+        frame.columns().iter().filter(sortable).map(|column| column.name().clone()).collect();
+    if names.is_empty() {
+        return Ok(frame.clone());
+    }
+    let options = SortMultipleOptions::default().with_maintain_order(true).with_nulls_last(true);
+    Ok(frame.sort(names, options)?)
+}
+
+/// Whether the outermost query has an `ORDER BY`: those of subqueries and windows are in brackets.
+fn is_ordered(sql: &str) -> bool {
+    let mut outside = String::new();
+    let mut depth = 0_u32;
+    let mut quote: Option<char> = None;
+    for character in sql.chars() {
+        match (quote, character) {
+            (Some(open), close) if open == close => quote = None,
+            (Some(_), _) => {}
+            (None, '\'' | '"' | '`') => quote = Some(character),
+            (None, '(') => depth += 1,
+            (None, ')') => depth = depth.saturating_sub(1),
+            (None, other) if depth == 0 => outside.push(other.to_ascii_lowercase()),
+            (None, _) => {}
+        }
+    }
+    let words: Vec<&str> = outside.split_whitespace().collect();
+    words.windows(2).any(|pair| pair == ["order", "by"])
+}
+
+fn table_of(frame: &DataFrame) -> Result<Table, Error> {
+    let headings = frame.columns().iter().map(|column| {
+        let kind = column.dtype();
+        let role = if kind.is_numeric() || kind.is_bool() { Role::Count } else { Role::Text };
+        Heading::new(column.name().as_str(), column.name().as_str(), role)
+    });
+    // What the numbers count, only the query knows.
+    let plain = Timebase { unit: TickUnit::Cycles, ..Timebase::NANOSECONDS };
+    let mut table = Table::new(SCHEMA, plain, headings.collect());
+    for row in 0..frame.height() {
+        let cells = frame.columns().iter().map(|column| Ok(cell(&column.get(row)?)));
+        table.push(cells.collect::<PolarsResult<_>>()?);
+    }
+    Ok(table)
+}
+
+fn cell(value: &AnyValue<'_>) -> Cell {
+    match value {
+        AnyValue::Null => Cell::Null,
+        AnyValue::Boolean(yes) => Cell::Count(u64::from(*yes)),
+        AnyValue::Float32(number) => number_cell(f64::from(*number)),
+        AnyValue::Float64(number) => number_cell(*number),
+        AnyValue::UInt8(n) => Cell::Count(u64::from(*n)),
+        AnyValue::UInt16(n) => Cell::Count(u64::from(*n)),
+        AnyValue::UInt32(n) => Cell::Count(u64::from(*n)),
+        AnyValue::UInt64(n) => Cell::Count(*n),
+        AnyValue::Int8(n) => integer_cell(i64::from(*n)),
+        AnyValue::Int16(n) => integer_cell(i64::from(*n)),
+        AnyValue::Int32(n) => integer_cell(i64::from(*n)),
+        AnyValue::Int64(n) => integer_cell(*n),
+        // Lists, dates and whatever else SQL can make.
+        other => Cell::Text(other.str_value().into_owned()),
+    }
+}
+
+fn integer_cell(n: i64) -> Cell {
+    u64::try_from(n).map_or(Cell::Change(n), Cell::Count)
+}
+
+fn number_cell(number: f64) -> Cell {
+    if !number.is_finite() {
+        return Cell::Null;
+    }
+    // Through text, as that rounds to the nearest number with so many digits.
+    Cell::Number(format!("{number:.0$e}", DIGITS - 1).parse().unwrap_or(number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_order_of_the_outermost_query_counts() {
+        for (sql, expected) in [
+            ("SELECT name FROM spans ORDER BY name", true),
+            ("select name from spans order\n by 1 limit 3", true),
+            ("SELECT * FROM (SELECT * FROM spans ORDER BY net) t", false),
+            ("SELECT rank() OVER (ORDER BY net) FROM spans", false),
+            ("SELECT ' order by ' FROM spans", false),
+        ] {
+            assert_eq!(is_ordered(sql), expected, "{sql}");
+        }
+    }
+
+    #[test]
+    fn fractions_keep_twelve_digits() {
+        for (number, expected) in [
+            (0.1 + 0.2, Cell::Number(0.3)),
+            (-1_234_567.890_123_456_7, Cell::Number(-1_234_567.890_12)),
+            (1e300, Cell::Number(1e300)),
+            (0.0, Cell::Number(0.0)),
+            (f64::NAN, Cell::Null),
+        ] {
+            assert_eq!(number_cell(number), expected, "{number}");
+        }
+    }
+
+    #[test]
+    fn a_query_names_its_tables() {
+        let names = |sql: &str| {
+            tables_of(sql).map(|found| found.iter().map(|t| t.name).collect::<Vec<_>>())
+        };
+        let sql = "WITH s AS (SELECT * FROM spans) SELECT * FROM s JOIN functions f USING (name)";
+        assert_eq!(names(sql).unwrap(), ["functions", "spans"]);
+        assert!(names("SELEKT 1").is_err());
+    }
+}

@@ -1,0 +1,84 @@
+//! What the beginning of a file tells of the rest: the order of its events, the step of its clock,
+//! who wrote it.
+
+use profctl_model::hash::FastMap;
+
+use super::own::Own;
+use super::read::{Events, Position};
+use crate::emit::{Emitter, EventKind};
+use crate::formats::Reader;
+use crate::json::Scanner;
+use crate::sort::Order;
+use crate::text;
+
+/// See the module.
+pub(super) struct Head {
+    pub(super) order: Order,
+    /// The step in which times are stated, nanoseconds.
+    pub(super) step: u64,
+    /// What our own export says of its file.
+    pub(super) own: Option<Own>,
+}
+
+/// Bytes in which the order is looked for.
+const LOOKED_AT: usize = 256 << 10;
+
+impl Head {
+    pub(super) fn new(head: &[u8]) -> Self {
+        let own = own(head);
+        let looked_at = &head[..head.len().min(LOOKED_AT)];
+        let order = order(looked_at, own.clone().unwrap_or_default());
+        Self { order, step: step(looked_at), own }
+    }
+}
+
+/// Whether events come by time, thread by thread. An event before its predecessor is put right
+/// among those that are held back; a call that was written when it ended may be as long as the file.
+fn order(head: &[u8], own: Own) -> Order {
+    let mut events = Events::new(Order::Nearly, own);
+    let mut said = Emitter::default();
+    let cut = events.boundary(head);
+    let cut = if cut == 0 { head.len() } else { cut };
+    let state: crate::formats::State = std::sync::Arc::new(Position::default());
+    events.read(&head[..cut], true, &state, &mut said);
+    let mut latest: FastMap<u32, u64> = FastMap::default();
+    for event in &said.events {
+        let latest = latest.entry(event.lane.0).or_default();
+        let is_call =
+            matches!(event.kind, EventKind::Complete | EventKind::Enter | EventKind::Exit);
+        if is_call && event.time < *latest {
+            return Order::Any;
+        }
+        if is_call {
+            *latest = event.time;
+        }
+    }
+    Order::Nearly
+}
+
+/// The step of the clock: by the number of decimals behind `"ts":`.
+fn step(head: &[u8]) -> u64 {
+    let key = b"\"ts\"";
+    let decimals = memchr::memmem::find_iter(head, key).take(1_000).filter_map(|at| {
+        let mut scanner = Scanner::new(head, at + key.len());
+        scanner.expect(b':', "a colon").ok()?;
+        let number = scanner.spelled().ok()?;
+        let point = memchr::memchr(b'.', number)?;
+        Some(number.len() - point - 1)
+    });
+    match decimals.max().unwrap_or(0) {
+        0 => 1_000,
+        1 => 100,
+        2 => 10,
+        _ => 1,
+    }
+}
+
+/// What our own export says at the beginning of its file.
+fn own(head: &[u8]) -> Option<Own> {
+    let mut scanner = Scanner::new(head, text::after_byte_order_mark(head));
+    scanner.expect(b'{', "an object").ok()?;
+    let key = scanner.string().ok()?;
+    scanner.expect(b':', "a colon").ok()?;
+    (key.raw == b"profctl").then(|| Own::parse(&mut scanner).ok()).flatten()
+}

@@ -1,0 +1,155 @@
+//! Folded stacks: a line a stack, `main;read;copy 42`, the outermost call first, then a weight.
+//!
+//! The lines are laid end to end. They hold sums: no call has a beginning or an end, so all count
+//! as partial. Every line is taken by itself; neighbours that begin alike are not joined, so that
+//! the order of the lines does not matter.
+
+use std::sync::Arc;
+
+use profctl_model::diag::codes::{CUT_RECORD, SKIPPED_RECORD};
+use profctl_model::{FuncKind, TickUnit, Ticks, Timebase, Timeline};
+
+use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Reader, State, Verdict};
+use crate::emit::{Emitter, LaneKey, NameRef, ThreadKey, UNSTATED};
+use crate::json::scaled;
+use crate::samples::Samples;
+use crate::text;
+
+#[cfg(test)]
+mod tests;
+
+/// See the module.
+pub struct FoldedStacks;
+
+static DESCRIPTOR: Descriptor = Descriptor {
+    name: "folded",
+    about: "folded stacks `a;b;c N`, sums of stackcollapse, bpftrace, uftrace, perf scripts",
+    recognised: "lines that all end in a number, frames joined by `;` before it",
+};
+
+impl Importer for FoldedStacks {
+    fn descriptor(&self) -> &'static Descriptor {
+        &DESCRIPTOR
+    }
+
+    fn sniff(&self, head: &[u8], whole: bool) -> Verdict {
+        if !text::looks_like_text(head) || crate::json::looks_like_json(head) {
+            return Verdict::No;
+        }
+        let mut n_joined = 0;
+        for line in text::lines(head).filter(|line| line.ended || whole) {
+            match stack_and_weight(line.text) {
+                _ if is_comment(line.text) => {}
+                Some((stack, _)) if !stack[0].is_ascii_whitespace() => {
+                    n_joined += usize::from(stack.contains(&b';'));
+                }
+                _ => return Verdict::No,
+            }
+        }
+        if n_joined == 0 {
+            return Verdict::No;
+        }
+        Verdict::Yes("every line is `a;b;c N`".into())
+    }
+
+    fn open(&self, _head: &[u8], options: &ImportOptions) -> Result<Opened, ImportError> {
+        let (unit, said) = match options.dialect.as_deref() {
+            None => (TickUnit::Cycles, "not stated, shown as cycles; `--dialect ns` and its like"),
+            Some(name) => {
+                let unit = text::tick_unit(name).ok_or_else(|| {
+                    ImportError::whole(format!(
+                        "found dialect `{name}`, expected the unit of the weights, such as ns, us, \
+                         cycles or instructions"
+                    ))
+                })?;
+                (unit, "as `--dialect` says")
+            }
+        };
+        Ok(Opened {
+            timebase: Timebase { unit, resolution: Ticks(1), timeline: Timeline::Synthetic },
+            counter_bits: None,
+            has_lines: true,
+            leaf_ends_are_stamps: true,
+            exits_may_be_late: false,
+            whole: false,
+            initial: Vec::new(),
+            facts: vec![
+                ("unit", said.to_owned()),
+                ("calls", "sums for each stack; no single call, no shortest or longest".into()),
+            ],
+            reader: Box::new(Lines),
+            state: Arc::new(()),
+        })
+    }
+}
+
+fn is_comment(line: &[u8]) -> bool {
+    matches!(line.trim_ascii_start(), [] | [b'#', ..])
+}
+
+/// What stands before the last space, and the number behind it, rounded.
+fn stack_and_weight(line: &[u8]) -> Option<(&[u8], u64)> {
+    let line = line.trim_ascii_end();
+    let space = memchr::memrchr2(b' ', b'\t', line)?;
+    let stack = line[..space].trim_ascii_end();
+    if stack.is_empty() || !line[space + 1..].first()?.is_ascii_digit() {
+        return None;
+    }
+    Some((stack, scaled(&line[space + 1..], 0)?))
+}
+
+/// Reads lines.
+struct Lines;
+
+impl Reader for Lines {
+    fn fork(&self) -> Box<dyn Reader> {
+        Box::new(Self)
+    }
+
+    fn boundary(&self, bytes: &[u8]) -> usize {
+        text::last_line_boundary(bytes)
+    }
+
+    fn read(
+        &mut self,
+        block: &[u8],
+        _at_end: bool,
+        _state: &State,
+        out: &mut Emitter,
+    ) -> Option<State> {
+        let lane = out.lane(LaneKey { cpu: None, thread: ThreadKey::Unstated });
+        let mut samples = Samples::new(lane, out);
+        let mut stack: Vec<NameRef> = Vec::new();
+        for line in text::lines(block) {
+            out.lines += 1;
+            if is_comment(line.text) {
+                continue;
+            }
+            out.records += 1;
+            if !line.ended {
+                // A number that was cut short is another number.
+                out.diag(&CUT_RECORD, line.offset, || {
+                    format!("the last line stops at `{}`", text::excerpt(line.text))
+                });
+                continue;
+            }
+            let Some((frames, weight)) = stack_and_weight(line.text) else {
+                out.diag(&SKIPPED_RECORD, line.offset, || {
+                    let shown = text::excerpt(line.text);
+                    format!("found `{shown}`, expected frames joined by `;`, a space and a number")
+                });
+                continue;
+            };
+            stack.clear();
+            for frame in frames.split(|&byte| byte == b';') {
+                let frame = String::from_utf8_lossy(frame);
+                let name = if frame.trim().is_empty() { "(unnamed)" } else { frame.trim() };
+                stack.push(out.func(name, FuncKind::Function));
+            }
+            samples.are(&stack, UNSTATED, line.offset, out);
+            samples.last(weight, line.offset, out);
+            samples.are(&[], UNSTATED, line.offset, out);
+        }
+        None
+    }
+}

@@ -1,0 +1,128 @@
+//! Events of the Linux kernel: calls of its functions, and who runs where.
+
+use profctl_model::FuncKind;
+use profctl_model::diag::codes::SKIPPED_RECORD;
+
+use super::read::Reading;
+use super::wire::{Fields, Value};
+use crate::emit::{EventKind, LaneKey, LaneRef, NO_DEPTH, ThreadKey, UNSTATED};
+
+/// Takes a bundle of events of one CPU.
+pub(super) fn bundle(reading: &mut Reading<'_>, bundle: &[u8], sequence: u32) {
+    let number = |wanted: u32| {
+        let field = Fields::of(bundle).find(|(number, _)| *number == wanted);
+        field.and_then(|(_, value)| value.number())
+    };
+    let cpu = number(1).and_then(|cpu| u32::try_from(cpu).ok()).unwrap_or(0);
+    let mut has_lost = number(3).is_some_and(|lost| lost != 0);
+    for (number, value) in Fields::of(bundle) {
+        match (number, value) {
+            (2, Value::Bytes(bytes)) => {
+                reading.out.records += 1;
+                if event(reading, bytes, (cpu, sequence), &mut has_lost).is_none() {
+                    reading.out.diag(&SKIPPED_RECORD, reading.offset, || {
+                        "an event of the kernel makes no sense".into()
+                    });
+                }
+            }
+            (4, Value::Bytes(_)) => reading.not_read("it holds switches in their compact form"),
+            _ => {}
+        }
+    }
+}
+
+/// Takes one event; nothing if it makes no sense.
+fn event(
+    reading: &mut Reading<'_>,
+    bytes: &[u8],
+    (cpu, sequence): (u32, u32),
+    has_lost: &mut bool,
+) -> Option<()> {
+    let (mut time, mut task, mut said) = (None, 0, None);
+    let mut fields = Fields::of(bytes);
+    for (number, value) in fields.by_ref() {
+        match (number, value) {
+            (1, Value::Number(stamp)) => time = Some(stamp.min(UNSTATED - 1)),
+            (2, Value::Number(id)) => task = id,
+            (4 | 17 | 20 | 114 | 437 | 438, Value::Bytes(bytes)) => said = Some((number, bytes)),
+            _ => {}
+        }
+    }
+    if fields.is_wrong() {
+        return None;
+    }
+    let time = time?;
+    if std::mem::take(has_lost) {
+        let lane = reading.out.lane(LaneKey { cpu: Some(cpu), thread: ThreadKey::Unstated });
+        reading.push(EventKind::Gap, lane, time);
+    }
+    let lane = lane(reading, cpu, task, b"");
+    match said {
+        Some((437, call)) => {
+            let [depth, func] = numbers(call, [1, 2]);
+            self::call(reading, EventKind::Enter, (lane, time), (func?, depth), sequence);
+        }
+        Some((438, call)) => {
+            let [depth, func] = numbers(call, [2, 3]);
+            self::call(reading, EventKind::Exit, (lane, time), (func?, depth), sequence);
+        }
+        Some((4, switch)) => {
+            let [from, state, to] = numbers(switch, [2, 4, 6]);
+            let from = self::lane(reading, cpu, from.unwrap_or(0), text(switch, 1));
+            let to = self::lane(reading, cpu, to.unwrap_or(0), text(switch, 5));
+            let event = reading.push(EventKind::Switch, to, time);
+            event.duration = u64::from(state.unwrap_or(0) == 0);
+            event.extra = from.0.into();
+        }
+        Some((_, wake)) => {
+            let [woken] = numbers(wake, [2]);
+            let woken = self::lane(reading, cpu, woken?, text(wake, 1));
+            reading.push(EventKind::Wake, lane, time).extra = woken.0.into();
+        }
+        None => reading.not_read("it holds an event of the kernel that is no call"),
+    }
+    Some(())
+}
+
+fn call(
+    reading: &mut Reading<'_>,
+    kind: EventKind,
+    (lane, time): (LaneRef, u64),
+    (func, depth): (u64, Option<u64>),
+    sequence: u32,
+) {
+    let tables = reading.sequence(sequence).map(|sequence| &sequence.tables);
+    // Where names are told once, the function is a number in that list, else its address.
+    let name = tables.and_then(|tables| tables.symbols.get(&func)).cloned();
+    let address = format!("{func:#x}");
+    let name = name.as_deref().unwrap_or(address.as_bytes());
+    let name = reading.func(name, FuncKind::Function, None);
+    let event = reading.push(kind, lane, time);
+    event.name = name;
+    event.depth = depth.and_then(|depth| u16::try_from(depth).ok()).unwrap_or(NO_DEPTH);
+}
+
+fn lane(reading: &mut Reading<'_>, cpu: u32, task: u64, name: &[u8]) -> LaneRef {
+    let thread = match task {
+        0 => ThreadKey::Idle,
+        task => reading.memory.tracks.task(task, name),
+    };
+    reading.out.lane(LaneKey { cpu: Some(cpu), thread })
+}
+
+/// The numbers in these fields of a message.
+fn numbers<const N: usize>(message: &[u8], wanted: [u32; N]) -> [Option<u64>; N] {
+    let mut found = [None; N];
+    for (number, value) in Fields::of(message) {
+        if let Some(row) = wanted.iter().position(|wanted| *wanted == number) {
+            found[row] = value.number();
+        }
+    }
+    found
+}
+
+/// The text in a field of a message; empty if it is not there.
+fn text(message: &[u8], wanted: u32) -> &[u8] {
+    let field = Fields::of(message).find(|(number, _)| *number == wanted);
+    field.and_then(|(_, value)| value.bytes()).unwrap_or_default()
+}

@@ -1,0 +1,132 @@
+//! Perfetto traces: the events of tracks as Perfetto's SDK, Chrome, Android and Renode write them,
+//! calls of Linux functions, and this program's own exports.
+//!
+//! Written after the `.proto` files that Perfetto publishes. Packets refer back to what was told
+//! before (names, tracks, clocks, defaults), all of which is the reader's state. A file is packets
+//! and nothing else, so that two of them may be joined by `cat`.
+
+use std::sync::Arc;
+
+use profctl_model::{Code, Severity, Timebase};
+
+use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Verdict};
+use crate::emit::Emitter;
+use crate::sort::Order;
+
+mod clocks;
+mod event;
+mod ftrace;
+mod memory;
+mod ours;
+mod packet;
+mod read;
+#[cfg(test)]
+mod tests;
+mod wire;
+
+use memory::Memory;
+use packet::{Item, Packet};
+
+/// See the module.
+pub struct Packets;
+
+static DESCRIPTOR: Descriptor = Descriptor {
+    name: "perfetto",
+    about: "Perfetto trace: events of tracks, calls of Linux functions",
+    recognised: "packets that hold what Perfetto's do",
+};
+
+/// Packets that hold no calls.
+pub static NOT_READ: Code = Code {
+    name: "perfetto/not-read",
+    severity: Severity::Info,
+    help: "a packet holds something other than calls (a counter, a sample, a statistic), which is \
+           not read",
+};
+/// Packets that refer to lost ones.
+pub static NO_STATE: Code = Code {
+    name: "perfetto/no-state",
+    severity: Severity::DataLoss,
+    help: "a packet refers to an earlier one that was lost, so it cannot be understood and was \
+           left out: use a larger buffer, or clear the incremental state more often",
+};
+/// Names that were never told.
+pub static MISSING_NAME: Code = Code {
+    name: "perfetto/missing-name",
+    severity: Severity::Warning,
+    help: "an event refers to a name by a number that no packet tells: it is called `unnamed`",
+};
+/// Clocks that cannot be converted.
+pub static UNKNOWN_CLOCK: Code = Code {
+    name: "perfetto/unknown-clock",
+    severity: Severity::Warning,
+    help: "a time was taken by a clock that no snapshot relates to the clock of the trace: it was \
+           taken as it stands, and may lie elsewhere",
+};
+
+/// Packets that must make sense, as far as there are so many.
+const PACKETS_SURE: usize = 8;
+
+impl Importer for Packets {
+    fn descriptor(&self) -> &'static Descriptor {
+        &DESCRIPTOR
+    }
+
+    fn sniff(&self, head: &[u8], whole: bool) -> Verdict {
+        let (mut at, mut n, mut is_known) = (0, 0, false);
+        while at < head.len() && n < PACKETS_SURE {
+            match packet::item(&head[at..]) {
+                (Item::Packet(bytes), length) => {
+                    let Some(packet) = Packet::read(bytes) else { return Verdict::No };
+                    is_known |= packet.is_known();
+                    (at, n) = (at + length, n + 1);
+                }
+                (Item::Cut, _) if n > 0 => break,
+                (Item::Cut | Item::Stray, _) => return Verdict::No,
+            }
+        }
+        // One packet in a long file could be chance.
+        if is_known && (n > 1 || whole) {
+            return Verdict::Yes(format!("{n} packets of Perfetto at its head"));
+        }
+        Verdict::No
+    }
+
+    fn open(&self, head: &[u8], options: &ImportOptions) -> Result<Opened, ImportError> {
+        if head.first() != Some(&packet::TAG) {
+            return Err(ImportError {
+                offset: Some(0),
+                line: None,
+                message: "found no packet, expected the byte 0x0a and a length".into(),
+            });
+        }
+        // Buffers are flushed when they are full, so packets stand nearly in order.
+        let order = match options.dialect.as_deref() {
+            None | Some("sorted") => Order::Nearly,
+            Some("unsorted") => Order::Any,
+            Some(other) => {
+                let message = format!("found dialect `{other}`, expected sorted or unsorted");
+                return Err(ImportError::whole(message));
+            }
+        };
+        // Descriptors of tracks may stand behind the first events that need them.
+        let mut ignored = Emitter::default();
+        let mut reading = read::Reading::new(Memory::default(), &mut ignored);
+        reading.block(&head[..packet::boundary(head)]);
+        let Memory { tracks, ours, .. } = reading.memory;
+        let timebase = ours.as_ref().map_or(Timebase::NANOSECONDS, |ours| ours.timebase);
+        let written = ours.is_some().then(|| ("written by", "profctl".to_owned()));
+        Ok(Opened {
+            timebase,
+            counter_bits: None,
+            has_lines: false,
+            leaf_ends_are_stamps: true,
+            exits_may_be_late: false,
+            whole: false,
+            initial: Vec::new(),
+            facts: written.into_iter().collect(),
+            reader: Box::new(read::PacketReader { order }),
+            state: Arc::new(Memory { tracks, ..Memory::default() }),
+        })
+    }
+}

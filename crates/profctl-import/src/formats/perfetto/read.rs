@@ -1,0 +1,422 @@
+//! Blocks of packets to events.
+
+use std::io::Read as _;
+use std::sync::Arc;
+
+use profctl_model::diag::codes::{CUT_RECORD, SKIPPED_RECORD};
+use profctl_model::hash::FastMap;
+use profctl_model::{Func, FuncKind};
+
+use super::clocks::{self, BOOT_TIME};
+use super::event::{Kind, Said};
+use super::memory::{Memory, Sequence};
+use super::ours::{self, Beside, Ours};
+use super::packet::{self, Item, Packet, Payload};
+use super::{MISSING_NAME, NO_STATE, NOT_READ, UNKNOWN_CLOCK, ftrace};
+use crate::emit::{
+    Emitter, Event, EventKind, LaneKey, LaneRef, NO_DEPTH, NameRef, ThreadKey, UNSTATED,
+};
+use crate::formats::{Reader, State};
+use crate::sort::Order;
+
+/// The most bytes that one compressed packet may hold.
+const INFLATED_MAX: u64 = 64 << 20;
+
+/// Reads packets.
+#[derive(Clone, Copy)]
+pub(super) struct PacketReader {
+    /// How far from their order events may stand.
+    pub(super) order: Order,
+}
+
+impl Reader for PacketReader {
+    fn order(&self) -> Order {
+        self.order
+    }
+
+    fn fork(&self) -> Box<dyn Reader> {
+        Box::new(*self)
+    }
+
+    fn boundary(&self, bytes: &[u8]) -> usize {
+        packet::boundary(bytes)
+    }
+
+    fn read(
+        &mut self,
+        block: &[u8],
+        _at_end: bool,
+        state: &State,
+        out: &mut Emitter,
+    ) -> Option<State> {
+        let memory = state.downcast_ref::<Memory>().cloned().unwrap_or_default();
+        let mut reading = Reading::new(memory, out);
+        reading.block(block);
+        let Reading { memory, changed, .. } = reading;
+        changed.then(|| Arc::new(memory) as State)
+    }
+}
+
+/// How far reading a block came.
+pub(super) struct Reading<'o> {
+    pub(super) memory: Memory,
+    changed: bool,
+    pub(super) out: &'o mut Emitter,
+    /// Lanes of tracks, while no descriptor changes one.
+    lanes: FastMap<(u64, Option<u32>), LaneRef>,
+    /// The packet, as an offset in the block.
+    pub(super) offset: usize,
+}
+
+impl<'o> Reading<'o> {
+    pub(super) fn new(memory: Memory, out: &'o mut Emitter) -> Self {
+        Self { memory, changed: false, out, lanes: FastMap::default(), offset: 0 }
+    }
+
+    pub(super) fn block(&mut self, block: &[u8]) {
+        let mut at = 0;
+        while at < block.len() {
+            self.offset = at;
+            let (item, length) = packet::item(&block[at..]);
+            let is_stray = item == Item::Stray;
+            match item {
+                Item::Packet(bytes) => self.packet(bytes, true),
+                Item::Stray if !self.memory.astray => {
+                    self.out.diag(&SKIPPED_RECORD, at, || {
+                        format!("byte {:#04x} begins no packet, expected 0x0a", block[at])
+                    });
+                }
+                Item::Stray => {}
+                Item::Cut => self.out.diag(&CUT_RECORD, at, || {
+                    format!("the last packet stops after {length} bytes")
+                }),
+            }
+            if is_stray != self.memory.astray {
+                self.memory.astray = is_stray;
+                self.changed = true;
+            }
+            at += length;
+        }
+    }
+
+    /// Takes a packet; `may_hold_others` keeps compressed ones from nesting.
+    fn packet(&mut self, bytes: &[u8], may_hold_others: bool) {
+        let Some(packet) = Packet::read(bytes) else {
+            self.out.diag(&SKIPPED_RECORD, self.offset, || {
+                format!("a packet of {} bytes makes no sense", bytes.len())
+            });
+            return;
+        };
+        self.bookkeeping(&packet);
+        let time = self.time(&packet);
+        if let Some(defaults) = packet.defaults {
+            let (track, clock) = super::event::defaults(defaults);
+            let sequence = self.sequence_mut(packet.sequence);
+            sequence.track = track.or(sequence.track);
+            sequence.clock = clock.or(sequence.clock);
+        }
+        if packet.needs_state && !self.sequence(packet.sequence).is_some_and(|s| s.is_whole) {
+            self.out.diag(&NO_STATE, self.offset, || {
+                format!("a packet of sequence {} refers to lost ones", packet.sequence)
+            });
+            return;
+        }
+        match packet.payload {
+            Payload::None => {}
+            Payload::Event(event) => self.event(event, &packet, time),
+            Payload::Track(descriptor) => {
+                self.changed = true;
+                self.lanes.clear();
+                Arc::make_mut(&mut self.memory.tracks).learn(descriptor);
+            }
+            Payload::Thread(descriptor) => {
+                self.changed = true;
+                self.lanes.clear();
+                let track = Arc::make_mut(&mut self.memory.tracks).learn_thread(descriptor);
+                let sequence = self.sequence_mut(packet.sequence);
+                sequence.track = track.or(sequence.track);
+                sequence.microseconds = super::event::reference(descriptor);
+            }
+            Payload::Clocks(snapshot) => self.snapshot(snapshot, packet.sequence),
+            Payload::Ftrace(bundle) => ftrace::bundle(self, bundle, packet.sequence),
+            Payload::Deflated(bytes) if may_hold_others => {
+                let mut inflated = Vec::new();
+                let from = flate2::read::ZlibDecoder::new(bytes).take(INFLATED_MAX);
+                self.inflate(from, &mut inflated);
+            }
+            Payload::Zstd(bytes) if may_hold_others => {
+                let mut inflated = Vec::new();
+                match zstd::stream::read::Decoder::with_buffer(bytes) {
+                    Ok(from) => self.inflate(from.take(INFLATED_MAX), &mut inflated),
+                    Err(error) => self.unreadable(&error),
+                }
+            }
+            Payload::Deflated(_) | Payload::Zstd(_) => {
+                self.out.diag(&SKIPPED_RECORD, self.offset, || {
+                    "compressed packets within compressed packets".into()
+                });
+            }
+            Payload::Other => self.not_read("it holds no calls"),
+        }
+    }
+
+    /// Takes the packets of a compressed one.
+    fn inflate(&mut self, mut from: impl std::io::Read, inflated: &mut Vec<u8>) {
+        if let Err(error) = from.read_to_end(inflated) {
+            self.unreadable(&error);
+        }
+        for packet in packet::packets(inflated) {
+            match packet {
+                Some(bytes) => self.packet(bytes, false),
+                None => self.out.diag(&SKIPPED_RECORD, self.offset, || {
+                    "the rest of compressed packets makes no sense".into()
+                }),
+            }
+        }
+    }
+
+    #[cold]
+    fn unreadable(&mut self, error: &std::io::Error) {
+        let offset = self.offset;
+        self.out.diag(&SKIPPED_RECORD, offset, || format!("compressed packets: {error}"));
+    }
+
+    #[cold]
+    pub(super) fn not_read(&mut self, why: &str) {
+        self.out.diag(&NOT_READ, self.offset, || why.into());
+    }
+
+    pub(super) fn sequence(&self, id: u32) -> Option<&Sequence> {
+        self.memory.sequences.get(&id).map(|sequence| &**sequence)
+    }
+
+    pub(super) fn sequence_mut(&mut self, id: u32) -> &mut Sequence {
+        self.changed = true;
+        Arc::make_mut(self.memory.sequences.entry(id).or_default())
+    }
+
+    /// What a packet says for those that follow on its sequence.
+    fn bookkeeping(&mut self, packet: &Packet<'_>) {
+        let id = packet.sequence;
+        // The first packet of a sequence is always marked so, whether or not some were lost.
+        if packet.after_loss && self.sequence(id).is_some() {
+            let sequence = self.sequence_mut(id);
+            (sequence.is_whole, sequence.has_lost) = (false, true);
+        }
+        if self.sequence(id).is_none() {
+            self.sequence_mut(id);
+        }
+        if packet.state_cleared {
+            let sequence = self.sequence_mut(id);
+            let (clocks, has_lost) = (std::mem::take(&mut sequence.clocks), sequence.has_lost);
+            *sequence = Sequence { is_whole: true, clocks, has_lost, ..Sequence::default() };
+        }
+        if let Some(interned) = packet.interned {
+            Arc::make_mut(&mut self.sequence_mut(id).tables).learn(interned);
+        }
+    }
+
+    /// The time of a packet, in nanoseconds of the trace's clock.
+    fn time(&mut self, packet: &Packet<'_>) -> Option<u64> {
+        let (stamp, id) = (packet.timestamp?, packet.sequence);
+        let of_sequence = self.sequence(id).and_then(|sequence| sequence.clock);
+        let clock = packet.clock.or(of_sequence).unwrap_or(BOOT_TIME);
+        let time = if clocks::is_of_sequence(clock) {
+            let clocks = self.sequence(id).map(|sequence| &sequence.clocks);
+            let time = clocks.and_then(|clocks| clocks.time(clock, stamp));
+            if clocks.is_some_and(|clocks| clocks.is_incremental(clock)) {
+                self.sequence_mut(id).clocks.step(clock, stamp);
+            }
+            time
+        } else {
+            let is_default = packet.clock.or(of_sequence).is_none();
+            self.memory.clocks.time(clock, stamp).or(is_default.then_some(stamp))
+        };
+        if time.is_none() && matches!(packet.payload, Payload::Event(_)) {
+            self.out.diag(&UNKNOWN_CLOCK, self.offset, || {
+                format!("no snapshot tells of clock {clock}: its times are taken as they stand")
+            });
+        }
+        time.or(Some(stamp)).map(|time| time.min(UNSTATED - 1))
+    }
+
+    fn snapshot(&mut self, snapshot: &[u8], id: u32) {
+        let (readings, primary) = clocks::readings(snapshot);
+        let is = |wanted: u32| readings.iter().find(|reading| reading.id == wanted);
+        let known = readings.iter().find(|r| self.memory.clocks.by_trace(r).is_some());
+        let reference = known.or(primary.and_then(is)).or(is(BOOT_TIME));
+        let reference = reference.or(readings.iter().find(|r| !r.is_of_sequence()));
+        let Some(reference) = reference.or(readings.first()) else { return };
+        let time = self.memory.clocks.by_trace(reference);
+        let time = time.unwrap_or_else(|| reference.nanoseconds());
+        for reading in &readings {
+            if reading.is_of_sequence() {
+                self.sequence_mut(id).clocks.learn(reading, time);
+            } else {
+                self.changed = true;
+                Arc::make_mut(&mut self.memory.clocks).learn(reading, time);
+            }
+        }
+    }
+
+    /// Takes an event of a track.
+    fn event(&mut self, event: &[u8], packet: &Packet<'_>, time: Option<u64>) {
+        self.out.records += 1;
+        let Some(said) = Said::read(event) else {
+            self.out.diag(&SKIPPED_RECORD, self.offset, || "an event makes no sense".into());
+            return;
+        };
+        let mut time = time;
+        if said.microseconds.is_some() || said.microseconds_later.is_some() {
+            let sequence = self.sequence_mut(packet.sequence);
+            let stated = said.microseconds_later.map(|n| sequence.microseconds.saturating_add(n));
+            sequence.microseconds = said.microseconds.or(stated).unwrap_or_default();
+            time = time.or(u64::try_from(sequence.microseconds.saturating_mul(1000)).ok());
+        }
+        let Some(time) = time else {
+            self.out.diag(&SKIPPED_RECORD, self.offset, || "an event without a time".into());
+            return;
+        };
+        if self.sequence(packet.sequence).is_some_and(|sequence| sequence.has_lost) {
+            self.sequence_mut(packet.sequence).has_lost = false;
+            let lane = self.out.lane(LaneKey { cpu: None, thread: ThreadKey::Unstated });
+            self.push(EventKind::Gap, lane, time);
+        }
+        let sequence = self.memory.sequences.get(&packet.sequence).cloned().unwrap_or_default();
+        let name = match (said.name, said.name_id) {
+            (Some(name), _) => Some(name),
+            (None, Some(id)) => sequence.tables.events.get(&id).map(|name| &**name),
+            (None, None) => None,
+        };
+        if said.kind == Kind::Instant && name == Some(ours::TRACE) {
+            self.trace_of_ours(event, &sequence);
+            return;
+        }
+        let missing = (name.is_none() && said.kind != Kind::End).then_some(said.name_id).flatten();
+        if let Some(id) = missing {
+            self.out.diag(&MISSING_NAME, self.offset, || format!("name {id} was never told"));
+        }
+        let name = name.unwrap_or(b"unnamed");
+        let track = said.track.or(sequence.track).unwrap_or(0);
+        if let Some(ours) = self.memory.ours.clone() {
+            let beside = Beside::read(event, &sequence.tables, &ours);
+            let time = beside.tick.unwrap_or_else(|| ours.tick(time)).min(UNSTATED - 1);
+            self.event_of_ours(&said, &beside, name, (track, time), &sequence);
+            return;
+        }
+        let kind = match said.kind {
+            Kind::Begin => EventKind::Enter,
+            Kind::End => EventKind::Exit,
+            Kind::Instant => EventKind::Mark,
+            Kind::Counter => return self.not_read("it holds the value of a counter"),
+            Kind::Other => return self.not_read("its phase is none of begin, end and instant"),
+        };
+        let name = match said.kind {
+            Kind::Begin => self.func(name, FuncKind::Function, None),
+            Kind::Instant => self.func(name, FuncKind::Mark, None),
+            Kind::End | Kind::Counter | Kind::Other => NameRef::ANONYMOUS,
+        };
+        let lane = self.lane(track, None);
+        let event = self.push(kind, lane, time);
+        event.name = name;
+    }
+
+    /// The instant with which an export of ours begins.
+    #[cold]
+    fn trace_of_ours(&mut self, event: &[u8], sequence: &Sequence) {
+        let ours = Ours::read(event, &sequence.tables);
+        let lane = |out: &mut Emitter, cpu| out.lane(LaneKey { cpu, thread: ThreadKey::Unstated });
+        let (first, last) = ours.bounds.unwrap_or((0, 0));
+        for &cpu in &ours.cpus {
+            let lane = lane(self.out, Some(cpu));
+            self.push(EventKind::Pass, lane, first);
+        }
+        let anywhere = lane(self.out, None);
+        if ours.bounds.is_some() {
+            for time in [first, last] {
+                let pass = self.push(EventKind::Pass, anywhere, time.min(UNSTATED - 1));
+                pass.extra = u64::from(ours.knows_off_cpu);
+                pass.depth = 1;
+            }
+        }
+        self.out.more_diags.extend(ours.codes());
+        self.memory.ours = Some(Arc::new(ours));
+        self.changed = true;
+    }
+
+    /// An event that we wrote.
+    fn event_of_ours(
+        &mut self,
+        said: &Said<'_>,
+        beside: &Beside,
+        name: &[u8],
+        (track, time): (u64, u64),
+        sequence: &Sequence,
+    ) {
+        let category = match (said.category, said.category_id) {
+            (Some(category), _) => Some(category),
+            (None, Some(id)) => sequence.tables.categories.get(&id).map(|name| &**name),
+            (None, None) => None,
+        };
+        if category == Some(ours::GAP) {
+            let lane = self.out.lane(LaneKey { cpu: beside.cpu, thread: ThreadKey::Unstated });
+            let gap = self.push(EventKind::Gap, lane, time);
+            gap.duration = beside.lost.unwrap_or(UNSTATED);
+            // The calls that it cut say so themselves.
+            gap.extra = 0;
+            return;
+        }
+        let lane = self.lane(track, beside.cpu);
+        let kind = category.map_or(FuncKind::Function, ours::kind);
+        let (kind, name) = match said.kind {
+            Kind::Begin => (EventKind::Enter, self.func(name, kind, beside.module.as_deref())),
+            Kind::Instant => {
+                (EventKind::Mark, self.func(name, FuncKind::Mark, beside.module.as_deref()))
+            }
+            Kind::End => {
+                let account = beside.account.map(|account| self.out.account(account));
+                let kind = account.map_or(EventKind::Exit, |_| EventKind::Settle);
+                self.push(kind, lane, time).extra = account.unwrap_or(UNSTATED);
+                return;
+            }
+            Kind::Counter | Kind::Other => return self.not_read("it is no call"),
+        };
+        self.push(kind, lane, time).name = name;
+    }
+
+    pub(super) fn func(&mut self, name: &[u8], kind: FuncKind, module: Option<&[u8]>) -> NameRef {
+        let lossy = |text: &[u8]| String::from_utf8_lossy(text).into_owned();
+        let describe =
+            |_: &[u8]| Func { name: lossy(name), module: module.map(lossy), kind, address: None };
+        if kind == FuncKind::Function && module.is_none() {
+            return self.out.name(name, describe);
+        }
+        let parts = [b"", kind.name().as_bytes(), module.unwrap_or_default(), name];
+        self.out.name(&parts.join(&b'\0'), describe)
+    }
+
+    fn lane(&mut self, track: u64, cpu: Option<u32>) -> LaneRef {
+        if let Some(&lane) = self.lanes.get(&(track, cpu)) {
+            return lane;
+        }
+        let (of_track, thread) = self.memory.tracks.lane(track);
+        let lane = self.out.lane(LaneKey { cpu: of_track.or(cpu), thread });
+        self.lanes.insert((track, cpu), lane);
+        lane
+    }
+
+    /// Adds an event that says nothing more yet.
+    pub(super) fn push(&mut self, kind: EventKind, lane: LaneRef, time: u64) -> &mut Event {
+        self.out.push(Event {
+            time,
+            duration: UNSTATED,
+            extra: UNSTATED,
+            name: NameRef::ANONYMOUS,
+            lane,
+            offset: self.offset as u32,
+            depth: NO_DEPTH,
+            kind,
+        });
+        self.out.events.last_mut().expect("one was just pushed")
+    }
+}

@@ -1,0 +1,139 @@
+//! The fields of a Protocol Buffers message, as they stand in its bytes.
+
+/// Why something cannot be read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Wrong {
+    /// It goes on behind the end.
+    Cut,
+    /// It makes no sense.
+    Nonsense,
+}
+
+/// What a field holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Value<'a> {
+    Number(u64),
+    /// Eight bytes or four of a fixed width.
+    Fixed(u64),
+    /// A text, or a message of its own.
+    Bytes(&'a [u8]),
+}
+
+impl<'a> Value<'a> {
+    /// The number, if it is one.
+    pub(super) fn number(self) -> Option<u64> {
+        match self {
+            Self::Number(number) | Self::Fixed(number) => Some(number),
+            Self::Bytes(_) => None,
+        }
+    }
+
+    /// The bytes, if it has any.
+    pub(super) fn bytes(self) -> Option<&'a [u8]> {
+        match self {
+            Self::Bytes(bytes) => Some(bytes),
+            Self::Number(_) | Self::Fixed(_) => None,
+        }
+    }
+}
+
+/// A number of seven bits a byte, the least significant first, and how many bytes it takes.
+#[inline]
+pub(super) fn varint(bytes: &[u8]) -> Result<(u64, usize), Wrong> {
+    let mut value = 0;
+    for (at, &byte) in bytes.iter().enumerate().take(10) {
+        if at == 9 && byte > 1 {
+            return Err(Wrong::Nonsense);
+        }
+        value |= u64::from(byte & 0x7f) << (7 * at);
+        if byte < 0x80 {
+            return Ok((value, at + 1));
+        }
+    }
+    Err(if bytes.len() < 10 { Wrong::Cut } else { Wrong::Nonsense })
+}
+
+/// The fields of a message, by number. It ends where the message does, or where it makes no sense.
+#[derive(Clone, Debug)]
+pub(super) struct Fields<'a> {
+    rest: &'a [u8],
+    wrong: bool,
+}
+
+impl<'a> Fields<'a> {
+    pub(super) fn of(message: &'a [u8]) -> Self {
+        Self { rest: message, wrong: false }
+    }
+
+    /// Whether what it ended at makes no sense.
+    pub(super) fn is_wrong(&self) -> bool {
+        self.wrong
+    }
+
+    fn field(&mut self) -> Result<(u32, Value<'a>), Wrong> {
+        let (tag, length) = varint(self.rest)?;
+        let rest = &self.rest[length..];
+        let number = u32::try_from(tag >> 3).map_err(|_| Wrong::Nonsense)?;
+        if number == 0 {
+            return Err(Wrong::Nonsense);
+        }
+        let (value, length) = match tag & 7 {
+            0 => varint(rest).map(|(value, length)| (Value::Number(value), length))?,
+            1 => (Value::Fixed(crate::bytes::little(rest.get(..8).ok_or(Wrong::Cut)?)), 8),
+            5 => (Value::Fixed(crate::bytes::little(rest.get(..4).ok_or(Wrong::Cut)?)), 4),
+            2 => {
+                let (size, length) = varint(rest)?;
+                let size = usize::try_from(size).map_err(|_| Wrong::Cut)?;
+                let end = length.checked_add(size).ok_or(Wrong::Cut)?;
+                (Value::Bytes(rest.get(length..end).ok_or(Wrong::Cut)?), end)
+            }
+            _ => return Err(Wrong::Nonsense),
+        };
+        self.rest = &rest[length..];
+        Ok((number, value))
+    }
+}
+
+impl<'a> Iterator for Fields<'a> {
+    type Item = (u32, Value<'a>);
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.rest.is_empty() || self.wrong {
+            return None;
+        }
+        let field = self.field().ok();
+        self.wrong = field.is_none();
+        field
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_have_at_most_64_bits() {
+        assert_eq!(varint(&[0x96, 0x01]), Ok((150, 2)));
+        let largest = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01];
+        assert_eq!(varint(&largest), Ok((u64::MAX, 10)));
+        let overflow = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02];
+        assert_eq!(varint(&overflow), Err(Wrong::Nonsense));
+        assert_eq!(varint(&overflow[..9]), Err(Wrong::Cut));
+        assert_eq!(varint(&[]), Err(Wrong::Cut));
+    }
+
+    #[test]
+    fn a_field_that_makes_no_sense_ends_the_message() {
+        // 1: 150, then a group, which nobody writes any more.
+        let mut fields = Fields::of(&[0x08, 0x96, 0x01, 0x0b]);
+        assert_eq!(fields.next(), Some((1, Value::Number(150))));
+        assert_eq!(fields.next(), None);
+        assert!(fields.is_wrong());
+        for message in [&[0x0a, 0x05, 1][..], &[0x09, 1], &[0x00, 0x00], &[0x80]] {
+            let mut fields = Fields::of(message);
+            assert_eq!(fields.by_ref().count(), 0, "{message:?}");
+            assert!(fields.is_wrong(), "{message:?}");
+        }
+    }
+}

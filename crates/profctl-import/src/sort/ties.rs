@@ -1,0 +1,106 @@
+//! The order of what happened to one thread at one instant.
+
+use super::{Held, Open, UNTIL_EXIT};
+use crate::emit::{EventKind, NO_DEPTH, NameRef};
+
+/// Groups larger than this stay as they were written: the work grows with the square.
+const ARRANGED: usize = 64;
+
+/// Puts `group`, the events of one time in the order in which they were written, into one that
+/// nests, if there is one. `open` are the calls that were open before, `next` is what follows.
+pub(super) fn arrange(group: &mut Vec<Held>, open: &[Open], next: Option<&Held>) {
+    if group.iter().any(|held| held.event.depth != NO_DEPTH) {
+        // Whoever states depths wrote a caller before its callees.
+        return;
+    }
+    if group.iter().all(|held| held.event.kind == EventKind::Complete) {
+        group.sort_by_key(|held| std::cmp::Reverse(held.event.duration));
+        return;
+    }
+    if group.len() > ARRANGED {
+        return;
+    }
+    let skipped = open.len().saturating_sub(ARRANGED);
+    let waiting = open[skipped..].iter().filter(|open| open.end == UNTIL_EXIT);
+    let stack: Vec<NameRef> = waiting.map(|open| open.name).collect();
+    if !nests(group, stack.clone()) {
+        *group = nested(std::mem::take(group), stack);
+    }
+    arrange_entries(group, next);
+}
+
+fn ends(held: &Held, name: NameRef) -> bool {
+    held.event.kind == EventKind::Exit
+        && (held.event.name == name || held.event.name == NameRef::ANONYMOUS)
+}
+
+/// Whether every exit ends the call that is innermost when it comes.
+fn nests(group: &[Held], mut stack: Vec<NameRef>) -> bool {
+    group.iter().all(|held| match held.event.kind {
+        EventKind::Enter => {
+            stack.push(held.event.name);
+            true
+        }
+        EventKind::Exit => stack.pop().is_some_and(|top| ends(held, top)),
+        _ => true,
+    })
+}
+
+/// Exits of the innermost call first, then entries, then what ends nothing that is innermost.
+fn nested(mut rest: Vec<Held>, mut stack: Vec<NameRef>) -> Vec<Held> {
+    let mut arranged = Vec::with_capacity(rest.len());
+    while !rest.is_empty() {
+        let exit = stack.last().and_then(|&top| rest.iter().position(|held| ends(held, top)));
+        let entry = || rest.iter().position(|held| held.event.kind != EventKind::Exit);
+        let next = exit.or_else(|| if ends_deeper(&rest, &stack) { Some(0) } else { entry() });
+        let held = rest.remove(next.unwrap_or(0));
+        match held.event.kind {
+            EventKind::Enter => stack.push(held.event.name),
+            EventKind::Exit => {
+                if let Some(level) = stack.iter().rposition(|&name| ends(&held, name)) {
+                    stack.truncate(level);
+                }
+            }
+            _ => {}
+        }
+        arranged.push(held);
+    }
+    arranged
+}
+
+/// Whether the first of `rest` ends a call that is not innermost, and none of its name is about to
+/// begin.
+fn ends_deeper(rest: &[Held], stack: &[NameRef]) -> bool {
+    let Some(first) = rest.first() else { return false };
+    let begins =
+        |held: &Held| held.event.kind == EventKind::Enter && held.event.name == first.event.name;
+    stack.iter().any(|&name| ends(first, name)) && !rest.iter().any(begins)
+}
+
+/// Entries that stand together: the longer call first. How long one without a stated length is, the
+/// exit that comes next may tell; if it does not, they stay as written.
+fn arrange_entries(group: &mut [Held], next: Option<&Held>) {
+    let is_exit = |held: &Held| held.event.kind == EventKind::Exit;
+    let n = group.len();
+    let mut from = 0;
+    while from < n {
+        let to = group[from..].iter().position(is_exit).map_or(n, |at| from + at);
+        let run = &mut group[from..to];
+        let has_entry = run.iter().any(|held| held.event.kind == EventKind::Enter);
+        let open_for = match next {
+            _ if !has_entry => Some(0),
+            Some(next) if to == n && is_exit(next) => Some(next.event.time - run[0].event.time),
+            _ => None,
+        };
+        if let Some(open_for) = open_for {
+            run.sort_by_key(|held| match held.event.kind {
+                EventKind::Complete if held.event.duration > open_for => {
+                    (0, std::cmp::Reverse(held.event.duration))
+                }
+                EventKind::Complete => (2, std::cmp::Reverse(held.event.duration)),
+                _ => (1, std::cmp::Reverse(0)),
+            });
+        }
+        from = to + 1;
+    }
+}

@@ -1,0 +1,341 @@
+//! All calls of a trace, each with its place among the others, in memory that does not grow with
+//! the trace.
+//!
+//! Calls come in the order in which they end, callees before callers, so who called a call and how
+//! deep it is are known only later. [`Spool`] packs calls into blocks and puts these on a stack that
+//! may lie on disk. Once all is read, the stack is taken down: read backwards, every call comes
+//! before its callees, and a stack a thread is all it takes to number them. The numbered blocks go
+//! on a second stack, which turns them around again: [`Rows`] gives the calls in the order in which
+//! they ended.
+
+mod code;
+
+use std::io;
+
+use crate::id::{IdVec, ThreadId};
+use crate::names::Names;
+use crate::span::{Gap, Mark, Slice, Span, SpanSink, Wake};
+use crate::time::Tick;
+
+/// One call with its place among the calls of its trace.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SpanRow {
+    /// Its number, from 0: by thread, then in the order of entry. It is the row that the call has
+    /// in a [`crate::Trace`].
+    pub id: u64,
+    /// The number of its caller.
+    pub parent: Option<u64>,
+    /// Number of callers.
+    pub depth: u32,
+    /// The call. It lies within its caller and beside its neighbours: where the clock is coarser
+    /// than stated durations, what sticks out is cut off its end.
+    pub span: Span,
+}
+
+/// Where blocks are put, last in, first out: memory, or a file of the caller.
+pub trait BlockStack {
+    /// Puts a block on top.
+    fn push(&mut self, block: &[u8]) -> io::Result<()>;
+    /// Takes the topmost block off; nothing if there is none.
+    fn pop(&mut self) -> io::Result<Option<Vec<u8>>>;
+}
+
+impl BlockStack for Vec<Vec<u8>> {
+    fn push(&mut self, block: &[u8]) -> io::Result<()> {
+        Vec::push(self, block.to_vec());
+        Ok(())
+    }
+    fn pop(&mut self) -> io::Result<Option<Vec<u8>>> {
+        Ok(Vec::pop(self))
+    }
+}
+
+/// Calls in a block: enough to make a row group of a table, few enough to hold many blocks.
+pub const BLOCK_ROWS: usize = 1 << 17;
+
+/// Collects what a trace says.
+#[derive(Debug)]
+pub struct Spool<B> {
+    ended: B,
+    rows: Vec<SpanRow>,
+    block_rows: usize,
+    keeps_calls: bool,
+    /// Calls so far.
+    of_thread: IdVec<ThreadId, u64>,
+    other: Others,
+    /// The first failure to put a block away; what comes after it is dropped.
+    broken: Option<io::Error>,
+}
+
+/// What a trace says besides calls, each in the order in which it came.
+#[derive(Clone, Debug, Default)]
+pub struct Others {
+    /// How many calls each thread made.
+    pub calls: IdVec<ThreadId, u64>,
+    /// Who ran where.
+    pub slices: Vec<Slice>,
+    /// Who woke whom.
+    pub wakes: Vec<Wake>,
+    /// What was lost.
+    pub gaps: Vec<Gap>,
+    /// Instants.
+    pub marks: Vec<Mark>,
+}
+
+impl<B: BlockStack> Spool<B> {
+    /// Nothing yet; blocks will go to `stack`.
+    pub fn new(stack: B) -> Self {
+        Self::with_block_rows(stack, BLOCK_ROWS)
+    }
+
+    /// The same with so many calls in a block.
+    pub fn with_block_rows(stack: B, block_rows: usize) -> Self {
+        Self {
+            ended: stack,
+            rows: Vec::new(),
+            block_rows: block_rows.max(1),
+            keeps_calls: true,
+            of_thread: IdVec::default(),
+            other: Others::default(),
+            broken: None,
+        }
+    }
+
+    /// The same without the calls themselves, which are only counted.
+    #[must_use]
+    pub fn without_calls(mut self) -> Self {
+        self.keeps_calls = false;
+        self
+    }
+
+    /// Numbers the calls on the way from the stack of this spool to `numbered`, an empty one.
+    pub fn finish(mut self, mut numbered: B) -> io::Result<(Rows<B>, Others)> {
+        self.put_away();
+        if let Some(error) = self.broken {
+            return Err(error);
+        }
+        let mut first = 0;
+        let mut threads = Vec::with_capacity(self.of_thread.len());
+        for &calls in &self.of_thread {
+            first += calls;
+            threads.push(Below { ids_end: first, latest: Tick(u64::MAX), open: Vec::new() });
+        }
+        while let Some(block) = self.ended.pop()? {
+            let mut rows = code::unpack(&block)?;
+            for row in rows.iter_mut().rev() {
+                threads[row.span.thread.index()].place(row);
+            }
+            numbered.push(&code::pack(&rows))?;
+        }
+        self.other.calls = self.of_thread;
+        Ok((Rows { blocks: numbered, calls: first }, self.other))
+    }
+
+    #[cold]
+    fn put_away(&mut self) {
+        if self.broken.is_none() && !self.rows.is_empty() {
+            self.broken = self.ended.push(&code::pack(&self.rows)).err();
+        }
+        self.rows.clear();
+    }
+}
+
+impl<B: BlockStack> SpanSink for Spool<B> {
+    #[inline]
+    fn span(&mut self, span: &Span, _names: &Names) {
+        *self.of_thread.grow_to(span.thread) += 1;
+        if !self.keeps_calls {
+            return;
+        }
+        self.rows.push(SpanRow { id: 0, parent: None, depth: 0, span: *span });
+        if self.rows.len() >= self.block_rows {
+            self.put_away();
+        }
+    }
+    fn slice(&mut self, slice: &Slice) {
+        self.other.slices.push(*slice);
+    }
+    fn wake(&mut self, wake: &Wake) {
+        self.other.wakes.push(*wake);
+    }
+    fn gap(&mut self, gap: &Gap) {
+        self.other.gaps.push(*gap);
+    }
+    fn mark(&mut self, mark: &Mark) {
+        self.other.marks.push(*mark);
+    }
+}
+
+/// What of a thread is still to come when its calls are read backwards.
+#[derive(Debug)]
+struct Below {
+    /// Numbers from here on are given away.
+    ids_end: u64,
+    /// The time from which on calls are placed.
+    latest: Tick,
+    /// Calls whose callees are still to come, the innermost last.
+    open: Vec<Caller>,
+}
+
+#[derive(Debug)]
+struct Caller {
+    id: u64,
+    callees_left: u32,
+    start: Tick,
+    /// As in [`Below`], of its callees.
+    ids_end: u64,
+    latest: Tick,
+}
+
+impl Below {
+    /// Says where the call that ended before all those placed so far belongs.
+    fn place(&mut self, row: &mut SpanRow) {
+        while self.open.last().is_some_and(|caller| caller.callees_left == 0) {
+            self.open.pop();
+        }
+        row.depth = u32::try_from(self.open.len()).unwrap_or(u32::MAX);
+        let mut earliest = Tick(0);
+        let (ids_end, latest) = match self.open.last_mut() {
+            Some(caller) => {
+                caller.callees_left -= 1;
+                row.parent = Some(caller.id);
+                earliest = caller.start;
+                (&mut caller.ids_end, &mut caller.latest)
+            }
+            None => (&mut self.ids_end, &mut self.latest),
+        };
+        let span = &mut row.span;
+        let whole = *ids_end;
+        row.id = whole.saturating_sub(span.descendants.saturating_add(1));
+        *ids_end = row.id;
+        span.end = span.end.min(*latest).max(earliest);
+        span.start = span.start.clamp(earliest, span.end);
+        *latest = span.start;
+        if span.callees > 0 {
+            self.open.push(Caller {
+                id: row.id,
+                callees_left: span.callees,
+                start: span.start,
+                ids_end: whole,
+                latest: span.end,
+            });
+        }
+    }
+}
+
+/// The calls of a trace, numbered.
+#[derive(Debug)]
+pub struct Rows<B> {
+    blocks: B,
+    calls: u64,
+}
+
+impl<B: BlockStack> Rows<B> {
+    /// How many there were when none was taken yet.
+    pub fn calls(&self) -> u64 {
+        self.calls
+    }
+
+    /// The next of them, in the order in which they ended; nothing after the last.
+    pub fn next_block(&mut self) -> io::Result<Option<Vec<SpanRow>>> {
+        self.blocks.pop()?.map(|block| code::unpack(&block)).transpose()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::FuncId;
+    use crate::span::Fidelity;
+    use crate::time::Ticks;
+
+    fn span(thread: usize, start: u64, end: u64, callees: u32, descendants: u64) -> Span {
+        Span {
+            func: FuncId::from_index(0),
+            thread: ThreadId::from_index(thread),
+            cpu: None,
+            start: Tick(start),
+            end: Tick(end),
+            wall: Tick(end) - Tick(start),
+            off_cpu: Ticks(0),
+            net: Ticks(1),
+            stolen: Ticks(0),
+            callees,
+            descendants,
+            outermost: true,
+            fidelity: Fidelity::EXACT,
+        }
+    }
+
+    /// Number, caller, depth, entry and exit of each call.
+    type Placed = (u64, Option<u64>, u32, u64, u64);
+
+    fn placed(spans: &[Span], block_rows: usize) -> Vec<Placed> {
+        let mut spool = Spool::with_block_rows(Vec::new(), block_rows);
+        spans.iter().for_each(|span| spool.span(span, &Names::default()));
+        let (mut rows, _) = spool.finish(Vec::new()).unwrap();
+        assert_eq!(rows.calls(), spans.len() as u64);
+        let mut all = Vec::new();
+        while let Some(block) = rows.next_block().unwrap() {
+            assert!(block.len() <= block_rows);
+            all.extend(
+                block
+                    .iter()
+                    .map(|row| (row.id, row.parent, row.depth, row.span.start.0, row.span.end.0)),
+            );
+        }
+        all
+    }
+
+    #[test]
+    fn calls_that_ended_get_the_numbers_of_the_order_of_entry() {
+        // main( f( g() ) h() ) on one thread, k() before and after it on another.
+        let spans = [
+            span(1, 0, 1, 0, 0),
+            span(0, 3, 4, 0, 0),
+            span(0, 2, 5, 1, 1),
+            span(0, 6, 7, 0, 0),
+            span(1, 6, 8, 0, 0),
+            span(0, 1, 9, 2, 3),
+        ];
+        let expected = [
+            (4, None, 0, 0, 1),
+            (2, Some(1), 2, 3, 4),
+            (1, Some(0), 1, 2, 5),
+            (3, Some(0), 1, 6, 7),
+            (5, None, 0, 6, 8),
+            (0, None, 0, 1, 9),
+        ];
+        for block_rows in 1..8 {
+            assert_eq!(placed(&spans, block_rows), expected, "{block_rows} a block");
+        }
+    }
+
+    #[test]
+    fn what_sticks_out_is_cut_off_its_end() {
+        // A stated duration reaches into the next call, another past the end of the caller.
+        let spans = [span(0, 2, 6, 0, 0), span(0, 5, 12, 0, 0), span(0, 1, 10, 2, 2)];
+        let expected = [(1, Some(0), 1, 2, 5), (2, Some(0), 1, 5, 10), (0, None, 0, 1, 10)];
+        assert_eq!(placed(&spans, 2), expected);
+    }
+
+    #[derive(Debug)]
+    struct Full;
+
+    impl BlockStack for Full {
+        fn push(&mut self, _block: &[u8]) -> io::Result<()> {
+            Err(io::ErrorKind::StorageFull.into())
+        }
+        fn pop(&mut self) -> io::Result<Option<Vec<u8>>> {
+            Ok(None)
+        }
+    }
+
+    #[test]
+    fn a_full_disk_is_told_at_the_end() {
+        let mut spool = Spool::with_block_rows(Full, 1);
+        spool.span(&span(0, 0, 1, 0, 0), &Names::default());
+        spool.span(&span(0, 1, 2, 0, 0), &Names::default());
+        assert_eq!(spool.finish(Full).unwrap_err().kind(), io::ErrorKind::StorageFull);
+    }
+}

@@ -1,0 +1,176 @@
+// The flame chart: calls in the order of time, a lane a thread and a lane a CPU.
+
+const LANE_HEAD = 20;
+const LANE_GAP = 10;
+const ROW = 17;
+
+/** What was not seen of a call, as bits of its flags. */
+const NO_ENTRY = 1;
+const NO_EXIT = 2;
+const AT_GAP = 4;
+
+/** A chart of `calls`; `moments` are absences and instants, which come later than the calls. */
+function chartModel(page, calls, moments) {
+  const lanes = [];
+  let nRows = 0;
+  let y = 0;
+  const laneOf = [];
+  for (const [index, lane] of page.lanes.entries()) {
+    const height = LANE_HEAD + lane.levels * ROW;
+    lanes.push({ ...lane, index, first: nRows, top: y, height });
+    for (let r = 0; r < lane.levels; r++) laneOf.push(index);
+    nRows += lane.levels;
+    y += height + LANE_GAP;
+  }
+  // The lane of a call: lanes follow one another.
+  let lane = 0;
+  let left = calls.lanes.length > 0 ? calls.lanes[0].n : 0;
+  const rowOf = (i) => {
+    while (left === 0) left = calls.lanes[++lane].n;
+    left--;
+    return lanes[lane].first + calls.depth[i];
+  };
+  const columns = ['elapsed', 'net', 'off', 'flags', 'cpu', 'count'];
+  const rows = arrange(calls, nRows, rowOf, columns);
+  rows.counts = (i) => lanes[laneOf[rows.row[i]]].kind === 'thread';
+  let total = 0;
+  // How many calls the boxes before each stand for.
+  const amount = new Float64Array(rows.n + 1);
+  for (let i = 0; i < rows.n; i++) {
+    amount[i + 1] = amount[i] + (rows.func[i] === MERGED ? rows.count[i] : 1);
+    if (rows.parent[i] < 0 && rows.counts(i)) total += rows.elapsed[i];
+  }
+  const crowdSize = (from, to) => amount[to] - amount[from];
+  const rowTop = (r) => {
+    const { first, top } = lanes[laneOf[r]];
+    return top + LANE_HEAD + (r - first) * ROW;
+  };
+  const absences = absencesOf(lanes, moments);
+  const marks = marksOf(lanes, moments);
+  const clock = page.clock;
+  const name = (i) => page.functions[rows.func[i]];
+
+  const facts = (i) => {
+    const of = lanes[laneOf[rows.row[i]]];
+    if (of.kind === 'cpu') {
+      return [
+        ['ran for', lengthWithUnit(rows.end[i] - rows.start[i], clock)],
+        ['from', lengthWithUnit(rows.start[i], clock)],
+        ['on', of.label],
+      ];
+    }
+    const facts = [
+      ['elapsed', `${lengthWithUnit(rows.elapsed[i], clock)} (${share(rows.elapsed[i], total)} of all)`],
+      ['net', `${lengthWithUnit(Math.max(rows.net[i], 0), clock)} (${share(Math.max(rows.net[i], 0), total)} of all)`],
+    ];
+    if (rows.off && rows.off[i] > 0) facts.push(['off CPU', lengthWithUnit(rows.off[i], clock)]);
+    facts.push(['from', lengthWithUnit(rows.start[i], clock)]);
+    const on = rows.cpu[i] >= 0 ? `, CPU ${page.cpus[rows.cpu[i]]}` : '';
+    facts.push(['thread', `${of.label}${on}`]);
+    return facts;
+  };
+  const remarks = (i) => {
+    const flags = rows.flags[i];
+    const remarks = [];
+    if (flags & NO_ENTRY) remarks.push('its entry was not seen');
+    if (flags & NO_EXIT) remarks.push('its exit was not seen');
+    if (flags & AT_GAP) remarks.push('cut short where events were lost');
+    return remarks;
+  };
+
+  return {
+    kind: 'chart',
+    noun: ['call', 'calls'],
+    rows,
+    lanes,
+    absences,
+    marks,
+    x0: 0,
+    x1: Math.max(page.real, 1),
+    height: Math.max(y - LANE_GAP, ROW),
+    total,
+    crowdSize,
+    hasAxis: true,
+    rowHeight: ROW,
+    rowTop,
+    below: (r) => (r + 1 < nRows && laneOf[r + 1] === laneOf[r] ? r + 1 : -1),
+    rowAt(at) {
+      const lane = lanes.find(({ top, height }) => at >= top && at < top + height);
+      if (!lane || at < lane.top + LANE_HEAD) return -1;
+      return lane.first + Math.min(lane.levels - 1, Math.floor((at - lane.top - LANE_HEAD) / ROW));
+    },
+    paint: (i) => page.functions[rows.func[i]].paint,
+    label: (i) => (rows.func[i] === MERGED ? count(rows.count[i], 'call', 'calls') : name(i).name),
+    func: (i) => rows.func[i],
+    weight: (i) => rows.elapsed[i],
+    isPartial: (i) => rows.flags[i],
+    describe(i) {
+      if (rows.func[i] === MERGED) return describeMerged(i);
+      const what = lanes[laneOf[rows.row[i]]].kind === 'cpu' ? 'thread' : 'call';
+      return { title: name(i).name, what, func: rows.func[i], facts: facts(i), remarks: remarks(i) };
+    },
+    describeCrowd(from, to) {
+      return {
+        title: count(crowdSize(from, to), 'call', 'calls'),
+        what: 'too short to be drawn apart here: zoom in',
+        facts: [
+          ['together', lengthWithUnit(rows.covered[to] - rows.covered[from], clock)],
+          ['within', lengthWithUnit(rows.end[to - 1] - rows.start[from], clock)],
+          ['from', lengthWithUnit(rows.start[from], clock)],
+        ],
+        remarks: [],
+      };
+    },
+  };
+
+  function describeMerged(i) {
+    return {
+      title: count(rows.count[i], 'call', 'calls'),
+      what: page.cut ? 'too short to be kept apart in this file' : 'still being read',
+      facts: [
+        ['elapsed', lengthWithUnit(rows.elapsed[i], clock)],
+        ['within', lengthWithUnit(rows.end[i] - rows.start[i], clock)],
+        ['from', lengthWithUnit(rows.start[i], clock)],
+      ],
+      remarks: [],
+    };
+  }
+}
+
+/** When the thread of each lane was switched out: as rows, so that they are drawn like boxes. */
+function absencesOf(lanes, moments) {
+  const starts = [];
+  const ends = [];
+  const first = new Uint32Array(lanes.length + 1);
+  const columns = moments ? moments.columns : {};
+  let at = 0;
+  for (const [index, lane] of lanes.entries()) {
+    let now = 0;
+    for (let k = 0; moments && k < lane.away; k++, at++) {
+      const start = now + (columns.away_gap ? columns.away_gap[at] : 0);
+      now = start + columns.away_length[at];
+      starts.push(start);
+      ends.push(now);
+    }
+    first[index + 1] = starts.length;
+  }
+  const n = starts.length;
+  return { n, nRows: lanes.length, first, start: Float64Array.from(starts), end: Float64Array.from(ends) };
+}
+
+/** The instants of each lane, by time. */
+function marksOf(lanes, moments) {
+  const columns = moments ? moments.columns : {};
+  let at = 0;
+  return lanes.map((lane) => {
+    const marks = { time: [], depth: [], func: [] };
+    let now = 0;
+    for (let k = 0; moments && k < lane.marks; k++, at++) {
+      now += columns.mark_gap ? columns.mark_gap[at] : 0;
+      marks.time.push(now);
+      marks.depth.push(columns.mark_depth ? columns.mark_depth[at] : 0);
+      marks.func.push(columns.mark_func[at]);
+    }
+    return marks;
+  });
+}

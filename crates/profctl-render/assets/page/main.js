@@ -1,0 +1,45 @@
+// Begins as soon as the outline of the data is there; the rest is taken as it is read.
+
+async function main() {
+  if (typeof DecompressionStream === 'undefined') {
+    document.getElementById('trouble').textContent = 'This browser is too old to unpack the data of this page.';
+    return;
+  }
+  recallTheme();
+  const page = await jsonBlock('data-page');
+  const host = document.getElementById('picture');
+  const picture = host && page ? startPicture(host, page) : null;
+  const loaded = document.readyState === 'loading'
+    ? new Promise((resolve) => document.addEventListener('DOMContentLoaded', resolve))
+    : Promise.resolve();
+  if (picture) {
+    const overview = await columnBlock('data-overview');
+    if (overview) picture.take('overview', decodeCalls(overview));
+    performance.mark('profctl:outline');
+    await loaded;
+    for (const name of ['diff', 'graph', 'moments']) {
+      const block = await columnBlock(`data-${name}`);
+      if (block) picture.take(name, block);
+    }
+    const calls = await columnBlock('data-calls');
+    if (calls) picture.take('calls', decodeCalls(calls));
+  }
+  await loaded;
+  startTables();
+  const histograms = await jsonBlock('data-histograms');
+  const place = document.getElementById('histogram');
+  const histogram = histograms && place ? startHistogram(place, histograms, histograms.clock) : null;
+  for (const button of document.querySelectorAll('button.pick')) {
+    button.addEventListener('click', () => {
+      if (histogram) histogram.choose(button.textContent);
+      if (picture) picture.search(`^${button.textContent.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')}$`);
+    });
+  }
+  performance.mark('profctl:whole');
+  document.documentElement.dataset.ready = 'true';
+}
+
+main().catch((error) => {
+  document.getElementById('trouble').textContent = `The page cannot be shown: ${error.message}`;
+  throw error;
+});

@@ -1,0 +1,61 @@
+// Numbers as the program prints them: the twin of number.rs, which a test compares with it.
+
+/** `ticks`, a whole number below 2^53, in the unit of the page, without the unit's name. */
+function length(ticks, clock) {
+  const below = BigInt(clock.below);
+  let rest = BigInt(Math.round(Math.abs(ticks))) * BigInt(clock.above);
+  let digits = (rest / below).toString();
+  rest %= below;
+  if (clock.decimals > 0) digits += '.';
+  for (let i = 0; i < clock.decimals; i++) {
+    rest *= 10n;
+    digits += (rest / below).toString();
+    rest %= below;
+  }
+  return ticks < 0 ? `-${digits}` : digits;
+}
+
+/** `ticks` with the name of the unit behind it. */
+function lengthWithUnit(ticks, clock) {
+  return `${length(ticks, clock)} ${clock.label}`;
+}
+
+/** A difference of lengths, with its sign and unit. */
+function change(ticks, clock) {
+  return `${ticks > 0 ? '+' : ''}${lengthWithUnit(ticks, clock)}`;
+}
+
+/** A share with two decimals and its sign. */
+function percent(share) {
+  return `${share.toFixed(2)}%`;
+}
+
+/** A part of a whole, as a share; nothing is no share of nothing. */
+function share(part, whole) {
+  return whole > 0 ? percent((part / whole) * 100) : '-';
+}
+
+/** A number of things, with the noun in the form that goes with it. */
+function count(n, one, many) {
+  return `${n} ${n === 1 ? one : many}`;
+}
+
+/** Marks for an axis from `from` to `to` (ticks), at most one in `least` ticks. */
+function axisMarks(from, to, least, clock) {
+  const nanosPerTick = clock.isTime ? clock.nanosPerTick : 1;
+  const wanted = Math.max(least * nanosPerTick, Number.MIN_VALUE);
+  let step = 10 ** Math.floor(Math.log10(wanted));
+  while (step < wanted) step *= step * 2 >= wanted ? 2 : step * 5 >= wanted ? 5 : 10;
+  step = Math.max(step, 1e-6);
+  const [unit, label] = clock.isTime
+    ? [[1e9, 's'], [1e6, 'ms'], [1e3, 'us'], [1, 'ns']].find(([size]) => step >= size) || [1, 'ns']
+    : [1, clock.label];
+  const digits = step >= unit ? 0 : Math.min(9, Math.ceil(-Math.log10(step / unit)));
+  const marks = [];
+  const first = Math.ceil((from * nanosPerTick) / step);
+  const last = Math.floor((to * nanosPerTick) / step);
+  for (let k = first; k <= last && marks.length < 200; k++) {
+    marks.push({ at: (k * step) / nanosPerTick, text: `${((k * step) / unit).toFixed(digits)} ${label}` });
+  }
+  return marks;
+}

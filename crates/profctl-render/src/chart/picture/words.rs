@@ -1,0 +1,86 @@
+//! What tooltips say, and lines about the whole.
+
+use profctl_model::{FuncKind, Ticks, Timebase};
+
+use super::super::frames::{Cost, Frame};
+use crate::number::{self, TimeUnit};
+
+/// How numbers are written.
+#[derive(Clone, Copy)]
+pub(super) struct Words {
+    pub(super) timebase: Timebase,
+    pub(super) unit: TimeUnit,
+}
+
+impl Words {
+    pub(super) fn length(&self, ticks: Ticks) -> String {
+        number::length_with_unit(ticks, &self.timebase, self.unit)
+    }
+
+    /// `12.3 us, 4.56% of all`.
+    pub(super) fn share(&self, ticks: Ticks, total: u128) -> String {
+        if total == 0 {
+            return self.length(ticks);
+        }
+        let share = ticks.0 as f64 / total as f64 * 100.0;
+        format!("{}, {} of all", self.length(ticks), number::percent(share))
+    }
+
+    /// The module and the kind, where there is something to tell.
+    pub(super) fn nature(kind: FuncKind, module: Option<&str>) -> Option<String> {
+        match (kind, module) {
+            (FuncKind::Function | FuncKind::Mark, None) => None,
+            (FuncKind::Function | FuncKind::Mark, Some(module)) => Some(format!("in {module}")),
+            (kind, None) => Some(kind.name().to_owned()),
+            (kind, Some(module)) => Some(format!("{} in {module}", kind.name())),
+        }
+    }
+
+    /// What is known of a frame; `total` is what all frames take up.
+    pub(super) fn frame(&self, frame: &Frame, total: u128, turned: bool) -> Vec<String> {
+        let Cost { elapsed, net, range, calls, .. } = frame.cost;
+        let mut tip: Vec<String> =
+            Self::nature(frame.kind, frame.module.as_deref()).into_iter().collect();
+        tip.push(calls_of(&frame.cost));
+        if turned {
+            tip.push(format!("net below: {}", self.share(net, total)));
+            return tip;
+        }
+        tip.push(format!("elapsed: {}", self.share(elapsed, total)));
+        if frame.kind != FuncKind::Mark {
+            tip.push(format!("net: {}", self.share(net, total)));
+        }
+        if let Some((least, greatest)) = range.filter(|_| calls > 1) {
+            // Partial calls are in the sum: an average would be wrong with them.
+            let average = (frame.cost.partial == 0).then(|| Ticks(elapsed.0 / calls));
+            let middle = average.map_or(String::new(), |average| {
+                format!("{}/", number::length(average, &self.timebase, self.unit))
+            });
+            let names = if average.is_some() { "max/avg/min" } else { "max/min" };
+            let greatest = number::length(greatest, &self.timebase, self.unit);
+            tip.push(format!("elapsed {names}: {greatest}/{middle}{}", self.length(least)));
+        }
+        tip
+    }
+}
+
+/// `12 calls, 1 partial`.
+pub(super) fn calls_of(cost: &Cost) -> String {
+    let calls = number::count(cost.calls, "call", "calls");
+    match cost.partial {
+        0 => calls,
+        partial if cost.calls == 0 => format!("{partial} partial"),
+        partial => format!("{calls}, {partial} partial"),
+    }
+}
+
+/// What the threshold of merging was, if it was more than a pixel.
+pub(super) fn merged_note(what: &str, narrowest: u64) -> String {
+    let pixels = narrowest / super::super::timeline::PIXEL;
+    match pixels {
+        0 | 1 => {
+            format!("merged: {what} narrower than a pixel are drawn as blocks that count them")
+        }
+        n => format!("merged: {what} narrower than {n} pixels are drawn as blocks that count them"),
+    }
+}

@@ -1,0 +1,62 @@
+//! Whole traces for other people's viewers, a file each. A new target is a file here and a line in
+//! [`TARGETS`]; `docs/export.md` says what each carries and what it loses.
+
+use std::io::{self, Write};
+
+use profctl_model::Trace;
+
+mod beside;
+mod chrome;
+mod folded;
+mod order;
+mod perfetto;
+mod pprof;
+mod speedscope;
+mod stated;
+mod wire;
+
+/// A form that a trace can be written in.
+pub struct Target {
+    /// The name for `--to`.
+    pub name: &'static str,
+    /// One line: what opens it.
+    pub about: &'static str,
+    /// How names of its files end; the first is the usual one.
+    pub endings: &'static [&'static str],
+    /// Writes a trace.
+    pub write: fn(&Trace, &mut dyn Write) -> io::Result<()>,
+}
+
+/// Every form.
+pub static TARGETS: &[Target] = &[
+    Target {
+        name: "chrome",
+        about: "trace-event JSON, for ui.perfetto.dev and chrome://tracing: reads back the same",
+        endings: &[".json"],
+        write: chrome::write,
+    },
+    Target {
+        name: "speedscope",
+        about: "evented profiles, for speedscope: calls and their times",
+        endings: &[".speedscope.json"],
+        write: speedscope::write,
+    },
+    Target {
+        name: "folded",
+        about: "folded stacks, for flamegraph.pl and its kin: net time of each stack",
+        endings: &[".folded"],
+        write: folded::write,
+    },
+    Target {
+        name: "perfetto",
+        about: "Perfetto protobuf, for ui.perfetto.dev and trace_processor: reads back the same",
+        endings: &[".pftrace", ".perfetto-trace"],
+        write: perfetto::write,
+    },
+    Target {
+        name: "pprof",
+        about: "pprof profile, for `go tool pprof`: calls and net time of each stack",
+        endings: &[".pb.gz", ".pprof"],
+        write: pprof::write,
+    },
+];

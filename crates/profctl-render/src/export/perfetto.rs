@@ -1,0 +1,355 @@
+//! Perfetto's protobuf form: a track a thread, an event at each entry, exit and instant. What the
+//! times of a call do not tell stands in its annotations, so that reading it back gives the same
+//! profile.
+//!
+//! Field numbers are those of the `.proto` files that Perfetto publishes. Names are told once and
+//! referred to by number, in one sequence of packets.
+
+use std::io::{self, Write};
+
+use profctl_model::diag::codes;
+use profctl_model::hash::FastMap;
+use profctl_model::{FuncKind, SpanId, Thread, ThreadId, Tick, TickUnit, Ticks, Timeline, Trace};
+
+use super::beside::Beside;
+use super::order::{self, What};
+use super::wire::Message;
+
+/// Field 1 of a trace: a packet.
+const PACKET: u32 = 1;
+/// The only sequence.
+const SEQUENCE: u64 = 1;
+/// Flags of a packet: forget what was told before; refers to what was told.
+const CLEARED: u64 = 1;
+const REFERS: u64 = 2;
+/// Types of an event.
+const BEGIN: u64 = 1;
+const END: u64 = 2;
+const INSTANT: u64 = 3;
+/// The track of what is about the trace as a whole.
+const OF_TRACE: u64 = 1;
+/// The track of the first thread.
+const FIRST: u64 = 2;
+/// Names that are told in one packet.
+const TOLD_AT_ONCE: usize = 1000;
+/// The latest time that readers of signed numbers can tell.
+const TIME_MAX: u64 = i64::MAX as u64;
+
+/// Names of annotations; the number of each is its place, from 1.
+const ANNOTATIONS: [&str; 19] = [
+    "cpu",
+    "module",
+    "wall",
+    "off_cpu",
+    "net",
+    "stolen",
+    "outermost",
+    "partial",
+    "tick",
+    "lost",
+    "unit",
+    "numerator",
+    "denominator",
+    "resolution",
+    "timeline",
+    "first",
+    "last",
+    "off_cpu_known",
+    "cpus",
+];
+/// Categories, likewise.
+const KINDS: [FuncKind; 6] = [
+    FuncKind::Function,
+    FuncKind::Syscall,
+    FuncKind::Interrupt,
+    FuncKind::Idle,
+    FuncKind::Switch,
+    FuncKind::Mark,
+];
+
+/// The category of a loss.
+const GAP: u64 = KINDS.len() as u64 + 1;
+
+/// Writes `trace`.
+pub(super) fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
+    let mut writer = Writer::new(trace, out);
+    writer.tell_names()?;
+    writer.tell_trace()?;
+    writer.tell_threads()?;
+    for (time, what) in order::moments(trace) {
+        match what {
+            What::Enter(call) => writer.enter(time, call)?,
+            What::Exit(call) => writer.exit(time, call)?,
+            What::Mark(row) => writer.mark(time, row)?,
+            What::Gap(row) => writer.gap(time, row)?,
+        }
+    }
+    Ok(())
+}
+
+struct Writer<'a> {
+    trace: &'a Trace,
+    out: &'a mut dyn Write,
+    beside: Beside<'a>,
+    /// Modules, by the number that stands for each.
+    modules: FastMap<&'a str, u64>,
+    packet: Message,
+    event: Message,
+    annotation: Message,
+}
+
+impl<'a> Writer<'a> {
+    fn new(trace: &'a Trace, out: &'a mut dyn Write) -> Self {
+        let mut modules = FastMap::default();
+        for module in trace.names.funcs.iter().filter_map(|func| func.module.as_deref()) {
+            let number = modules.len() as u64 + 1;
+            modules.entry(module).or_insert(number);
+        }
+        let [packet, event, annotation] = [(); 3].map(|()| Message::default());
+        Self { trace, out, beside: Beside::of(trace), modules, packet, event, annotation }
+    }
+
+    /// Tells every name that events refer to.
+    fn tell_names(&mut self) -> io::Result<()> {
+        let trace = self.trace;
+        let mut flags = CLEARED;
+        let mut tell = |writer: &mut Self, field: u32, names: &mut dyn Iterator<Item = &str>| {
+            let mut number = 0;
+            loop {
+                let mut told = Message::default();
+                for name in (&mut *names).take(TOLD_AT_ONCE) {
+                    number += 1;
+                    told.with(field, |entry| {
+                        entry.number(1, number);
+                        entry.text(2, name);
+                    });
+                }
+                if told.bytes().is_empty() {
+                    return Ok(());
+                }
+                writer.packet.number(10, SEQUENCE);
+                writer.packet.number(13, flags);
+                flags = REFERS;
+                writer.packet.message(12, &told);
+                writer.end_packet()?;
+            }
+        };
+        let kinds = KINDS.map(FuncKind::name);
+        let mut modules: Vec<_> =
+            self.modules.iter().map(|(name, number)| (*number, *name)).collect();
+        modules.sort_unstable();
+        tell(self, 1, &mut kinds.into_iter().chain(["gap"]))?;
+        tell(self, 2, &mut trace.names.funcs.iter().map(|func| func.name.as_str()))?;
+        tell(self, 3, &mut ANNOTATIONS.into_iter())?;
+        tell(self, 29, &mut modules.into_iter().map(|(_, name)| name))
+    }
+
+    /// An instant that tells the clock, and what was wrong with the trace.
+    fn tell_trace(&mut self) -> io::Result<()> {
+        let meta = &self.trace.meta;
+        self.packet.with(60, |track| {
+            track.number(1, OF_TRACE);
+            track.text(2, "profctl");
+        });
+        self.packet.number(10, SEQUENCE);
+        self.end_packet()?;
+        self.begin_event(INSTANT, OF_TRACE);
+        self.event.text(23, "profctl trace");
+        match meta.timebase.unit {
+            TickUnit::Seconds { numerator, denominator } => {
+                self.say("numerator", numerator);
+                self.say("denominator", denominator);
+            }
+            TickUnit::Cycles | TickUnit::Instructions => {
+                self.say_text("unit", meta.timebase.unit_name());
+            }
+        }
+        self.say("resolution", meta.timebase.resolution.0);
+        if meta.timebase.timeline == Timeline::Synthetic {
+            self.say_text("timeline", "synthetic");
+        }
+        self.say("first", meta.first.0);
+        self.say("last", meta.last.0);
+        self.say("off_cpu_known", u64::from(meta.knows_off_cpu));
+        let cpus: Vec<_> = self.trace.names.cpus.iter().map(u32::to_string).collect();
+        if !cpus.is_empty() {
+            self.say_text("cpus", &cpus.join(","));
+        }
+        for entry in meta.diags.sorted() {
+            // The losses are told where they are.
+            let is_loss = [&codes::GAP, &codes::LOST_EVENTS, &codes::LOST_UNKNOWN]
+                .iter()
+                .any(|loss| loss.name == entry.code.name);
+            if !is_loss {
+                let name = format!("{} {}", entry.code.severity.name(), entry.code.name);
+                self.event.with(4, |annotation| {
+                    annotation.text(10, name);
+                    annotation.number(3, entry.count);
+                });
+            }
+        }
+        self.end_event(meta.first)
+    }
+
+    /// A track for each thread that made calls.
+    fn tell_threads(&mut self) -> io::Result<()> {
+        let mut is_used = vec![false; self.trace.names.threads.len()];
+        for thread in &self.trace.spans.thread {
+            is_used[thread.index()] = true;
+        }
+        for mark in &self.trace.marks {
+            is_used[mark.thread.index()] = true;
+        }
+        for (id, thread) in self.trace.names.threads.pairs() {
+            if !is_used[id.index()] {
+                continue;
+            }
+            // Viewers group threads by process; where the input tells none, each is its own.
+            let ids =
+                thread.tid.filter(|_| !thread.idle).map(|tid| (thread.pid.unwrap_or(tid), tid));
+            let small =
+                |(pid, tid): &(u64, u64)| i32::try_from(*pid.max(tid)).is_ok_and(|id| id > 0);
+            self.packet.with(60, |track| {
+                track.number(1, track_of(id));
+                match ids.filter(small) {
+                    Some((pid, tid)) => track.with(4, |descriptor| {
+                        descriptor.number(1, pid);
+                        descriptor.number(2, tid);
+                        descriptor.text(5, &thread.name);
+                    }),
+                    None => track.text(2, thread.label()),
+                }
+                track.text(14, facts(thread));
+            });
+            self.packet.number(10, SEQUENCE);
+            self.end_packet()?;
+        }
+        Ok(())
+    }
+
+    fn enter(&mut self, time: Tick, call: SpanId) -> io::Result<()> {
+        let func = self.trace.spans.func[call];
+        self.begin_event(BEGIN, track_of(self.trace.spans.thread[call.index()]));
+        self.event.number(10, func.index() as u64 + 1);
+        let func = &self.trace.names.funcs[func];
+        self.category(func.kind);
+        if let Some(module) = &func.module {
+            self.say_module(module);
+        }
+        self.end_event(time)
+    }
+
+    fn exit(&mut self, time: Tick, call: SpanId) -> io::Result<()> {
+        let spans = &self.trace.spans;
+        self.begin_event(END, track_of(spans.thread[call.index()]));
+        if let Some(cpu) = spans.cpu[call.index()] {
+            self.say("cpu", self.trace.names.cpus[cpu].into());
+        }
+        for (name, value) in self.beside.call(call).named() {
+            self.say(name, value);
+        }
+        self.end_event(time)
+    }
+
+    fn mark(&mut self, time: Tick, row: usize) -> io::Result<()> {
+        let mark = &self.trace.marks[row];
+        let func = &self.trace.names.funcs[mark.func];
+        self.begin_event(INSTANT, track_of(mark.thread));
+        self.event.number(10, mark.func.index() as u64 + 1);
+        self.category(func.kind);
+        if let Some(module) = &func.module {
+            self.say_module(module);
+        }
+        self.end_event(time)
+    }
+
+    fn gap(&mut self, time: Tick, row: usize) -> io::Result<()> {
+        let gap = &self.trace.gaps[row];
+        self.begin_event(INSTANT, OF_TRACE);
+        self.event.text(23, "lost events");
+        self.event.number(3, GAP);
+        if let Some(cpu) = gap.cpu {
+            self.say("cpu", self.trace.names.cpus[cpu].into());
+        }
+        if let Some(lost) = gap.lost {
+            self.say("lost", lost);
+        }
+        self.end_event(time)
+    }
+
+    fn begin_event(&mut self, kind: u64, track: u64) {
+        self.event.clear();
+        self.event.number(9, kind);
+        self.event.number(11, track);
+    }
+
+    /// Ends an event that happened at `time`. Where nanoseconds do not tell the tick, it is said.
+    fn end_event(&mut self, time: Tick) -> io::Result<()> {
+        let timebase = &self.trace.meta.timebase;
+        let nanoseconds = timebase.reported(Ticks(time.0));
+        let told = match timebase.ticks_of_nanos(nanoseconds.into()) {
+            Some(told) => told == Ticks(time.0) && nanoseconds <= TIME_MAX,
+            None => nanoseconds <= TIME_MAX,
+        };
+        if !told {
+            self.say("tick", time.0);
+        }
+        self.packet.number(8, nanoseconds.min(TIME_MAX));
+        self.packet.number(10, SEQUENCE);
+        self.packet.number(13, REFERS);
+        self.packet.message(11, &self.event);
+        self.end_packet()
+    }
+
+    fn end_packet(&mut self) -> io::Result<()> {
+        let mut head = Message::default();
+        head.text(PACKET, self.packet.bytes());
+        self.packet.clear();
+        self.out.write_all(head.bytes())
+    }
+
+    /// The category of what is not an ordinary function.
+    fn category(&mut self, kind: FuncKind) {
+        let place = KINDS.iter().position(|known| *known == kind).unwrap_or_default();
+        if place > 0 {
+            self.event.number(3, place as u64 + 1);
+        }
+    }
+
+    fn say(&mut self, name: &str, value: u64) {
+        self.annotate(name, |annotation| annotation.number(3, value));
+    }
+
+    fn say_text(&mut self, name: &str, text: &str) {
+        self.annotate(name, |annotation| annotation.text(6, text));
+    }
+
+    fn say_module(&mut self, module: &str) {
+        let number = self.modules.get(module).copied().unwrap_or_default();
+        self.annotate("module", |annotation| annotation.number(17, number));
+    }
+
+    fn annotate(&mut self, name: &str, value: impl FnOnce(&mut Message)) {
+        let place = ANNOTATIONS.iter().position(|known| *known == name);
+        let place = place.expect("every name that is used stands in the list");
+        self.annotation.clear();
+        self.annotation.number(1, place as u64 + 1);
+        value(&mut self.annotation);
+        self.event.message(4, &self.annotation);
+    }
+}
+
+fn track_of(thread: ThreadId) -> u64 {
+    FIRST + thread.index() as u64
+}
+
+/// What a track is, in words that are read back.
+fn facts(thread: &Thread) -> String {
+    if thread.idle {
+        return "idle task".into();
+    }
+    let mut words = vec!["thread".to_owned()];
+    words.extend(thread.tid.map(|tid| tid.to_string()));
+    words.extend(thread.pid.map(|pid| format!("of process {pid}")));
+    words.join(" ")
+}

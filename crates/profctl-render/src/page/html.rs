@@ -1,0 +1,332 @@
+//! The file itself: markup, style, scripts, and the blocks of data in between.
+
+use std::fmt::Write as _;
+
+use profctl_model::{Cell, Column, Role, Table};
+use serde_json::json;
+
+use super::{Histograms, Page, Section, data, pack};
+use crate::chart::palette::{Paint, Palette, STEPS};
+use crate::number::TimeUnit;
+use crate::table::{self, Style, visible};
+
+const STYLE: &str = include_str!("../../assets/page/page.css");
+/// The scripts, in the order in which they build upon one another.
+const SCRIPTS: [&str; 12] = [
+    include_str!("../../assets/page/number.js"),
+    include_str!("../../assets/page/decode.js"),
+    include_str!("../../assets/page/dom.js"),
+    include_str!("../../assets/page/rows.js"),
+    include_str!("../../assets/page/chart.js"),
+    include_str!("../../assets/page/graph.js"),
+    include_str!("../../assets/page/diff.js"),
+    include_str!("../../assets/page/draw.js"),
+    include_str!("../../assets/page/view.js"),
+    include_str!("../../assets/page/picture.js"),
+    include_str!("../../assets/page/table.js"),
+    include_str!("../../assets/page/histogram.js"),
+];
+const MAIN: &str = include_str!("../../assets/page/main.js");
+
+/// The whole page.
+pub(super) fn page(page: &Page<'_>) -> String {
+    let blocks = data::blocks(page);
+    let is_report = !page.sections.is_empty();
+    let mut out = String::new();
+    let class = if is_report { "report" } else { "viewer" };
+    let title = escaped(&page.title);
+    put(&mut out, &format!("<!DOCTYPE html>\n<html lang=\"en\" class=\"{class}\">\n<head>\n"));
+    put(&mut out, "<meta charset=\"utf-8\">\n");
+    // Nothing may be fetched, whatever a name in the data looks like.
+    put(
+        &mut out,
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
+         script-src 'unsafe-inline'; style-src 'unsafe-inline'\">\n",
+    );
+    put(&mut out, "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
+    put(&mut out, &format!("<title>{title} · profctl</title>\n<style>\n"));
+    colours(&mut out);
+    put(&mut out, STYLE);
+    put(&mut out, "</style>\n</head>\n<body>\n");
+    put(&mut out, &format!("<header>\n<h1>{title}</h1>\n"));
+    facts(&mut out, &page.facts);
+    put(&mut out, "</header>\n<p id=\"trouble\" role=\"alert\"></p>\n");
+    put(
+        &mut out,
+        "<noscript><p>The picture of this page needs scripts; its tables do not.</p></noscript>\n",
+    );
+    put(&mut out, "<main>\n");
+    notes(&mut out, &page.notes);
+    if is_report {
+        for (index, section) in page.sections.iter().enumerate() {
+            self::section(&mut out, section, index, page);
+        }
+    } else {
+        put(&mut out, "<section id=\"picture\" aria-label=\"picture\"></section>\n");
+    }
+    put(&mut out, "</main>\n");
+    for (id, block) in &blocks.first {
+        data_element(&mut out, id, block);
+    }
+    put(&mut out, "<script>\n'use strict';\n(() => {\n");
+    for script in SCRIPTS {
+        put(&mut out, script);
+    }
+    // For whoever tests or extends the page.
+    put(&mut out, MAIN);
+    put(&mut out, "globalThis.profctl = { length, percent };\n})();\n</script>\n");
+    for (id, block) in &blocks.rest {
+        data_element(&mut out, id, block);
+    }
+    for section in &page.sections {
+        if let Section::Histograms(histograms) = section {
+            data_element(&mut out, "data-histograms", &histogram_block(histograms, page.unit));
+        }
+    }
+    put(&mut out, "</body>\n</html>\n");
+    out
+}
+
+fn put(out: &mut String, text: &str) {
+    out.push_str(text);
+}
+
+/// `text` as content or as the value of an attribute; what could steer a terminal is shown as it
+/// is there.
+pub(super) fn escaped(text: &str) -> String {
+    let text = visible(text);
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+/// The colours of both themes as variables.
+fn colours(out: &mut String) {
+    let variables = |palette: &Palette| {
+        let change = |step: i8| palette.fill(Paint::Change(step));
+        let named = [
+            ("background", palette.background),
+            ("lane", palette.lane),
+            ("ink", palette.ink),
+            ("muted", palette.muted),
+            ("grid", palette.grid),
+            ("gap", palette.gap),
+            ("path", palette.path),
+            ("less", change(-STEPS)),
+            ("more", change(STEPS)),
+            ("bar", palette.fill(Paint::Function { hue: 6, shade: 1 })),
+        ];
+        named.iter().fold(String::new(), |mut text, (name, colour)| {
+            write!(text, "--{name}:{colour};").expect("a string takes what is written to it");
+            text
+        })
+    };
+    let (light, dark) = (variables(&Palette::LIGHT), variables(&Palette::DARK));
+    put(out, &format!(":root{{{light}}}\n"));
+    put(
+        out,
+        &format!(
+            "@media screen and (prefers-color-scheme: dark){{:root:not([data-theme=light]){{{dark}}}}}\n"
+        ),
+    );
+    put(out, &format!("@media screen{{:root[data-theme=dark]{{{dark}}}}}\n"));
+    put(
+        out,
+        ":root[data-theme=light]{color-scheme:light}:root[data-theme=dark]{color-scheme:dark}\n",
+    );
+}
+
+fn facts(out: &mut String, facts: &[(String, String)]) {
+    if facts.is_empty() {
+        return;
+    }
+    put(out, "<dl class=\"facts\">\n");
+    for (name, value) in facts {
+        let (name, value) = (escaped(name), escaped(value));
+        put(out, &format!("<div><dt>{name}</dt><dd>{value}</dd></div>\n"));
+    }
+    put(out, "</dl>\n");
+}
+
+fn notes(out: &mut String, notes: &[String]) {
+    if notes.is_empty() {
+        return;
+    }
+    put(out, "<ul class=\"notes\" aria-label=\"quality\">\n");
+    for note in notes {
+        put(out, &format!("<li>{}</li>\n", escaped(note)));
+    }
+    put(out, "</ul>\n");
+}
+
+fn data_element(out: &mut String, id: &str, block: &str) {
+    put(out, &format!("<script type=\"text/plain\" id=\"{id}\">{block}</script>\n"));
+}
+
+fn section(out: &mut String, section: &Section<'_>, index: usize, page: &Page<'_>) {
+    match section {
+        Section::Verdict { answer, reasons } => {
+            put(
+                out,
+                &format!(
+                    "<div class=\"verdict {answer}\" role=\"status\"><strong>{answer}</strong>\n"
+                ),
+            );
+            for reason in reasons {
+                put(out, &format!("<p>{}</p>\n", escaped(reason)));
+            }
+            put(out, "</div>\n");
+        }
+        Section::Picture { heading } => {
+            let heading = escaped(heading);
+            put(
+                out,
+                &format!(
+                    "<section>\n<h2>{heading}</h2>\n<div id=\"picture\" data-fit></div>\n</section>\n"
+                ),
+            );
+        }
+        Section::Table { heading, table, sorted_by, names_functions } => {
+            let id = format!("table-{index}");
+            put(out, &format!("<section>\n<h2>{}</h2>\n", escaped(heading)));
+            sortable(out, &id, heading, table, *sorted_by, *names_functions, page.unit);
+            // What stands above the whole page need not be said again.
+            let own = table.notes.iter().filter(|note| !page.notes.contains(note));
+            notes(out, &own.cloned().collect::<Vec<_>>());
+            put(out, "</section>\n");
+        }
+        Section::Histograms(histograms) => {
+            put(out, "<section>\n<h2>Lengths of calls</h2>\n");
+            if let [before, after] = histograms.sides.as_slice() {
+                let (before, after) = (escaped(before), escaped(after));
+                put(
+                    out,
+                    &format!(
+                        "<p class=\"key\">share of the calls of each side: \
+                         <i class=\"before\"></i>{before}<i class=\"after\"></i>{after}</p>\n"
+                    ),
+                );
+            }
+            put(out, "<div id=\"histogram\"></div>\n</section>\n");
+        }
+        Section::Text { heading, lines } => {
+            put(out, &format!("<section>\n<h2>{}</h2>\n", escaped(heading)));
+            notes(out, lines);
+            put(out, "</section>\n");
+        }
+    }
+}
+
+/// What stands above a column: of a group, the name tells more than the heading.
+pub(super) fn heading(column: &Column) -> String {
+    if column.group.is_some() { column.name.replace('_', " ") } else { column.heading.clone() }
+}
+
+fn sortable(
+    out: &mut String,
+    id: &str,
+    label: &str,
+    table: &Table,
+    sorted_by: Option<&str>,
+    names_functions: bool,
+    unit: TimeUnit,
+) {
+    let style = Style { unit, ..Style::default() };
+    let mut order: Vec<usize> = (0..table.columns.len()).collect();
+    // Stable: the name goes last, the others keep their order.
+    order.sort_by_key(|&place| table.columns[place].role == Role::Name);
+    put(
+        out,
+        &format!(
+            "<div class=\"bar\"><input type=\"search\" data-filters=\"{id}\" \
+             placeholder=\"Filter names (regular expression)\" \
+             aria-label=\"filter names by regular expression\" spellcheck=\"false\" \
+             autocomplete=\"off\"><output class=\"result\" data-of=\"{id}\"></output></div>\n\
+             <div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{}\">\n\
+             <table class=\"sortable\" id=\"{id}\">\n<thead><tr>",
+            escaped(label)
+        ),
+    );
+    let has_times = table.columns.iter().any(|column| column.role == Role::Time);
+    for &place in &order {
+        let column = &table.columns[place];
+        let class = if is_number(column.role) { " class=\"number\"" } else { "" };
+        let sort = if sorted_by == Some(column.name.as_str()) { "descending" } else { "none" };
+        let title = match column.role {
+            Role::Time if has_times => format!(" title=\"{}\"", unit.label(&table.timebase)),
+            _ => String::new(),
+        };
+        let text = escaped(&heading(column));
+        put(
+            out,
+            &format!(
+                "<th scope=\"col\"{class} aria-sort=\"{sort}\"{title}>\
+                 <button type=\"button\">{text}</button></th>"
+            ),
+        );
+    }
+    put(out, "</tr></thead>\n<tbody>\n");
+    for row in &table.rows {
+        put(out, "<tr>");
+        for &place in &order {
+            let role = table.columns[place].role;
+            let text = match &row[place] {
+                Cell::Text(text) => escaped(text),
+                cell => table::text(cell, table, &style),
+            };
+            match role {
+                Role::Name if names_functions => put(
+                    out,
+                    &format!(
+                        "<td class=\"name\"><button type=\"button\" class=\"pick\">{text}</button></td>"
+                    ),
+                ),
+                Role::Name => put(out, &format!("<td class=\"name\">{text}</td>")),
+                Role::Text => put(out, &format!("<td>{text}</td>")),
+                Role::Time | Role::Count | Role::Percent | Role::Ratio => {
+                    put(out, &format!("<td class=\"number\">{text}</td>"));
+                }
+            }
+        }
+        put(out, "</tr>\n");
+    }
+    put(out, "</tbody>\n</table>\n</div>\n");
+    if has_times {
+        let unit = unit.label(&table.timebase);
+        put(out, &format!("<p class=\"hint\">times in {unit}</p>\n"));
+    }
+}
+
+fn is_number(role: Role) -> bool {
+    match role {
+        Role::Time | Role::Count | Role::Percent | Role::Ratio => true,
+        Role::Name | Role::Text => false,
+    }
+}
+
+fn histogram_block(histograms: &Histograms, unit: TimeUnit) -> String {
+    let functions: Vec<_> = histograms
+        .functions
+        .iter()
+        .map(|row| {
+            let sides = row.sides.iter().map(|side| {
+                side.as_ref().map(|side| json!({ "net": side.net, "elapsed": side.elapsed }))
+            });
+            json!({ "name": visible(&row.name), "sides": sides.collect::<Vec<_>>() })
+        })
+        .collect();
+    pack::json_block(&json!({
+        "clock": data::clock(&histograms.timebase, unit, 1),
+        "sides": histograms.sides,
+        "functions": functions,
+    }))
+}

@@ -1,0 +1,230 @@
+//! Traces as tables: CSV and JSON lines, and, in a build with tables, Parquet.
+
+use std::path::PathBuf;
+
+use profctl_analyze::summarize::Quality;
+use profctl_model::tables::{ALL, SPANS, TableSchema};
+use profctl_render::table;
+
+use super::lines::{Form, Lines, heading};
+use crate::args::{Global, Reading, Selection};
+use crate::exit::{Exit, Failure};
+use crate::output::NewFile;
+use crate::read;
+use crate::runs::{IN_MEMORY, Runs, Wanted};
+
+/// What a table is written as.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Target {
+    /// Apache Parquet.
+    Parquet,
+    /// Comma-separated values with a heading line.
+    Csv,
+    /// A JSON object a line.
+    Jsonl,
+}
+
+/// What of a trace goes into a table.
+#[derive(clap::Args, Debug)]
+#[command(next_help_heading = "Tables")]
+pub(crate) struct Args {
+    /// Which table to write
+    #[arg(long, value_name = "TABLE", default_value = SPANS.name, value_parser = table_names())]
+    table: String,
+    /// Write Parquet as a directory with a part a trace, `FILE/run=NAME/part-0.parquet`
+    #[arg(long)]
+    partition: bool,
+    /// Calls that are held in memory; more wait in temporary files
+    #[arg(long, value_name = "CALLS", default_value_t = IN_MEMORY, hide = true)]
+    spill_above: u64,
+}
+
+fn table_names() -> clap::builder::PossibleValuesParser {
+    ALL.map(|table| clap::builder::PossibleValue::new(table.name).help(table.about)).into()
+}
+
+pub(crate) fn run(
+    target: Target,
+    args: &Args,
+    traces: &[PathBuf],
+    reading: &Reading,
+    selection: &Selection,
+    global: &Global,
+) -> Result<Exit, Failure> {
+    let schema = ALL.into_iter().find(|table| table.name == args.table);
+    let schema = schema.expect("clap lets only names of tables through");
+    if args.partition && target != Target::Parquet {
+        return Err(Failure::usage("--partition makes a directory of Parquet files: --to parquet"));
+    }
+    if target == Target::Parquet {
+        parquet::check(global)?;
+    }
+    let wanted = Wanted::of(&[schema], args.spill_above);
+    let mut runs = Runs::read(traces, reading, selection, wanted, global)?;
+    let written = match target {
+        Target::Csv => text(Form::Csv, schema, &mut runs, global),
+        Target::Jsonl => text(Form::Json, schema, &mut runs, global),
+        Target::Parquet => parquet::write(schema, &mut runs, args.partition, global),
+    };
+    written?;
+    let incomplete = |quality: &&Quality| !quality.is_complete();
+    let qualities = runs.runs.iter().map(|run| &run.profile.quality);
+    match qualities.clone().find(incomplete).or_else(|| qualities.clone().next()) {
+        Some(worst) => Ok(read::verdict(worst, reading, global)),
+        None => Ok(Exit::Done),
+    }
+}
+
+fn text(
+    form: Form,
+    schema: &'static TableSchema,
+    runs: &mut Runs,
+    global: &Global,
+) -> Result<(), Failure> {
+    let mut out = NewFile::of(global)?;
+    if schema.name != SPANS.name {
+        let mut all = schema.empty();
+        for run in &runs.runs {
+            all.rows.append(&mut run.table(schema, runs.unit).rows);
+        }
+        let format = table::Format::Csv;
+        let written = match form {
+            Form::Csv => table::write(&all, format, &table::Style::default(), &mut out),
+            Form::Json => table::write_lines(&all, &mut out),
+        };
+        return out.close(written);
+    }
+    let mut written = heading(form, &mut out);
+    for run in &mut runs.runs {
+        let Some(lines) = Lines::new(form, run) else { continue };
+        run.each_block(|rows, _| {
+            if written.is_ok() {
+                written = rows.iter().try_for_each(|row| lines.write(row, &mut out));
+            }
+            Ok(())
+        })?;
+    }
+    out.close(written)
+}
+
+#[cfg(feature = "tables")]
+mod parquet {
+    //! The part that needs polars.
+
+    use std::fs;
+    use std::io::{IsTerminal as _, Write};
+
+    use profctl_frame::{Described, ParquetFile, SpanNames};
+
+    use super::{Failure, Global, NewFile, Runs, SPANS, TableSchema};
+    use crate::commands::query::of_frame;
+    use crate::runs::Run;
+
+    pub(super) fn check(global: &Global) -> Result<(), Failure> {
+        if global.out_file.is_none() && std::io::stdout().is_terminal() {
+            return Err(Failure::usage("Parquet is not for a terminal: name a file with -o"));
+        }
+        Ok(())
+    }
+
+    pub(super) fn write(
+        schema: &'static TableSchema,
+        runs: &mut Runs,
+        partition: bool,
+        global: &Global,
+    ) -> Result<(), Failure> {
+        let unit = runs.unit.name();
+        let what =
+            Described { table: schema, unit: &unit, producer: PRODUCER, partitioned: partition };
+        if !partition {
+            let mut out = NewFile::of(global)?;
+            let mut file = ParquetFile::new(&mut out, &what).map_err(of_frame)?;
+            for run in 0..runs.runs.len() {
+                write_run(run, schema, runs, &mut file)?;
+            }
+            file.finish().map_err(of_frame)?;
+            return out.close(Ok(()));
+        }
+        let Some(root) = &global.out_file else {
+            return Err(Failure::usage("--partition makes a directory: name it with -o"));
+        };
+        if root.exists() {
+            return Err(Failure::usage(format!(
+                "{}: exists already, expected no such directory",
+                root.display()
+            )));
+        }
+        for run in 0..runs.runs.len() {
+            let directory = root.join(format!("run={}", encoded(&runs.runs[run].name)));
+            fs::create_dir_all(&directory)
+                .map_err(|error| Failure::output(directory.display().to_string(), &error))?;
+            let mut out = NewFile::at(&directory.join("part-0.parquet"))?;
+            let mut file = ParquetFile::new(&mut out, &what).map_err(of_frame)?;
+            write_run(run, schema, runs, &mut file)?;
+            file.finish().map_err(of_frame)?;
+            out.close(Ok(()))?;
+        }
+        Ok(())
+    }
+
+    const PRODUCER: &str = concat!("profctl ", env!("CARGO_PKG_VERSION"));
+
+    fn write_run<W: Write>(
+        index: usize,
+        schema: &'static TableSchema,
+        runs: &mut Runs,
+        file: &mut ParquetFile<W>,
+    ) -> Result<(), Failure> {
+        let unit = runs.unit;
+        let run: &mut Run = &mut runs.runs[index];
+        if schema.name != SPANS.name {
+            return file.table(&run.table(schema, unit)).map_err(of_frame);
+        }
+        let Some(trace) = &run.trace else { return Ok(()) };
+        let names = SpanNames::new(&run.name, &trace.names, &trace.labels, trace.knows_off_cpu)
+            .map_err(of_frame)?;
+        run.each_block(|rows, _| file.spans(&names, rows).map_err(of_frame))
+    }
+
+    /// The name of a directory: engines undo it when they read the column from there.
+    fn encoded(name: &str) -> String {
+        let mut text = String::new();
+        for byte in name.bytes() {
+            match byte {
+                b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'.' | b'_' | b'-' => {
+                    text.push(char::from(byte));
+                }
+                _ => text.push_str(&format!("%{byte:02X}")),
+            }
+        }
+        text
+    }
+
+    #[cfg(test)]
+    mod tests {
+        #[test]
+        fn names_of_runs_are_names_of_directories() {
+            assert_eq!(super::encoded("boot 1/run=ä.txt"), "boot%201%2Frun%3D%C3%A4.txt");
+        }
+    }
+}
+
+#[cfg(not(feature = "tables"))]
+mod parquet {
+    //! What a lean build says instead.
+
+    use super::{Failure, Global, Runs, TableSchema};
+
+    pub(super) fn check(_: &Global) -> Result<(), Failure> {
+        Err(Failure::without_tables("Parquet"))
+    }
+
+    pub(super) fn write(
+        _: &'static TableSchema,
+        _: &mut Runs,
+        _: bool,
+        _: &Global,
+    ) -> Result<(), Failure> {
+        Err(Failure::without_tables("Parquet"))
+    }
+}

@@ -1,0 +1,172 @@
+//! Pictures as a page to move about in: the calls of a trace, or two sides joined.
+
+use profctl_analyze::critpath;
+use profctl_analyze::diff::{Comparison, PathComparison};
+use profctl_analyze::summarize::{By, Options, Profile, Source, TableOptions};
+use profctl_analyze::tree;
+use profctl_model::{Table, Trace};
+use profctl_render::chart::picture::PathStep;
+use profctl_render::number;
+use profctl_render::page::{self, Begin, CALLS_MAX, Calls, Kind, Page, Paired, Picture};
+
+use super::Args;
+use crate::args::Global;
+use crate::commands::diff::settings::Settings;
+use crate::commands::diff::sides::Keep;
+use crate::commands::diff::{self, text};
+use crate::exit::{Exit, Failure};
+use crate::read;
+
+/// What a tip says of all calls of a function, `module` and `name` besides.
+const FIGURES: [&str; 14] = [
+    "calls",
+    "elapsed",
+    "net",
+    "net_min",
+    "net_avg",
+    "net_max",
+    "net_p50",
+    "net_p90",
+    "net_p99",
+    "elapsed_min",
+    "elapsed_avg",
+    "elapsed_max",
+    "module",
+    "name",
+];
+
+/// The page that was asked for, and how to end.
+pub(super) fn page(args: &Args, global: &Global) -> Result<(String, Exit), Failure> {
+    let begin =
+        Begin { callers: args.reverse, upwards: args.flame, path: args.critical_path.is_some() };
+    if let Some(sides) = &args.diff {
+        super::fits_comparison(args)?;
+        let settings = Settings::of(&args.comparing)?;
+        let (reading, selection) = (&args.reading, &args.selection);
+        let keep = Keep::default();
+        let sides = [&sides[0], &sides[1]];
+        let (comparison, paths) =
+            diff::with_paths(sides, &settings, reading, selection, keep, global)?;
+        let title = args.title.clone();
+        let page = of_comparison(&comparison, &paths, title, begin, global);
+        return Ok((page, diff::verdict(&comparison, &args.reading, global)));
+    }
+    super::fits_kind(args)?;
+    let Some(path) = &args.trace else { return Err(Failure::usage("no trace, expected one")) };
+    let trace = read::load(path, &args.reading, &args.selection, global)?;
+    let steps = match &args.critical_path {
+        Some(_) => super::steps(&trace, args)?,
+        None => path_of(&trace),
+    };
+    let title = args.title.clone().unwrap_or_else(|| super::name_of(path));
+    let first = match args.kind {
+        super::Kind::Chart => Kind::Chart,
+        super::Kind::Graph => Kind::Graph,
+    };
+    let page = of_trace(&trace, title, first, &steps, begin, global);
+    Ok((page, read::verdict_of(&trace.meta.diags, &args.reading, global)))
+}
+
+fn of_trace(
+    trace: &Trace,
+    title: String,
+    first: Kind,
+    path: &[PathStep],
+    begin: Begin,
+    global: &Global,
+) -> String {
+    let source = Source { path: title.clone(), format: String::new(), bytes: 0 };
+    let options = Options { percentiles: true, by: By::Function };
+    let profile = Profile::of_trace(trace, options, source);
+    let trees = tree::by_thread(trace);
+    let calls =
+        Calls { trace, trees: &trees, functions: &figures(&profile), path, calls_max: CALLS_MAX };
+    page::write(&Page {
+        title,
+        facts: facts(&profile, global),
+        notes: profile.table(&TableOptions::default()).map_or_else(|_| Vec::new(), |t| t.notes),
+        unit: global.unit,
+        picture: Some(Picture { calls: Some(calls), paired: None, first, begin }),
+        sections: Vec::new(),
+    })
+}
+
+fn of_comparison(
+    comparison: &Comparison,
+    paths: &PathComparison,
+    title: Option<String>,
+    begin: Begin,
+    global: &Global,
+) -> String {
+    let (before, after) = (&comparison.before.name, &comparison.after.name);
+    let facts = text::head(comparison, global);
+    page::write(&Page {
+        title: title.unwrap_or_else(|| format!("{before} → {after}")),
+        facts: facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+        notes: comparison.notes_for_paths(),
+        unit: global.unit,
+        picture: Some(Picture {
+            calls: None,
+            paired: Some(paired(comparison, paths)),
+            first: Kind::Diff,
+            begin,
+        }),
+        sections: Vec::new(),
+    })
+}
+
+/// The paths of both sides for a page.
+pub(crate) fn paired<'a>(comparison: &'a Comparison, paths: &'a PathComparison) -> Paired<'a> {
+    Paired {
+        tree: &paths.tree,
+        timebase: paths.timebase,
+        before: &comparison.before.name,
+        after: &comparison.after.name,
+    }
+}
+
+/// What tips say of functions.
+pub(crate) fn figures(profile: &Profile) -> Table {
+    let options =
+        TableOptions { columns: Some(known(profile, &FIGURES)), ..TableOptions::default() };
+    profile.table(&options).expect("the columns are known")
+}
+
+/// Those of `columns` that a profile has: percentiles are there if histograms were kept.
+pub(crate) fn known(profile: &Profile, columns: &[&str]) -> Vec<String> {
+    let is_percentile = |column: &str| column.starts_with("net_p") && column != "net_pct";
+    let known = columns.iter().filter(|column| profile.has_percentiles || !is_percentile(column));
+    known.map(|&column| column.to_owned()).collect()
+}
+
+/// The critical path of the longest call; empty if there is no call.
+pub(crate) fn path_of(trace: &Trace) -> Vec<PathStep> {
+    let steps = critpath::steps(trace, &critpath::Options::default()).unwrap_or_default();
+    let step =
+        |step: critpath::Step| PathStep { call: step.call, start: step.start, end: step.end };
+    steps.into_iter().map(step).collect()
+}
+
+/// What is known of a profile as a whole.
+pub(crate) fn facts(profile: &Profile, global: &Global) -> Vec<(String, String)> {
+    let length = |ticks: u64| {
+        number::length_with_unit(profctl_model::Ticks(ticks), &profile.timebase, global.unit)
+    };
+    let mut formats: Vec<&str> =
+        profile.sources.iter().map(|source| source.format.as_str()).collect();
+    formats.sort_unstable();
+    formats.dedup();
+    let mut facts = vec![
+        ("format", formats.join(", ")),
+        ("real", length(profile.real)),
+        ("CPUs", profile.lanes.to_string()),
+        ("busy", length(profile.busy())),
+        ("idle", length(profile.idle())),
+        ("calls", profile.calls().to_string()),
+        ("seen in part", profile.partial().to_string()),
+        ("functions", profile.n_functions.to_string()),
+        ("threads", profile.n_threads.to_string()),
+    ];
+    facts.retain(|(name, value)| !value.is_empty() && (*name != "seen in part" || value != "0"));
+    facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}

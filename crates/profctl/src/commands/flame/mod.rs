@@ -1,0 +1,293 @@
+//! `profctl flame`: the trace, or what changed, as a picture.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use profctl_analyze::critpath::{self, Which};
+use profctl_analyze::summarize::Quality;
+use profctl_analyze::tree;
+use profctl_model::Trace;
+use profctl_render::chart::frames::Frames;
+use profctl_render::chart::lanes::Lanes;
+use profctl_render::chart::picture::{
+    self, ChartOptions, DiffOptions, GraphOptions, PathStep, Picture,
+};
+use profctl_render::chart::{png, svg};
+
+use super::diff;
+use super::diff::settings::{Comparing, Settings};
+use super::diff::sides::Keep;
+use crate::args::{Global, Reading, Selection};
+use crate::exit::{Exit, Failure};
+use crate::{output, read};
+
+pub(crate) mod html;
+
+/// Draw where the time went: calls in the order of time, merged calls, or what changed
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// A trace, or `-`
+    #[arg(value_name = "TRACE", required_unless_present = "diff", conflicts_with = "diff")]
+    trace: Option<PathBuf>,
+    /// Draw what changed between two sides, each a trace or a directory of runs
+    #[arg(long, num_args = 2, value_names = ["BEFORE", "AFTER"], conflicts_with = "kind")]
+    diff: Option<Vec<PathBuf>>,
+    /// What to draw
+    #[arg(long, value_name = "KIND", default_value = "graph")]
+    kind: Kind,
+    /// Lead from functions up to their callers
+    #[arg(long)]
+    reverse: bool,
+    /// Draw callers above their callees, which is the default
+    #[arg(long, conflicts_with = "flame")]
+    icicle: bool,
+    /// Draw callers below their callees
+    #[arg(long)]
+    flame: bool,
+    /// Draw the merged calls of each thread apart
+    #[arg(long)]
+    per_thread: bool,
+    /// Draw the critical path of the longest call over a chart, or of the slowest call of FUNC
+    #[arg(long, value_name = "FUNC", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    critical_path: Option<String>,
+    /// What stands above the picture [default: the name of the trace]
+    #[arg(long, value_name = "TEXT")]
+    title: Option<String>,
+    /// Levels that are drawn; deeper calls are counted in the last row
+    #[arg(long, value_name = "LEVELS", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    depth: u32,
+    /// Merge what is narrower than this, at least 1
+    #[arg(long, value_name = "PIXELS", default_value = "1", value_parser = hundredths)]
+    min_width: u64,
+    #[command(flatten)]
+    comparing: Comparing,
+    #[command(flatten)]
+    selection: Selection,
+    #[command(flatten)]
+    reading: Reading,
+}
+
+#[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    /// Calls in the order of time, a lane a thread
+    Chart,
+    /// Calls merged by path
+    Graph,
+}
+
+/// What a file is, by the end of its name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Svg,
+    Png,
+    Html,
+}
+
+const FORMS: [(&str, Form); 3] = [("html", Form::Html), ("svg", Form::Svg), ("png", Form::Png)];
+
+impl Form {
+    fn of(path: &Path) -> Result<Self, Failure> {
+        let extension = path.extension().and_then(OsStr::to_str).unwrap_or_default();
+        let known = FORMS.iter().find(|(name, _)| extension.eq_ignore_ascii_case(name));
+        known.map(|&(_, form)| form).ok_or_else(|| {
+            let names: Vec<_> = FORMS.iter().map(|(name, _)| format!(".{name}")).collect();
+            let found = if extension.is_empty() {
+                "has no extension".to_owned()
+            } else {
+                format!("ends in .{extension}")
+            };
+            let path = path.display();
+            Failure::usage(format!("-o {path} {found}, expected one of {}", names.join(", ")))
+        })
+    }
+
+    /// Boxes at most: a browser opens no more elements of SVG at ease.
+    fn budget(self, elements_per_box: usize) -> usize {
+        match self {
+            Self::Svg => 16_000 / elements_per_box,
+            Self::Png | Self::Html => 200_000,
+        }
+    }
+}
+
+/// Pixels from left to right, unless `--width` says otherwise.
+const WIDTH: usize = 1200;
+const WIDTH_MIN: usize = 300;
+const WIDTH_MAX: usize = 20_000;
+
+/// Parses a number of pixels, as hundredths.
+fn hundredths(text: &str) -> Result<u64, String> {
+    match text.parse::<f64>() {
+        Ok(pixels) if (1.0..=1000.0).contains(&pixels) => Ok((pixels * 100.0).round() as u64),
+        _ => Err("expected from 1 to 1000 pixels".into()),
+    }
+}
+
+pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
+    let Some(file) = &global.out_file else {
+        return Err(Failure::usage(
+            "no file to draw to, expected -o FILE.html, FILE.svg or FILE.png",
+        ));
+    };
+    let form = Form::of(file)?;
+    if form == Form::Html {
+        let (page, exit) = html::page(args, global)?;
+        output::write_to(file, page.as_bytes())?;
+        return Ok(exit);
+    }
+    let width = width(global)?;
+    let (picture, exit) = match (&args.diff, &args.trace) {
+        (Some(sides), _) => compared([&sides[0], &sides[1]], args, form, width, global)?,
+        (None, Some(trace)) => traced(trace, args, form, width, global)?,
+        (None, None) => return Err(Failure::usage("no trace, expected one")),
+    };
+    let bytes = match form {
+        Form::Png => png::write(&picture).map_err(Failure::usage)?,
+        Form::Svg | Form::Html => svg::write(&picture).into_bytes(),
+    };
+    output::write_to(file, &bytes)?;
+    Ok(exit)
+}
+
+fn width(global: &Global) -> Result<u32, Failure> {
+    let width = global.width.unwrap_or(WIDTH);
+    if !(WIDTH_MIN..=WIDTH_MAX).contains(&width) {
+        let message = format!("--width {width}, expected from {WIDTH_MIN} to {WIDTH_MAX} pixels");
+        return Err(Failure::usage(message));
+    }
+    Ok(width as u32)
+}
+
+fn traced(
+    path: &Path,
+    args: &Args,
+    form: Form,
+    width: u32,
+    global: &Global,
+) -> Result<(Picture, Exit), Failure> {
+    fits_kind(args)?;
+    let trace = read::load(path, &args.reading, &args.selection, global)?;
+    let title = args.title.clone().unwrap_or_else(|| name_of(path));
+    let notes = Quality::of(&trace.meta.diags).notes(trace.meta.timebase.timeline);
+    let picture = match args.kind {
+        Kind::Chart => {
+            let steps = steps(&trace, args)?;
+            let options = ChartOptions {
+                title,
+                width,
+                levels: args.depth,
+                narrowest: args.min_width,
+                budget: form.budget(4),
+                unit: global.unit,
+                upward: args.flame,
+                notes,
+            };
+            picture::chart(&trace, &Lanes::of(&trace), &steps, &options)
+        }
+        Kind::Graph => {
+            let options = GraphOptions {
+                title,
+                width,
+                levels: args.depth,
+                narrowest: args.min_width,
+                budget: form.budget(4),
+                unit: global.unit,
+                upward: args.flame,
+                turned: args.reverse,
+                notes,
+            };
+            picture::graph(&frames(&trace, args), &trace.meta.timebase, &options)
+        }
+    };
+    Ok((picture, read::verdict_of(&trace.meta.diags, &args.reading, global)))
+}
+
+/// Whether every flag means something for the kind of picture.
+fn fits_kind(args: &Args) -> Result<(), Failure> {
+    let for_graphs = [(args.reverse, "--reverse"), (args.per_thread, "--per-thread")];
+    let misplaced = match args.kind {
+        Kind::Graph => [(args.critical_path.is_some(), "--critical-path")].to_vec(),
+        Kind::Chart => for_graphs.to_vec(),
+    };
+    if let Some((_, flag)) = misplaced.into_iter().find(|&(is_given, _)| is_given) {
+        let other = if args.kind == Kind::Chart { "graph" } else { "chart" };
+        return Err(Failure::usage(format!("{flag} is for --kind {other}")));
+    }
+    Ok(())
+}
+
+fn frames(trace: &Trace, args: &Args) -> Frames {
+    let frames = if args.per_thread {
+        let threads = tree::by_thread(trace).into_iter();
+        let label = |thread| trace.names.threads[thread].label();
+        let threads: Vec<_> = threads.map(|(thread, tree)| (label(thread), tree)).collect();
+        Frames::by_thread(&threads, &trace.names)
+    } else {
+        Frames::of(&tree::build(trace), &trace.names)
+    };
+    if args.reverse { frames.turned() } else { frames }
+}
+
+fn steps(trace: &Trace, args: &Args) -> Result<Vec<PathStep>, Failure> {
+    let Some(of) = &args.critical_path else { return Ok(Vec::new()) };
+    let of = Some(of).filter(|name| !name.is_empty()).cloned();
+    let options = critpath::Options { of, which: Which::Slowest, thread: None };
+    let steps = critpath::steps(trace, &options).map_err(Failure::usage)?;
+    let step =
+        |step: critpath::Step| PathStep { call: step.call, start: step.start, end: step.end };
+    Ok(steps.into_iter().map(step).collect())
+}
+
+/// Whether every flag means something for a comparison.
+fn fits_comparison(args: &Args) -> Result<(), Failure> {
+    for (is_given, flag) in [
+        (args.reverse, "--reverse"),
+        (args.per_thread, "--per-thread"),
+        (args.critical_path.is_some(), "--critical-path"),
+    ] {
+        if is_given {
+            return Err(Failure::usage(format!("{flag} is for one trace, not for --diff")));
+        }
+    }
+    Ok(())
+}
+
+fn compared(
+    sides: [&PathBuf; 2],
+    args: &Args,
+    form: Form,
+    width: u32,
+    global: &Global,
+) -> Result<(Picture, Exit), Failure> {
+    fits_comparison(args)?;
+    let settings = Settings::of(&args.comparing)?;
+    let keep = Keep::default();
+    let (comparison, paths) =
+        diff::with_paths(sides, &settings, &args.reading, &args.selection, keep, global)?;
+    let mut names = sides.map(|side| name_of(side));
+    if names[0] == names[1] {
+        names = sides.map(|side| side.display().to_string());
+    }
+    let options = DiffOptions {
+        title: args.title.clone().unwrap_or_else(|| format!("{} → {}", names[0], names[1])),
+        sides: names,
+        width,
+        levels: args.depth,
+        narrowest: args.min_width,
+        budget: form.budget(7),
+        unit: global.unit,
+        upward: args.flame,
+        notes: comparison.notes_for_paths(),
+    };
+    let picture = picture::diff(&paths.tree, &paths.timebase, &options);
+    Ok((picture, diff::verdict(&comparison, &args.reading, global)))
+}
+
+/// The last part of a path, as people call the file.
+fn name_of(path: &Path) -> String {
+    match path.file_name() {
+        _ if path == Path::new("-") => "standard input".to_owned(),
+        Some(name) => name.display().to_string(),
+        None => path.display().to_string(),
+    }
+}

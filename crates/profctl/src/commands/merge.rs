@@ -1,0 +1,72 @@
+//! `profctl merge`: saved profiles added up.
+
+use std::path::PathBuf;
+
+use profctl_analyze::summarize::Profile;
+use profctl_render::table::Format;
+
+use crate::args::Global;
+use crate::exit::{Exit, Failure};
+use crate::input::{Content, Inputs};
+use crate::{output, read};
+
+/// Add saved profiles of shards; the sum is a saved profile again
+///
+/// The order and the grouping do not matter, to the byte, so parts can be merged wherever they are
+/// and the sums merged again. `real` adds up; `lanes` is the most of any profile.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// What `summarize --output json` or `merge` wrote, or directories of such files
+    #[arg(value_name = "PROFILE", required = true)]
+    profiles: Vec<PathBuf>,
+    /// End with code 5 if any part was incomplete: lost, unmatched or skipped records
+    #[arg(long)]
+    strict: bool,
+}
+
+pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
+    if !matches!(global.output, Format::Table | Format::Json) {
+        let asked = global.output.name();
+        return Err(Failure::usage(format!("merge writes a saved profile, which is no {asked}"))
+            .hint(format!("`profctl summarize --output {asked} PROFILE…` shows profiles as one")));
+    }
+    let inputs = Inputs::of(&args.profiles)?;
+    let mut merged: Option<Profile> = None;
+    read::each(&inputs, global, |name, content, _| {
+        let Content::Profile(bytes) = content else {
+            return Err(no_profile(name));
+        };
+        let one = Profile::from_json(&bytes).map_err(|message| Failure::input(name, message))?;
+        match &mut merged {
+            None => merged = Some(one),
+            Some(sum) => sum.merge(one).map_err(|message| Failure::input(name, message))?,
+        }
+        Ok(())
+    })?;
+    let sum = merged.expect("clap asks for a profile, and each input gave one or an error");
+    for twice in repeated(&sum) {
+        read::say(&format!("{twice}: is in more than one of the profiles"), global);
+    }
+    output::write_bytes(sum.to_json().as_bytes(), global)?;
+    Ok(read::strict_verdict(&sum.quality, args.strict, global))
+}
+
+/// In a directory, what is no profile is passed over.
+fn no_profile(name: &str) -> Failure {
+    let mut failure = Failure::input(name, "is no saved profile, expected one")
+        .hint("`profctl summarize --output json TRACE` writes one");
+    failure.is_no_trace = true;
+    failure
+}
+
+/// Sources that were added more than once, as happens when a part is given twice. Standard input
+/// has no name to be told by.
+fn repeated(profile: &Profile) -> Vec<&str> {
+    let pairs = profile.sources.windows(2);
+    let mut found: Vec<&str> = pairs
+        .filter(|pair| pair[0] == pair[1] && pair[0].path != "-")
+        .map(|pair| pair[0].path.as_str())
+        .collect();
+    found.dedup();
+    found
+}

@@ -1,0 +1,161 @@
+//! The query itself, in a build with tables.
+
+use std::path::PathBuf;
+
+use profctl_frame::{Database, Described, Error, ParquetFile, SpanNames, tables_of};
+use profctl_model::tables::{ALL, ColumnKind, EVENTS, GAPS, SPANS, THREADS, TableSchema};
+use profctl_model::{Cell, Column, Role, Table, Timebase};
+use profctl_render::table::{self, Format};
+
+use super::Args;
+use crate::args::Global;
+use crate::exit::{Exit, Failure};
+use crate::output::{self, NewFile};
+use crate::read;
+use crate::runs::{Runs, Wanted};
+
+/// A failure of the tables in the words of the program.
+pub(crate) fn of_frame(error: Error) -> Failure {
+    match error {
+        Error::Query(message) => Failure::usage(message),
+        Error::File(message) => Failure::usage(format!("not written: {message}")),
+    }
+}
+
+pub(super) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
+    if args.schema {
+        return schema(args, global);
+    }
+    let (sql, traces) = args.arguments.split_last().expect("clap asks for one without --schema");
+    let sql = sql.to_str().ok_or_else(|| Failure::usage("the query is no UTF-8 text"))?;
+    if traces.is_empty() {
+        return Err(Failure::usage("a trace or a query is missing: profctl query TRACE… SQL"));
+    }
+    let tables = tables_of(sql).map_err(|error| explained(error, &[]))?;
+    let wanted = Wanted::of(&tables, args.spill_above);
+    let mut runs = Runs::read(traces, &args.reading, &args.selection, wanted, global)?;
+    let database = database(&mut runs, &tables, args.spill_above, global)?;
+    let explained = |error| explained(error, &tables);
+    if args.explain {
+        let plan = database.explain(sql).map_err(explained)?;
+        output::write_bytes(format!("{}\n", plan.trim_end()).as_bytes(), global)?;
+    } else if global.output == Format::Parquet {
+        let mut out = NewFile::of(global)?;
+        database.store(sql, &mut out).map_err(explained)?;
+        out.close(Ok(()))?;
+    } else {
+        write(&database.ask(sql).map_err(explained)?, global)?;
+    }
+    let qualities = || runs.runs.iter().map(|run| &run.profile.quality);
+    let worst = qualities().find(|quality| !quality.is_complete()).or_else(|| qualities().next());
+    Ok(worst.map_or(Exit::Done, |quality| read::verdict(quality, &args.reading, global)))
+}
+
+fn write(answer: &Table, global: &Global) -> Result<(), Failure> {
+    if global.output != Format::Json {
+        return output::write_table(answer, global);
+    }
+    let mut bytes = Vec::new();
+    table::write_array(answer, &mut bytes).expect("memory takes what is written to it");
+    output::write_bytes(&bytes, global)
+}
+
+/// The tables that the query names, and no others. Calls that are too many for memory go to a file.
+fn database(
+    runs: &mut Runs,
+    tables: &[&'static TableSchema],
+    in_memory: u64,
+    global: &Global,
+) -> Result<Database, Failure> {
+    let mut database = Database::default();
+    let of_traces = [&SPANS, &THREADS, &EVENTS, &GAPS].map(|table| table.name);
+    let missing = tables.iter().map(|table| table.name).find(|name| of_traces.contains(name));
+    if let Some(missing) = missing {
+        for run in runs.runs.iter().filter(|run| run.trace.is_none()) {
+            let name = &run.name;
+            read::say(&format!("{name}: a saved profile holds sums: it has no {missing}"), global);
+        }
+    }
+    for &schema in tables.iter().filter(|schema| schema.name != SPANS.name) {
+        for run in &runs.runs {
+            database.add(schema, &run.table(schema, runs.unit)).map_err(of_frame)?;
+        }
+    }
+    if !tables.iter().any(|schema| schema.name == SPANS.name) {
+        return Ok(database);
+    }
+    let unit = runs.unit.name();
+    let what = Described { table: &SPANS, unit: &unit, producer: "profctl", partitioned: false };
+    let path = (runs.calls() > in_memory).then(|| runs.temporary.path("spans"));
+    let mut out = path.as_deref().map(NewFile::at).transpose()?;
+    let mut file = match &mut out {
+        Some(out) => Some(ParquetFile::new(out, &what).map_err(of_frame)?),
+        None => None,
+    };
+    for run in &mut runs.runs {
+        let Some(trace) = &run.trace else { continue };
+        let names = SpanNames::new(&run.name, &trace.names, &trace.labels, trace.knows_off_cpu)
+            .map_err(of_frame)?;
+        run.each_block(|rows, _| {
+            match &mut file {
+                Some(file) => file.spans(&names, rows),
+                None => database.add_spans(&names, rows),
+            }
+            .map_err(of_frame)
+        })?;
+    }
+    if let Some(file) = file {
+        file.finish().map_err(of_frame)?;
+    }
+    if let (Some(out), Some(path)) = (out, path) {
+        out.close(Ok(()))?;
+        database.add_span_file(&path);
+    }
+    Ok(database)
+}
+
+/// Says what there is where the query names what there is not.
+fn explained(error: Error, tables: &[&TableSchema]) -> Failure {
+    let message = error.to_string();
+    let mut failure = of_frame(error);
+    if message.starts_with("no column") {
+        for table in tables {
+            let names: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
+            failure = failure.hint(format!("{} has {}", table.name, names.join(", ")));
+        }
+    } else if message.contains("relation") {
+        let names = ALL.map(|table| table.name);
+        failure = failure.hint(format!("the tables are {}", names.join(", ")));
+    }
+    failure
+}
+
+/// What `--schema` shows.
+fn schema(args: &Args, global: &Global) -> Result<Exit, Failure> {
+    let unit =
+        if args.arguments.is_empty() { None } else { Some(unit(&args.arguments, args, global)?) };
+    let columns = ["table", "column", "type", "unit", "meaning"];
+    let columns = columns.map(|name| Column::new(name, name, Role::Text)).into();
+    let mut shown = Table::new("profctl.query-schema/1", Timebase::NANOSECONDS, columns);
+    for table in ALL {
+        for column in table.columns {
+            let unit = match (column.kind, &unit) {
+                (ColumnKind::Time, Some(unit)) => Cell::Text(unit.clone()),
+                (ColumnKind::Time, None) => "time".into(),
+                (ColumnKind::Percent, _) => "%".into(),
+                _ => Cell::Null,
+            };
+            let meaning = column.about.into();
+            let (name, kind) = (column.name.into(), column.kind.sql().into());
+            shown.push(vec![table.name.into(), name, kind, unit, meaning]);
+        }
+    }
+    write(&shown, global)?;
+    Ok(Exit::Done)
+}
+
+fn unit(traces: &[PathBuf], args: &Args, global: &Global) -> Result<String, Failure> {
+    let wanted = Wanted::of(&[], args.spill_above);
+    let runs = Runs::read(traces, &args.reading, &args.selection, wanted, global)?;
+    Ok(runs.unit.name())
+}

@@ -1,0 +1,53 @@
+//! `profctl query`: SQL over the tables of traces.
+
+#[cfg(feature = "tables")]
+mod ask;
+
+use std::path::PathBuf;
+
+use crate::args::{Global, Reading, Selection};
+use crate::exit::{Exit, Failure};
+use crate::runs::IN_MEMORY;
+
+#[cfg(feature = "tables")]
+pub(crate) use ask::of_frame;
+
+/// Ask traces in SQL: the tables are spans, functions, threads, events, gaps, quality and runs
+///
+/// Several traces are asked together; the column `run` tells them apart. Times are integers in one
+/// unit for all the traces: nanoseconds, unless a clock is finer or counts. docs/cookbook.md has
+/// queries to begin with.
+#[derive(clap::Args, Debug)]
+#[command(override_usage = "profctl query [OPTIONS] TRACE… SQL\n       \
+                            profctl query --schema [TRACE…]")]
+pub(crate) struct Args {
+    /// Traces, directories of runs, saved profiles, `-`; the last argument is the query
+    #[arg(value_name = "TRACE… SQL", required_unless_present = "schema")]
+    arguments: Vec<PathBuf>,
+    /// Show the tables with their columns and types, and the unit of times if a TRACE is given
+    #[arg(long)]
+    schema: bool,
+    /// Show how the query would be answered instead of the answer
+    #[arg(long, conflicts_with = "schema")]
+    explain: bool,
+    /// Calls that are held in memory; more wait in temporary files and are streamed from there
+    #[arg(long, value_name = "CALLS", default_value_t = IN_MEMORY, hide = true)]
+    spill_above: u64,
+    #[command(flatten)]
+    selection: Selection,
+    #[command(flatten)]
+    reading: Reading,
+}
+
+#[cfg(feature = "tables")]
+pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
+    ask::run(args, global)
+}
+
+#[cfg(not(feature = "tables"))]
+pub(crate) fn run(args: &Args, _: &Global) -> Result<Exit, Failure> {
+    // What a build with tables would look at, so that neither build forgets an argument.
+    let Args { arguments: _, schema: _, explain: _, spill_above: _, selection: _, reading: _ } =
+        args;
+    Err(Failure::without_tables("query"))
+}

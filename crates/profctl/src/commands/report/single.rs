@@ -1,0 +1,242 @@
+//! The page of one trace.
+
+use profctl_analyze::critpath;
+use profctl_analyze::summarize::{By, Options, Profile, Quality, Source, Summary, TableOptions};
+use profctl_analyze::tree;
+use profctl_model::{
+    Cell, Column, FuncTotals, Gap, Mark, Names, Role, Slice, Span, SpanSink, Table, Timebase,
+    Trace, TraceBuilder, Wake,
+};
+use profctl_render::page::{
+    self, Begin, CALLS_MAX, Calls, HistogramRow, HistogramText, Histograms, Kind, Page, Picture,
+    Section,
+};
+
+use super::Args;
+use crate::args::Global;
+use crate::commands::flame::html;
+use crate::exit::{Exit, Failure};
+use crate::input::{Content, Inputs};
+use crate::{output, read};
+
+/// The columns of the table of functions.
+const COLUMNS: [&str; 13] = [
+    "net", "elapsed", "calls", "net_min", "net_avg", "net_max", "net_p50", "net_p90", "net_p99",
+    "real_pct", "net_pct", "kind", "name",
+];
+
+pub(super) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
+    let (profile, trace) = read(args, global)?;
+    let name = args.trace.display().to_string();
+    let page = written(&profile, trace.as_ref(), &name, global)?;
+    output::write_bytes(page.as_bytes(), global)?;
+    Ok(read::verdict(&profile.quality, &args.reading, global))
+}
+
+/// What was given: its profile, and its calls if it is one trace.
+fn read(args: &Args, global: &Global) -> Result<(Profile, Option<Trace>), Failure> {
+    let options = read::options(&args.reading, &args.selection, By::Function)?;
+    let inputs = Inputs::of(std::slice::from_ref(&args.trace))?;
+    let is_single = inputs.arguments[0].files.len() == 1;
+    let mut merged: Option<Profile> = None;
+    let mut trace = None;
+    read::each(&inputs, global, |name, content, progress| {
+        let one = match content {
+            Content::Profile(bytes) => {
+                let saved = Profile::from_json(&bytes);
+                saved.map_err(|message| Failure::input(name, message))?
+            }
+            Content::Trace(input) => {
+                let both = Both {
+                    summary: Summary::new(Options { percentiles: true, by: By::Function }),
+                    calls: is_single.then(TraceBuilder::default),
+                };
+                let sink = args.selection.only(both, &[]);
+                let progress = |bytes| progress.at(bytes);
+                let read = profctl_import::stream(input, &options, sink, &progress)
+                    .map_err(|error| Failure::import(name, &error))?;
+                args.selection.fits(&read.meta.timebase)?;
+                read::say_origin(&read.origin, read.meta.events, global);
+                let source = Source {
+                    path: read.origin.name,
+                    format: read.origin.format.name.into(),
+                    bytes: read.origin.bytes,
+                };
+                let Both { summary, calls } = read.sink.inner;
+                let profile = summary.finish(&read.names, &read.meta, source);
+                trace = calls.map(|calls| calls.finish(read.meta, read.names));
+                profile
+            }
+        };
+        let Some(merged) = &mut merged else {
+            merged = Some(one);
+            return Ok(());
+        };
+        merged.merge(one).map_err(|message| Failure::input(name, message))
+    })?;
+    let profile = merged.expect("each input gave a profile or an error");
+    Ok((profile, trace))
+}
+
+fn written(
+    profile: &Profile,
+    trace: Option<&Trace>,
+    name: &str,
+    global: &Global,
+) -> Result<String, Failure> {
+    let functions = functions(profile)?;
+    // A trace of sums only has no calls to draw.
+    let drawn = trace.filter(|trace| !trace.spans.is_empty());
+    let figures = html::figures(profile);
+    let trees = drawn.map(tree::by_thread).unwrap_or_default();
+    let path = drawn.map(html::path_of).unwrap_or_default();
+    let critical = drawn.and_then(|trace| {
+        let options = critpath::Options::default();
+        Some([critpath::table(trace, &options).ok()?, critpath::by_function(trace, &options).ok()?])
+    });
+    let diagnostics = diagnostics(&profile.quality, profile.timebase);
+    let table = |heading: &str, table, sorted_by, names_functions| Section::Table {
+        heading: heading.into(),
+        table,
+        sorted_by,
+        names_functions,
+    };
+
+    let mut sections = Vec::new();
+    if drawn.is_some() {
+        sections.push(Section::Picture { heading: "Calls".into() });
+    } else {
+        let why = "there are no calls in it, only sums: a flame graph, a flame chart and the \
+                   critical path are left out";
+        let several = "several inputs are shown as one, so their calls are not drawn";
+        let line = if trace.is_none() && profile.sources.len() > 1 { several } else { why };
+        sections.push(Section::Text { heading: "Calls".into(), lines: vec![line.into()] });
+    }
+    sections.push(table("Functions", &functions, Some("net"), true));
+    match histograms(profile) {
+        Some(histograms) => sections.push(Section::Histograms(histograms)),
+        None => sections.push(Section::Text {
+            heading: "Lengths of calls".into(),
+            lines: vec!["no lengths of single calls are known".into()],
+        }),
+    }
+    if let Some([segments, by_function]) = &critical {
+        sections.push(table("Critical path by function", by_function, Some("length"), false));
+        sections.push(table("Critical path in the order of time", segments, None, false));
+    }
+    if !diagnostics.rows.is_empty() {
+        sections.push(table("Quality", &diagnostics, None, false));
+    }
+    let calls = drawn.map(|trace| Calls {
+        trace,
+        trees: &trees,
+        functions: &figures,
+        path: &path,
+        calls_max: CALLS_MAX,
+    });
+    Ok(page::write(&Page {
+        title: name.into(),
+        facts: html::facts(profile, global),
+        notes: functions.notes.clone(),
+        unit: global.unit,
+        picture: calls.map(|calls| Picture {
+            calls: Some(calls),
+            paired: None,
+            first: Kind::Graph,
+            begin: Begin::default(),
+        }),
+        sections,
+    }))
+}
+
+fn functions(profile: &Profile) -> Result<Table, Failure> {
+    let options =
+        TableOptions { columns: Some(html::known(profile, &COLUMNS)), ..TableOptions::default() };
+    profile.table(&options).map_err(Failure::usage)
+}
+
+/// How long the calls of each function took; nothing if that is known of none.
+fn histograms(profile: &Profile) -> Option<Histograms> {
+    let functions: Vec<HistogramRow> = profile
+        .rows
+        .iter()
+        .filter(|row| row.stats.measured() > 0)
+        .map(|row| HistogramRow {
+            name: row.name.clone(),
+            sides: vec![Some(HistogramText {
+                net: row.stats.net_of_calls.histogram.encode(),
+                elapsed: row.stats.elapsed_of_calls.histogram.encode(),
+            })],
+        })
+        .collect();
+    let is_known = profile.has_percentiles && !functions.is_empty();
+    is_known.then(|| Histograms {
+        timebase: profile.timebase,
+        sides: vec!["all".into()],
+        functions,
+    })
+}
+
+/// What was met while reading, a row a kind.
+pub(super) fn diagnostics(quality: &Quality, timebase: Timebase) -> Table {
+    let mut table = Table::new(
+        "profctl.diagnostics/1",
+        timebase,
+        vec![
+            Column::new("severity", "severity", Role::Text),
+            Column::new("count", "count", Role::Count),
+            Column::new("first", "first seen", Role::Text),
+            Column::new("code", "code", Role::Name),
+        ],
+    );
+    for diagnostic in &quality.diagnostics {
+        let first = diagnostic.samples.first();
+        table.push(vec![
+            diagnostic.severity.name().into(),
+            Cell::Count(diagnostic.count),
+            first.map_or(Cell::Null, |sample| {
+                Cell::Text(format!("{}: {}", sample.place, sample.message))
+            }),
+            diagnostic.code.as_str().into(),
+        ]);
+    }
+    table
+}
+
+/// A profile and the calls themselves, in one pass.
+struct Both {
+    summary: Summary,
+    calls: Option<TraceBuilder>,
+}
+
+impl SpanSink for Both {
+    fn span(&mut self, span: &Span, names: &Names) {
+        self.summary.span(span, names);
+        if let Some(calls) = &mut self.calls {
+            calls.span(span, names);
+        }
+    }
+    fn slice(&mut self, slice: &Slice) {
+        if let Some(calls) = &mut self.calls {
+            calls.slice(slice);
+        }
+    }
+    fn wake(&mut self, wake: &Wake) {
+        if let Some(calls) = &mut self.calls {
+            calls.wake(wake);
+        }
+    }
+    fn gap(&mut self, gap: &Gap) {
+        if let Some(calls) = &mut self.calls {
+            calls.gap(gap);
+        }
+    }
+    fn mark(&mut self, mark: &Mark) {
+        if let Some(calls) = &mut self.calls {
+            calls.mark(mark);
+        }
+    }
+    fn total(&mut self, totals: &FuncTotals, names: &Names) {
+        self.summary.total(totals, names);
+    }
+}

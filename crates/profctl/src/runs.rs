@@ -1,0 +1,267 @@
+//! Traces as runs of the tables: each read once, its calls numbered and waiting, its other tables
+//! small enough to hold.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use profctl_analyze::summarize::{By, Options, Profile, Source, Summary};
+use profctl_analyze::tables::{self, RunName, Scale, Unit};
+use profctl_model::spool::{Others, Rows};
+use profctl_model::tables::{EVENTS, FUNCTIONS, GAPS, QUALITY, RUNS, SPANS, THREADS, TableSchema};
+use profctl_model::{
+    FuncTotals, Gap, IdVec, Mark, Names, Slice, Span, SpanRow, SpanSink, Spool, Table, ThreadId,
+    Wake,
+};
+
+use crate::args::{Global, Reading, Selection};
+use crate::exit::Failure;
+use crate::input::{Content, Inputs};
+use crate::read;
+use crate::spill::{Spill, Temporary};
+
+/// What of the traces will be asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted {
+    /// Whether the calls are: else they are only counted.
+    pub(crate) calls: bool,
+    /// Whether the figures of functions are, with percentiles.
+    pub(crate) functions: bool,
+    /// So many calls stay in memory, more go to disk.
+    pub(crate) in_memory: u64,
+}
+
+impl Wanted {
+    /// What `tables` are made from.
+    pub(crate) fn of(tables: &[&TableSchema], in_memory: u64) -> Self {
+        let named = |table: &TableSchema| tables.iter().any(|wanted| wanted.name == table.name);
+        Self { calls: named(&SPANS), functions: named(&FUNCTIONS), in_memory }
+    }
+}
+
+/// Calls that stay in memory unless told otherwise: as frames they take half a gigabyte.
+pub(crate) const IN_MEMORY: u64 = 4 << 20;
+/// What a call takes in a block, about.
+const BYTES_A_CALL: u64 = 20;
+
+/// Traces, read.
+pub(crate) struct Runs {
+    /// In the order in which they were given.
+    pub(crate) runs: Vec<Run>,
+    /// Of all times in their tables.
+    pub(crate) unit: Unit,
+    /// Where what does not fit memory is.
+    pub(crate) temporary: Arc<Temporary>,
+}
+
+/// One of them.
+pub(crate) struct Run {
+    /// What it is called in the column `run`.
+    pub(crate) name: String,
+    /// Its sums.
+    pub(crate) profile: Profile,
+    /// The rest; a saved profile has only sums.
+    pub(crate) trace: Option<Traced>,
+    scale: Scale,
+}
+
+/// What a trace has and a saved profile has not.
+pub(crate) struct Traced {
+    /// Functions, threads, CPUs.
+    pub(crate) names: Names,
+    /// What its threads are called.
+    pub(crate) labels: IdVec<ThreadId, String>,
+    /// Whether it says when threads were switched out.
+    pub(crate) knows_off_cpu: bool,
+    rows: Rows<Spill>,
+    others: Others,
+}
+
+impl Runs {
+    /// Reads them all.
+    pub(crate) fn read(
+        traces: &[PathBuf],
+        reading: &Reading,
+        selection: &Selection,
+        wanted: Wanted,
+        global: &Global,
+    ) -> Result<Self, Failure> {
+        let options = read::options(reading, selection, By::Function)?;
+        let inputs = Inputs::of(traces)?;
+        let temporary = Arc::new(Temporary::new().map_err(|error| no_room(&error))?);
+        let budget = usize::try_from(wanted.in_memory.saturating_mul(BYTES_A_CALL));
+        let spill = || Spill::new(budget.unwrap_or(usize::MAX), Arc::clone(&temporary));
+        let mut read: Vec<(String, Profile, Option<Traced>)> = Vec::new();
+        read::each(&inputs, global, |name, content, progress| {
+            let input = match content {
+                Content::Trace(input) => input,
+                Content::Profile(bytes) => {
+                    let profile = Profile::from_json(&bytes)
+                        .and_then(by_function)
+                        .map_err(|message| Failure::input(name, message))?;
+                    read.push((name.to_owned(), profile, None));
+                    return Ok(());
+                }
+            };
+            let spool = Spool::new(spill());
+            let spool = if wanted.calls { spool } else { spool.without_calls() };
+            let summary = Summary::new(Options { percentiles: wanted.functions, by: By::Function });
+            let sink = selection.only(Both { spool, summary }, &[]);
+            let read_one = profctl_import::stream(input, &options, sink, &|n| progress.at(n))
+                .map_err(|error| Failure::import(name, &error))?;
+            let (meta, names, origin) = (read_one.meta, read_one.names, read_one.origin);
+            selection.fits(&meta.timebase)?;
+            read::say_origin(&origin, meta.events, global);
+            let source = Source {
+                path: origin.name,
+                format: origin.format.name.into(),
+                bytes: origin.bytes,
+            };
+            let Both { spool, summary } = read_one.sink.inner;
+            let profile = summary.finish(&names, &meta, source);
+            let (rows, others) = spool.finish(spill()).map_err(|error| no_room(&error))?;
+            let labels = tables::thread_labels(&names);
+            let knows_off_cpu = meta.knows_off_cpu;
+            let trace = Traced { names, labels, knows_off_cpu, rows, others };
+            read.push((name.to_owned(), profile, Some(trace)));
+            Ok(())
+        })?;
+        let unit = Unit::common(read.iter().map(|(_, profile, _)| &profile.timebase))
+            .map_err(Failure::usage)?;
+        let names = run_names(&read.iter().map(|(path, ..)| path.as_str()).collect::<Vec<_>>());
+        let runs = read.into_iter().zip(names).map(|((_, profile, trace), name)| {
+            let scale = unit.of(&profile.timebase);
+            Run { name, profile, trace, scale }
+        });
+        Ok(Self { runs: runs.collect(), unit, temporary })
+    }
+
+    /// All calls of all runs.
+    pub(crate) fn calls(&self) -> u64 {
+        let traces = self.runs.iter().filter_map(|run| run.trace.as_ref());
+        traces.map(|trace| trace.rows.calls()).sum()
+    }
+}
+
+impl Run {
+    /// One of its tables other than `spans`.
+    pub(crate) fn table(&self, schema: &TableSchema, unit: Unit) -> Table {
+        let run = RunName { name: &self.name, scale: self.scale };
+        let of_trace = |table: fn(&Traced, RunName<'_>) -> Table| {
+            self.trace.as_ref().map_or_else(|| schema.empty(), |trace| table(trace, run))
+        };
+        match schema.name {
+            name if name == FUNCTIONS.name => tables::functions(&self.profile, run),
+            name if name == THREADS.name => {
+                of_trace(|trace, run| tables::threads(&trace.names, &trace.others.calls, run))
+            }
+            name if name == EVENTS.name => {
+                of_trace(|trace, run| tables::events(&trace.others, &trace.names, run))
+            }
+            name if name == GAPS.name => {
+                of_trace(|trace, run| tables::gaps(&trace.others, &trace.names, run))
+            }
+            name if name == QUALITY.name => tables::quality(&self.profile, run),
+            name if name == RUNS.name => tables::run(&self.profile, unit, run),
+            _ => schema.empty(),
+        }
+    }
+
+    /// Hands its calls to `take`, a block at a time, in the unit of the tables.
+    pub(crate) fn each_block(
+        &mut self,
+        mut take: impl FnMut(&[SpanRow], &Traced) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let Some(trace) = &mut self.trace else { return Ok(()) };
+        while let Some(mut rows) = trace.rows.next_block().map_err(|error| no_room(&error))? {
+            self.scale.apply_to(&mut rows);
+            take(&rows, trace)?;
+        }
+        Ok(())
+    }
+}
+
+fn by_function(profile: Profile) -> Result<Profile, String> {
+    match profile.by {
+        By::Function => Ok(profile),
+        other => Err(format!("the profile is by {}, expected by function", other.name())),
+    }
+}
+
+/// Calls that do not fit memory wait on disk, and the disk had no room or failed.
+fn no_room(error: &io::Error) -> Failure {
+    let place = std::env::temp_dir().display().to_string();
+    Failure::output(place, error).hint("TMPDIR names another place for what does not fit memory")
+}
+
+/// What runs are called: the path without the directories that all have in common; with a number
+/// behind it if it was given before.
+fn run_names(paths: &[&str]) -> Vec<String> {
+    let parts: Vec<Vec<_>> =
+        paths.iter().map(|path| Path::new(path).components().collect()).collect();
+    let shared = match parts.as_slice() {
+        [] => 0,
+        [first, rest @ ..] => (0..first.len().saturating_sub(1))
+            .take_while(|&n| {
+                rest.iter().all(|other| other.get(n) == first.get(n) && n + 1 < other.len())
+            })
+            .count(),
+    };
+    let mut names: Vec<String> = Vec::new();
+    for parts in &parts {
+        let path: PathBuf = parts[shared..].iter().collect();
+        let name = path.display().to_string();
+        let same = |n: usize| if n == 1 { name.clone() } else { format!("{name}#{n}") };
+        let free = (1..).map(same).find(|name| !names.contains(name));
+        names.push(free.expect("there is always another number"));
+    }
+    names
+}
+
+/// Two sinks.
+struct Both {
+    spool: Spool<Spill>,
+    summary: Summary,
+}
+
+impl SpanSink for Both {
+    #[inline]
+    fn span(&mut self, span: &Span, names: &Names) {
+        self.spool.span(span, names);
+        self.summary.span(span, names);
+    }
+    fn slice(&mut self, slice: &Slice) {
+        self.spool.slice(slice);
+    }
+    fn wake(&mut self, wake: &Wake) {
+        self.spool.wake(wake);
+    }
+    fn gap(&mut self, gap: &Gap) {
+        self.spool.gap(gap);
+    }
+    fn mark(&mut self, mark: &Mark) {
+        self.spool.mark(mark);
+    }
+    fn total(&mut self, totals: &FuncTotals, names: &Names) {
+        self.summary.total(totals, names);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::run_names;
+
+    #[test]
+    fn runs_are_named_by_what_tells_them_apart() {
+        let cases: [(&[&str], &[&str]); 5] = [
+            (&["a/b/trace.txt"], &["trace.txt"]),
+            (&["a/before/1.txt", "a/after/1.txt"], &["before/1.txt", "after/1.txt"]),
+            (&["x.txt", "dir/x.txt"], &["x.txt", "dir/x.txt"]),
+            (&["d/x.txt", "d/x.txt", "d/y.txt"], &["x.txt", "x.txt#2", "y.txt"]),
+            (&["-"], &["-"]),
+        ];
+        for (paths, names) in cases {
+            assert_eq!(run_names(paths), names);
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! `profctl flame`: files of every kind, and what cannot be drawn.
+
+use std::fs;
+
+use crate::program::{Scratch, command, finish};
+
+const MCRAE: &str = "fixtures/mcrae/trace.txt";
+const EVENTS: &str = "fixtures/function_graph/sched-events-abstime-proc-tail-7.3.txt";
+
+/// Runs `profctl flame` and says its exit code and what it complained of.
+fn flame(arguments: &[&str]) -> (Option<i32>, String) {
+    let all = [&["flame"], arguments].concat();
+    let run = finish(command(&all).current_dir(profctl_testkit::fixtures::root()));
+    assert_eq!(run.stdout, "", "a picture goes to its file");
+    (run.code, run.stderr)
+}
+
+/// What is written for these arguments.
+fn drawn(arguments: &[&str], name: &str) -> Vec<u8> {
+    let scratch = Scratch::new(&format!("flame-{name}"));
+    let file = scratch.path(name);
+    let (code, stderr) = flame(&[arguments, &["-o", &file]].concat());
+    assert_eq!(code, Some(0), "{arguments:?}: {stderr}");
+    fs::read(file).expect("it was written")
+}
+
+#[test]
+fn the_same_trace_gives_the_same_picture() {
+    for (arguments, name) in [
+        (&[MCRAE, "--kind", "chart", "--critical-path"][..], "chart.svg"),
+        (&[MCRAE, "--kind", "chart", "--critical-path=ipintr", "--flame"], "path.png"),
+        (&[EVENTS, "--kind", "chart", "--width", "600"], "events.svg"),
+        (&[EVENTS, "--per-thread", "--reverse"], "threads.svg"),
+        (&[EVENTS, "--from", "1us", "--title", "a title"], "window.png"),
+        (&["--diff", EVENTS, EVENTS], "diff.svg"),
+        (&["--diff", MCRAE, MCRAE, "--flame"], "diff.png"),
+    ] {
+        let once = drawn(arguments, name);
+        let again = drawn(&[arguments, &["--threads", "1"]].concat(), &format!("again-{name}"));
+        assert!(once == again, "{arguments:?} differs");
+        let magic: &[u8] = if name.ends_with("svg") { b"<?xml version" } else { b"\x89PNG\r\n" };
+        assert!(once.starts_with(magic), "{name}");
+    }
+}
+
+#[test]
+fn a_chart_of_the_1993_trace_shows_its_calls() {
+    let svg = String::from_utf8(drawn(&[MCRAE, "--kind", "chart"], "m.svg")).unwrap();
+    assert!(svg.contains("78 calls on 1 thread"));
+    for name in ["ISAINTR", "weintr", "werint", "bcopy", "tcp_input", "in_cksum"] {
+        assert!(svg.contains(&format!("<title>{name}\n")), "{name}");
+    }
+}
+
+#[test]
+fn losses_and_repairs_stand_below_the_picture() {
+    let lost = "fixtures/function_graph/lost-trace-pipe-abstime-6.12.txt";
+    for kind in ["chart", "graph"] {
+        let svg = String::from_utf8(drawn(&[lost, "--kind", kind], "lost.svg")).unwrap();
+        assert!(svg.contains("class=\"note\"") && svg.contains(">lost: "), "{kind}");
+        assert_eq!(svg.contains("class=\"gap\""), kind == "chart");
+    }
+}
+
+#[test]
+fn what_cannot_be_drawn_is_told() {
+    for (arguments, expected) in [
+        (&[MCRAE][..], "no file to draw to, expected -o FILE"),
+        (&[MCRAE, "-o", "x.gif"], "-o x.gif ends in .gif, expected one of .svg"),
+        (&[MCRAE, "-o", "x"], "-o x has no extension, expected one of .svg"),
+        (&[MCRAE, "-o", "x.svg", "--width", "10"], "--width 10, expected from 300 to 20000 pixels"),
+        (&[MCRAE, "-o", "x.svg", "--critical-path"], "--critical-path is for --kind chart"),
+        (&[MCRAE, "-o", "x.svg", "--kind", "chart", "--reverse"], "--reverse is for --kind graph"),
+        (&[MCRAE, "-o", "x.svg", "--kind", "chart", "--critical-path=bcpy"], "did you mean bcopy"),
+        (
+            &["--diff", MCRAE, MCRAE, "-o", "x.svg", "--per-thread"],
+            "--per-thread is for one trace, not for --diff",
+        ),
+        (&["--diff", MCRAE, "-o", "x.svg"], "--diff"),
+        (&[MCRAE, "-o", "x.svg", "--min-width", "0"], "expected from 1 to 1000 pixels"),
+        (&["-o", "x.svg"], "TRACE"),
+    ] {
+        let (code, stderr) = flame(arguments);
+        assert_eq!(code, Some(2), "{arguments:?}: {stderr}");
+        assert!(stderr.contains(expected), "{arguments:?}: {stderr}");
+    }
+    let (code, _) = flame(&["Cargo.toml", "-o", "x.svg"]);
+    assert_eq!(code, Some(3));
+}

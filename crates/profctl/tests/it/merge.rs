@@ -1,0 +1,75 @@
+//! `merge`: parts in any order and grouping give one profile, and it is the one of the whole.
+
+use serde_json::Value;
+
+use crate::program::{CUT, Scratch, WHOLE, run};
+
+const PLAIN: &str = "# profctl plain 1\n10 cpu0 sh-7 > main\n20 cpu0 sh-7 > f\n35 cpu0 sh-7 < f\n\
+                     90 cpu0 sh-7 < main\n";
+
+fn profile(scratch: &Scratch, name: &str, trace: &str) -> String {
+    let trace = scratch.file(&format!("{name}.txt"), trace);
+    let json = run(&["summarize", "--output", "json", &trace]).quiet_success();
+    scratch.file(&format!("{name}.profile.json"), json)
+}
+
+#[test]
+fn parts_in_any_order_and_grouping_give_the_same_file() {
+    let scratch = Scratch::new("merge_parts");
+    let (a, b) = (profile(&scratch, "a", WHOLE), profile(&scratch, "b", CUT));
+    let c = profile(&scratch, "c", PLAIN);
+    let (ab, bc) = (scratch.path("ab.json"), scratch.path("bc.json"));
+    run(&["merge", &a, &b, "-o", &ab]).quiet_success();
+    run(&["merge", &c, &b, "-o", &bc]).quiet_success();
+    let left = run(&["merge", &ab, &c]).quiet_success();
+    assert_eq!(left, run(&["merge", &a, &bc]).quiet_success());
+    assert_eq!(left, run(&["merge", &c, &b, &a]).quiet_success());
+
+    let sum: Value = serde_json::from_str(&left).unwrap();
+    assert_eq!(sum["sources"].as_array().unwrap().len(), 3);
+    assert_eq!(sum["quality"]["unclosed_entries"], 3);
+    let functions = sum["functions"].as_array().unwrap();
+    let read = functions.iter().find(|function| function["name"] == "read").unwrap();
+    assert_eq!((read["calls"].as_u64(), read["partial"].as_u64()), (Some(1), Some(1)));
+    // 1:200 010 to 200 130 with 90 us of callees, and 10 us before the interrupt and the cut.
+    assert_eq!(read["net"].as_u64(), Some(40_000));
+}
+
+#[test]
+fn what_merge_writes_is_what_summarize_makes_of_the_traces() {
+    let scratch = Scratch::new("merge_whole");
+    let (a, c) = (profile(&scratch, "a", WHOLE), profile(&scratch, "c", PLAIN));
+    let merged = run(&["merge", &a, &c]).quiet_success();
+    let (first, second) = (scratch.path("a.txt"), scratch.path("c.txt"));
+    let whole = run(&["summarize", "--output", "json", &second, &first]).quiet_success();
+    assert_eq!(merged, whole);
+}
+
+#[test]
+fn what_cannot_be_merged_is_refused() {
+    let scratch = Scratch::new("merge_refused");
+    let a = profile(&scratch, "a", WHOLE);
+    let trace = scratch.path("a.txt");
+    let message = run(&["merge", &a, &trace]).failure(3);
+    assert!(message.contains("a.txt: is no saved profile"), "{message}");
+    let by_kind = run(&["summarize", "--by", "kind", "--output", "json", &trace]).quiet_success();
+    let by_kind = scratch.file("kind.json", by_kind);
+    let message = run(&["merge", &a, &by_kind]).failure(3);
+    assert!(message.contains("by kind, expected by function"), "{message}");
+    let message = run(&["merge", "--output", "csv", &a]).failure(2);
+    assert!(message.contains("no csv"), "{message}");
+}
+
+#[test]
+fn a_part_given_twice_is_mentioned_and_a_cut_one_matters_to_strict() {
+    let scratch = Scratch::new("merge_twice");
+    let b = profile(&scratch, "b", CUT);
+    let twice = run(&["merge", &b, &b]);
+    assert_eq!(twice.code, Some(0));
+    assert!(
+        twice.stderr.contains("b.txt: is in more than one of the profiles"),
+        "{}",
+        twice.stderr
+    );
+    assert_eq!(run(&["merge", "--strict", &b]).code, Some(5));
+}
