@@ -9,12 +9,18 @@ default:
 check:
     cargo fmt --all --check
     cargo clippy --workspace --all-targets --locked -- -D warnings
+    cargo clippy --workspace --all-targets --features profctl/tables --locked -- -D warnings
     cargo test --workspace --locked
+    cargo test --workspace --features profctl/tables --locked --test it -- query:: pages:: tables::
     RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
 
 # Run the tests, or those whose name contains FILTER.
 test FILTER="":
     cargo test --workspace {{ FILTER }}
+
+# Install the program with everything that it can do: SQL and Parquet take minutes to build.
+install:
+    cargo install --path crates/profctl --features tables
 
 # Run the benchmarks, or those whose name contains FILTER.
 bench FILTER="":
@@ -24,9 +30,14 @@ bench FILTER="":
 fuzz SECONDS="60":
     for target in $(cargo +nightly fuzz list); do cargo +nightly fuzz run "$target" -- -max_total_time={{ SECONDS }} || exit 1; done
 
+# Check that what is written opens in the tools that it is for (needs Python and pip).
+interop:
+    cargo build --package profctl --features tables
+    scripts/interop/duckdb.sh
+
 # Rewrite what tests expect to what they find: read the diff before you commit it.
 golden:
-    UPDATE_EXPECT=1 cargo test --workspace
+    UPDATE_EXPECT=1 cargo test --workspace --features profctl/tables
 
 # Write the pages of docs/ that the program generates.
 docs:
@@ -46,3 +57,12 @@ make-trace FORMAT SIZE SEED="1":
 # Measure how often `diff` is wrong where nothing changed, and what it finds where something did.
 calibrate REPEATS="200":
     @cargo run --quiet --release --package profctl-bench --bin calibrate -- {{ REPEATS }}
+
+# Install other people's readers of what `convert` writes, for `just interop`.
+interop-install:
+    scripts/interop/install
+
+# Open what `convert` writes with other people's readers, and compare the sums.
+interop:
+    cargo build --quiet --package profctl
+    scripts/interop/run

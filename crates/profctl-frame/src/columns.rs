@@ -16,22 +16,14 @@ fn type_of(kind: ColumnKind) -> DataType {
         ColumnKind::Name => categorical(),
         ColumnKind::Text => DataType::String,
         ColumnKind::Time | ColumnKind::Count => DataType::Int64,
-        ColumnKind::Flag => DataType::Int32,
+        ColumnKind::Small | ColumnKind::Flag => DataType::Int32,
         ColumnKind::Percent => DataType::Float64,
     }
 }
 
-/// The columns of a table and their types. Small integers of calls need half the room.
+/// The columns of a table and their types.
 pub(crate) fn schema_of(table: &TableSchema) -> Schema {
-    let is_calls = table.name == profctl_model::tables::SPANS.name;
-    table
-        .columns
-        .iter()
-        .map(|column| match column.name {
-            "cpu" | "depth" if is_calls => (column.name.into(), DataType::Int32),
-            _ => (column.name.into(), type_of(column.kind)),
-        })
-        .collect()
+    table.columns.iter().map(|column| (column.name.into(), type_of(column.kind))).collect()
 }
 
 /// A table of the model.
@@ -47,7 +39,7 @@ pub(crate) fn frame_of(table: &Table, schema: &TableSchema) -> PolarsResult<Data
             ColumnKind::Percent => {
                 Series::new(name, cells.map(share).collect::<Vec<Option<f64>>>())
             }
-            ColumnKind::Time | ColumnKind::Count | ColumnKind::Flag => {
+            ColumnKind::Time | ColumnKind::Count | ColumnKind::Small | ColumnKind::Flag => {
                 Series::new(name, cells.map(integer).collect::<Vec<Option<i64>>>())
             }
         };

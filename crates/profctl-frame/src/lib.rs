@@ -6,6 +6,7 @@
 
 mod columns;
 mod error;
+mod order;
 mod parquet;
 mod query;
 

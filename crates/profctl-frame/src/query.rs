@@ -13,6 +13,7 @@ use profctl_model::{Cell, Column as Heading, Role, SpanRow, Table, TickUnit, Tim
 
 use crate::columns::{SpanNames, frame_of, frame_of_spans, schema_of};
 use crate::error::Error;
+use crate::order::settled;
 
 /// The name of a result in JSON.
 const SCHEMA: &str = "profctl.query/1";
@@ -57,7 +58,7 @@ impl Database {
         self.span_files.push(path.to_owned());
     }
 
-    /// The answer to a query. Without an `ORDER BY` of its own it is in the order of its columns.
+    /// The answer to a query. Without an `ORDER BY`, rows and groups come as they first appear.
     pub fn ask(&self, sql: &str) -> Result<Table, Error> {
         let frame = self.collect(sql)?;
         table_of(&frame)
@@ -80,7 +81,7 @@ impl Database {
         for table in ALL {
             context.register(table.name, self.source(table)?);
         }
-        Ok(context.execute(sql)?)
+        Ok(settled(context.execute(sql)?))
     }
 
     fn source(&self, table: &'static TableSchema) -> PolarsResult<LazyFrame> {
@@ -104,8 +105,7 @@ impl Database {
     fn collect(&self, sql: &str) -> Result<DataFrame, Error> {
         let plan = self.plan(sql)?;
         let engine = if self.span_files.is_empty() { Engine::InMemory } else { Engine::Streaming };
-        let frame = plan.collect_with_engine(engine)?.unwrap_single();
-        if is_ordered(sql) { Ok(frame) } else { in_order(&frame) }
+        Ok(plan.collect_with_engine(engine)?.unwrap_single())
     }
 }
 
@@ -115,38 +115,6 @@ fn as_sql(rows: LazyFrame, table: &TableSchema) -> LazyFrame {
     let names = table.columns.iter().filter(|column| column.kind == ColumnKind::Name);
     let text = names.map(|column| col(column.name).cast(DataType::String));
     rows.with_columns(text.collect::<Vec<_>>())
-}
-
-/// Groups come out in any order: rows get that of their columns, from the left.
-fn in_order(frame: &DataFrame) -> Result<DataFrame, Error> {
-    let sortable = |column: &&Column| !column.dtype().is_nested();
-    let names: Vec<PlSmallStr> =
-        frame.columns().iter().filter(sortable).map(|column| column.name().clone()).collect();
-    if names.is_empty() {
-        return Ok(frame.clone());
-    }
-    let options = SortMultipleOptions::default().with_maintain_order(true).with_nulls_last(true);
-    Ok(frame.sort(names, options)?)
-}
-
-/// Whether the outermost query has an `ORDER BY`: those of subqueries and windows are in brackets.
-fn is_ordered(sql: &str) -> bool {
-    let mut outside = String::new();
-    let mut depth = 0_u32;
-    let mut quote: Option<char> = None;
-    for character in sql.chars() {
-        match (quote, character) {
-            (Some(open), close) if open == close => quote = None,
-            (Some(_), _) => {}
-            (None, '\'' | '"' | '`') => quote = Some(character),
-            (None, '(') => depth += 1,
-            (None, ')') => depth = depth.saturating_sub(1),
-            (None, other) if depth == 0 => outside.push(other.to_ascii_lowercase()),
-            (None, _) => {}
-        }
-    }
-    let words: Vec<&str> = outside.split_whitespace().collect();
-    words.windows(2).any(|pair| pair == ["order", "by"])
 }
 
 fn table_of(frame: &DataFrame) -> Result<Table, Error> {
@@ -199,19 +167,6 @@ fn number_cell(number: f64) -> Cell {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn only_the_order_of_the_outermost_query_counts() {
-        for (sql, expected) in [
-            ("SELECT name FROM spans ORDER BY name", true),
-            ("select name from spans order\n by 1 limit 3", true),
-            ("SELECT * FROM (SELECT * FROM spans ORDER BY net) t", false),
-            ("SELECT rank() OVER (ORDER BY net) FROM spans", false),
-            ("SELECT ' order by ' FROM spans", false),
-        ] {
-            assert_eq!(is_ordered(sql), expected, "{sql}");
-        }
-    }
 
     #[test]
     fn fractions_keep_twelve_digits() {

@@ -368,7 +368,7 @@ fn scaled_slow(text: &[u8], digits: u32) -> Option<u64> {
 /// Whether `head` can be the beginning of a JSON text that is an object or an array.
 pub fn looks_like_json(head: &[u8]) -> bool {
     let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
-    matches!(head.trim_ascii_start(), [b'{', ..] | [b'[', ..])
+    matches!(head.trim_ascii_start(), [b'{' | b'[', ..])
 }
 
 #[cfg(test)]
@@ -440,7 +440,7 @@ mod tests {
             Just(serde_json::Value::Null),
             any::<bool>().prop_map(Into::into),
             any::<i64>().prop_map(Into::into),
-            any::<f64>().prop_map(Into::into),
+            any::<i32>().prop_map(|n| (f64::from(n) / 8.0).into()),
             any::<String>().prop_map(Into::into),
         ];
         leaf.prop_recursive(4, 32, 5, |inner| {

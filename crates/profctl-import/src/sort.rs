@@ -144,9 +144,10 @@ impl Sorter {
             let spelling = [func.name.as_bytes(), b"\0", module.as_bytes()].concat();
             let known = &mut self.workers[worker].names;
             let is_anonymous = known.is_empty();
-            known.push(match is_anonymous {
-                true => NameRef::ANONYMOUS,
-                false => self.out.name(&spelling, |_| func.clone()),
+            known.push(if is_anonymous {
+                NameRef::ANONYMOUS
+            } else {
+                self.out.name(&spelling, |_| func.clone())
             });
         }
         for key in &block.lanes {
@@ -272,7 +273,7 @@ impl Sorter {
     fn hand_on(&mut self, mut held: Held) {
         let row = self.row_of_lane[held.event.lane.0 as usize];
         match held.event.kind {
-            EventKind::Enter | EventKind::Exit | EventKind::Complete => {
+            EventKind::Enter | EventKind::Exit | EventKind::Complete | EventKind::Settle => {
                 let time = self.rows[row].time;
                 if held.event.time < time {
                     self.late(&mut held, time);
@@ -424,7 +425,13 @@ impl Sorter {
             stack.truncate(level);
         }
         let offset = self.offset(held.at);
-        self.out.push(Event { offset, ..held.event });
+        let mut event = Event { offset, ..held.event };
+        if event.kind == EventKind::Settle
+            && let Some(account) = self.accounts.remove(&event.extra)
+        {
+            event.extra = self.out.account(account);
+        }
+        self.out.push(event);
     }
 
     /// Ends the complete calls whose end is at `time` or before. What is still open above one of
@@ -449,7 +456,11 @@ impl Sorter {
 
     fn end_top(&mut self, row: usize, time: u64) {
         let Some(top) = self.rows[row].open.pop() else { return };
-        match self.accounts.remove(&top.account) {
+        let account = match top.account {
+            UNSTATED => None,
+            stated => self.accounts.remove(&stated),
+        };
+        match account {
             Some(account) => {
                 let account = self.out.account(account);
                 self.push_end(top, EventKind::Settle, account, time);

@@ -17,6 +17,8 @@ pub enum ColumnKind {
     Time,
     /// A number of things, or a number that stands for something.
     Count,
+    /// A small number, which is kept in half the room.
+    Small,
     /// 1 or 0.
     Flag,
     /// A share in percent.
@@ -29,7 +31,7 @@ impl ColumnKind {
         match self {
             Self::Name | Self::Text => "VARCHAR",
             Self::Time | Self::Count => "BIGINT",
-            Self::Flag => "INTEGER",
+            Self::Small | Self::Flag => "INTEGER",
             Self::Percent => "DOUBLE",
         }
     }
@@ -38,7 +40,7 @@ impl ColumnKind {
         match self {
             Self::Name | Self::Text => Role::Text,
             Self::Time => Role::Time,
-            Self::Count | Self::Flag => Role::Count,
+            Self::Count | Self::Small | Self::Flag => Role::Count,
             Self::Percent => Role::Percent,
         }
     }
@@ -84,7 +86,7 @@ const fn column(name: &'static str, kind: ColumnKind, about: &'static str) -> Co
     ColumnSchema { name, kind, about }
 }
 
-use ColumnKind::{Count, Flag, Name, Percent, Text, Time};
+use ColumnKind::{Count, Flag, Name, Percent, Small, Text, Time};
 
 const RUN: ColumnSchema = column("run", Name, "the trace, as `runs` lists it");
 
@@ -101,8 +103,8 @@ pub static SPANS: TableSchema = TableSchema {
         column("module", Name, "where the function lives; null if the input does not say"),
         column("kind", Name, "function, syscall, interrupt, idle, switch or mark"),
         column("thread", Name, "on whose stack: name and id of the thread"),
-        column("cpu", Count, "the CPU on which it ended; null if the input does not say"),
-        column("depth", Count, "number of callers"),
+        column("cpu", Small, "the CPU on which it ended; null if the input does not say"),
+        column("depth", Small, "number of callers"),
         column("start", Time, "entry, on the clock of the run"),
         column("end", Time, "exit; where SQL takes it for a keyword, write \"end\""),
         column("wall", Time, "from entry to exit"),
@@ -174,7 +176,7 @@ pub static EVENTS: TableSchema = TableSchema {
         column("start", Time, "when, or from when"),
         column("end", Time, "to when; the same for what has no length"),
         column("thread", Name, "who ran, became runnable, or was there"),
-        column("cpu", Count, "where it ran; null but for slices"),
+        column("cpu", Small, "where it ran; null but for slices"),
         column("name", Name, "what happened; null but for marks"),
         column("waker", Name, "who woke it; null but for wakeups, and if the input does not say"),
         column("preempted", Flag, "1 if it was still runnable when it left; null but for slices"),
@@ -189,7 +191,7 @@ pub static GAPS: TableSchema = TableSchema {
     columns: &[
         RUN,
         column("time", Time, "the last time known before it"),
-        column("cpu", Count, "whose events are missing; null if it may be any"),
+        column("cpu", Small, "whose events are missing; null if it may be any"),
         column("lost", Count, "how many; null if the recorder does not say"),
     ],
 };

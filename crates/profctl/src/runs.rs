@@ -47,10 +47,11 @@ const BYTES_A_CALL: u64 = 20;
 /// Traces, read.
 pub(crate) struct Runs {
     /// In the order in which they were given.
-    pub(crate) runs: Vec<Run>,
+    pub(crate) all: Vec<Run>,
     /// Of all times in their tables.
     pub(crate) unit: Unit,
     /// Where what does not fit memory is.
+    #[cfg(feature = "tables")]
     pub(crate) temporary: Arc<Temporary>,
 }
 
@@ -133,12 +134,18 @@ impl Runs {
             let scale = unit.of(&profile.timebase);
             Run { name, profile, trace, scale }
         });
-        Ok(Self { runs: runs.collect(), unit, temporary })
+        Ok(Self {
+            all: runs.collect(),
+            unit,
+            #[cfg(feature = "tables")]
+            temporary,
+        })
     }
 
     /// All calls of all runs.
+    #[cfg(feature = "tables")]
     pub(crate) fn calls(&self) -> u64 {
-        let traces = self.runs.iter().filter_map(|run| run.trace.as_ref());
+        let traces = self.all.iter().filter_map(|run| run.trace.as_ref());
         traces.map(|trace| trace.rows.calls()).sum()
     }
 }
@@ -211,9 +218,13 @@ fn run_names(paths: &[&str]) -> Vec<String> {
     for parts in &parts {
         let path: PathBuf = parts[shared..].iter().collect();
         let name = path.display().to_string();
-        let same = |n: usize| if n == 1 { name.clone() } else { format!("{name}#{n}") };
-        let free = (1..).map(same).find(|name| !names.contains(name));
-        names.push(free.expect("there is always another number"));
+        let mut free = name.clone();
+        let mut times = 1;
+        while names.contains(&free) {
+            times += 1;
+            free = format!("{name}#{times}");
+        }
+        names.push(free);
     }
     names
 }

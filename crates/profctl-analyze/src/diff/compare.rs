@@ -10,7 +10,8 @@ use super::moved::{self, Moved};
 use super::paths::{self, PathComparison};
 use super::seen::Seen;
 use super::side::{Run, Side, SideStats, counts};
-use super::stats::{self, Global, Replicate, Tested};
+use super::stats::{self, Components, Global, Replicate, Tested};
+use super::tails::Tail;
 use super::{Options, Parts, Verdict};
 use crate::summarize::{Profile, Row};
 
@@ -91,6 +92,8 @@ pub struct Function {
     pub verdict: Verdict,
     /// The function whose work it seems to have taken in or given away.
     pub moved: Option<String>,
+    /// How long its slowest calls were, where all runs know.
+    pub tail: Option<Tail>,
 }
 
 impl Function {
@@ -135,6 +138,8 @@ pub struct Comparison {
     pub replicate: Replicate,
     /// Whether each side has one block only, so that blocks and builds cannot be told apart.
     pub confounded: bool,
+    /// Where the variance is, where blocks of several runs are compared.
+    pub components: Option<Components>,
     /// What to know before the figures.
     pub warnings: Vec<Warning>,
     /// The functions, by verdict, then by how much they differ.
@@ -262,6 +267,12 @@ fn both(
             function.interval = seen.within(pairing).map(|within| (within.low, within.high));
         }
     }
+    let outcome = outcome.ok_or("no measure, expected net, total or elapsed")?;
+    let knows_lengths = merged.iter().all(|profile| profile.has_percentiles);
+    for &index in testable.iter().filter(|_| knows_lengths) {
+        let runs = [0, 1].map(|side| seen.in_runs(&pairings[index], side));
+        functions[index].tail = Tail::of(runs, outcome.replicate == Replicate::Runs);
+    }
     let moved = moved::find(&functions);
     for moved in &moved {
         explain(&mut functions, moved);
@@ -295,7 +306,6 @@ fn both(
         let by_name = || (&a.name, &a.module).cmp(&(&b.name, &b.module));
         order(a).cmp(&order(b)).then_with(by_name)
     });
-    let outcome = outcome.ok_or("no measure, expected net, total or elapsed")?;
     let [before_profile, after_profile] = merged;
     let comparison = Comparison {
         before: summary(&before, before_profile),
@@ -305,6 +315,7 @@ fn both(
         interval,
         replicate: outcome.replicate,
         confounded: outcome.confounded && !single,
+        components: outcome.components,
         warnings,
         functions,
         unchanged,

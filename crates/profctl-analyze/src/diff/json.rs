@@ -6,8 +6,10 @@ use serde::Serialize;
 
 use super::compare::{Comparison, Function, SideSummary};
 use super::gate::{Judgement, Limit, Spent};
-use super::stats::{self, Replicate, Tested};
+use super::notes::BLOCK_COST;
+use super::stats::{self, Components, Replicate, Tested};
 use super::table::{chances, matched_as};
+use super::tails::Tail;
 use super::{MatchedBy, Measure, SideStats, Verdict};
 
 const DIFF: &str = "profctl.diff/1";
@@ -23,6 +25,7 @@ struct DiffFile<'a> {
     interval: &'static str,
     replicate: &'static str,
     confounded: bool,
+    components: Option<ComponentsFile>,
     margin: f64,
     fdr: f64,
     sensitivity: Option<f64>,
@@ -123,6 +126,13 @@ struct GlobalFile {
 }
 
 #[derive(Serialize)]
+struct ComponentsFile {
+    between_share: f64,
+    runs_per_block: f64,
+    runs_advised: Option<u32>,
+}
+
+#[derive(Serialize)]
 struct WarningFile<'a> {
     code: &'static str,
     message: &'a str,
@@ -191,6 +201,7 @@ struct FunctionFile<'a> {
     names_after: Option<&'a [String]>,
     moved: Option<&'a str>,
     flags: Vec<&'static str>,
+    p99: Option<TailFile<'a>>,
     tests: Option<TestsFile>,
 }
 
@@ -205,6 +216,15 @@ struct StatsFile {
     calls_total: u64,
     partial_total: u64,
     net_total: u64,
+}
+
+#[derive(Serialize)]
+struct TailFile<'a> {
+    before: &'a [u64],
+    after: &'a [u64],
+    ratio: f64,
+    ci_low: Option<f64>,
+    ci_high: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -253,6 +273,7 @@ impl Comparison {
             interval: self.interval.name(),
             replicate: replicate(self.replicate),
             confounded: self.confounded,
+            components: self.components.as_ref().map(components),
             margin: self.margin,
             fdr: self.fdr,
             sensitivity: self.sensitivity.and_then(finite),
@@ -389,6 +410,14 @@ fn global(comparison: &Comparison) -> Option<GlobalFile> {
     })
 }
 
+fn components(components: &Components) -> ComponentsFile {
+    ComponentsFile {
+        between_share: components.between_share(),
+        runs_per_block: components.runs,
+        runs_advised: components.runs_advised(BLOCK_COST),
+    }
+}
+
 fn replicate(replicate: Replicate) -> &'static str {
     match replicate {
         Replicate::Runs => "runs",
@@ -460,6 +489,7 @@ fn function(function: &Function) -> FunctionFile<'_> {
         names_after: matched.map(|matched| matched.after.as_slice()),
         moved: function.moved.as_deref(),
         flags: tested.map_or_else(Vec::new, flags),
+        p99: function.tail.as_ref().map(tail),
         tests: function.was_tested().then(|| {
             let of = |measure: Measure| {
                 let tested = function.tests[measure.index()].as_ref();
@@ -471,6 +501,16 @@ fn function(function: &Function) -> FunctionFile<'_> {
                 elapsed: of(Measure::Elapsed),
             }
         }),
+    }
+}
+
+fn tail(tail: &Tail) -> TailFile<'_> {
+    TailFile {
+        before: &tail.before,
+        after: &tail.after,
+        ratio: tail.ratio,
+        ci_low: tail.interval.and_then(|ends| finite(ends.0)),
+        ci_high: tail.interval.and_then(|ends| finite(ends.1)),
     }
 }
 

@@ -26,6 +26,7 @@ mod seen;
 mod series;
 mod side;
 mod table;
+mod tails;
 #[cfg(test)]
 mod tests;
 
@@ -42,6 +43,7 @@ pub use paths::{Found, PathComparison, RunPaths};
 pub use series::{Series, SeriesSink};
 pub use side::{Run, Side, SideStats};
 pub use table::{Section, Shown, Sum};
+pub use tails::Tail;
 
 /// How to compare.
 pub struct Options<'a> {

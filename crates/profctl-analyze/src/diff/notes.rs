@@ -1,7 +1,7 @@
 //! What a reader of a comparison must know besides its rows.
 
 use super::compare::{Comparison, Function, Interval, SideSummary};
-use super::stats::Replicate;
+use super::stats::{Components, Replicate};
 use super::{MatchedBy, Measure, Verdict};
 use crate::summarize::count;
 
@@ -74,6 +74,9 @@ impl Comparison {
             )),
             Replicate::Pairs => notes.push("paired: the differences of pairs were tested".into()),
             Replicate::Runs => {}
+        }
+        if let Some(components) = &self.components {
+            notes.push(variance(components));
         }
         if self.confounded {
             notes.push(
@@ -211,6 +214,22 @@ impl Comparison {
             notes.push(format!("{functions} called in some runs only, perhaps by chance"));
         }
     }
+}
+
+/// What a block is taken to cost, in runs: a boot, against another pass of the workload.
+pub(super) const BLOCK_COST: f64 = 10.0;
+
+/// Where the variance is, and what to repeat.
+fn variance(components: &Components) -> String {
+    let Some(runs) = components.runs_advised(BLOCK_COST) else {
+        return "variance: blocks differ no more than the runs of one do".into();
+    };
+    let share = components.between_share() * 100.0;
+    let runs = count(u64::from(runs), "run", "runs");
+    format!(
+        "variance: {share:.0}% of a run's is between blocks; if a block costs as much as \
+         {BLOCK_COST} runs, blocks of {runs} tell most for their time"
+    )
 }
 
 /// What was repaired or lost on one side.

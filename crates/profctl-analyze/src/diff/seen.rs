@@ -47,6 +47,11 @@ impl<'a> Seen<'a> {
         stats
     }
 
+    /// The same in each run of a side.
+    pub(super) fn in_runs(&self, pairing: &Pairing, side: usize) -> Vec<FuncStats> {
+        (0..self.sides[side].runs.len()).map(|run| self.in_run(pairing, side, run)).collect()
+    }
+
     fn side_stats(&self, pairing: &Pairing, side: usize) -> SideStats {
         let mut total = FuncStats::default();
         for &member in members(pairing, side) {
@@ -97,6 +102,7 @@ impl<'a> Seen<'a> {
             interval: None,
             verdict: Verdict::NotTested,
             moved: None,
+            tail: None,
             before,
             after,
         }

@@ -7,7 +7,7 @@ use super::compare::{Comparison, Function, Interval};
 use super::stats::Replicate;
 use super::{MatchedBy, Measure, SideStats, Verdict};
 
-const SCHEMA: &str = "profctl.diff-table/1";
+pub(super) const SCHEMA: &str = "profctl.diff-table/1";
 
 /// What of a comparison to show.
 #[derive(Clone, Copy, Default)]
@@ -18,6 +18,8 @@ pub struct Shown<'a> {
     pub matching: Option<&'a dyn Fn(&str) -> bool>,
     /// Whether to show what did not change, or could not be judged, too.
     pub all: bool,
+    /// Whether to show the slowest calls in a hundred.
+    pub tails: bool,
 }
 
 /// Rows that tell one story.
@@ -96,6 +98,9 @@ impl Comparison {
         if shown.all {
             let same = |f: &Function| f.verdict == Verdict::Equivalent;
             sections.push(self.section("within the margin", Layout::Net, shown, same));
+        }
+        if shown.tails {
+            sections.push(self.tails(shown));
         }
         sections.retain(|section| section.count > 0);
         sections

@@ -29,9 +29,13 @@ pub(super) fn arrange(group: &mut Vec<Held>, open: &[Open], next: Option<&Held>)
     arrange_entries(group, next);
 }
 
+/// Whether an event ends a call.
+fn is_exit(held: &Held) -> bool {
+    matches!(held.event.kind, EventKind::Exit | EventKind::Settle)
+}
+
 fn ends(held: &Held, name: NameRef) -> bool {
-    held.event.kind == EventKind::Exit
-        && (held.event.name == name || held.event.name == NameRef::ANONYMOUS)
+    is_exit(held) && (held.event.name == name || held.event.name == NameRef::ANONYMOUS)
 }
 
 /// Whether every exit ends the call that is innermost when it comes.
@@ -41,7 +45,7 @@ fn nests(group: &[Held], mut stack: Vec<NameRef>) -> bool {
             stack.push(held.event.name);
             true
         }
-        EventKind::Exit => stack.pop().is_some_and(|top| ends(held, top)),
+        EventKind::Exit | EventKind::Settle => stack.pop().is_some_and(|top| ends(held, top)),
         _ => true,
     })
 }
@@ -51,12 +55,12 @@ fn nested(mut rest: Vec<Held>, mut stack: Vec<NameRef>) -> Vec<Held> {
     let mut arranged = Vec::with_capacity(rest.len());
     while !rest.is_empty() {
         let exit = stack.last().and_then(|&top| rest.iter().position(|held| ends(held, top)));
-        let entry = || rest.iter().position(|held| held.event.kind != EventKind::Exit);
+        let entry = || rest.iter().position(|held| !is_exit(held));
         let next = exit.or_else(|| if ends_deeper(&rest, &stack) { Some(0) } else { entry() });
         let held = rest.remove(next.unwrap_or(0));
         match held.event.kind {
             EventKind::Enter => stack.push(held.event.name),
-            EventKind::Exit => {
+            EventKind::Exit | EventKind::Settle => {
                 if let Some(level) = stack.iter().rposition(|&name| ends(&held, name)) {
                     stack.truncate(level);
                 }
@@ -80,7 +84,6 @@ fn ends_deeper(rest: &[Held], stack: &[NameRef]) -> bool {
 /// Entries that stand together: the longer call first. How long one without a stated length is, the
 /// exit that comes next may tell; if it does not, they stay as written.
 fn arrange_entries(group: &mut [Held], next: Option<&Held>) {
-    let is_exit = |held: &Held| held.event.kind == EventKind::Exit;
     let n = group.len();
     let mut from = 0;
     while from < n {

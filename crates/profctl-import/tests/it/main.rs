@@ -4,6 +4,7 @@
 
 mod blocks;
 mod differential;
+mod interchange;
 mod invariants;
 mod quirks;
 mod recorder;

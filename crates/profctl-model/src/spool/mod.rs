@@ -272,7 +272,9 @@ mod tests {
 
     fn placed(spans: &[Span], block_rows: usize) -> Vec<Placed> {
         let mut spool = Spool::with_block_rows(Vec::new(), block_rows);
-        spans.iter().for_each(|span| spool.span(span, &Names::default()));
+        for span in spans {
+            spool.span(span, &Names::default());
+        }
         let (mut rows, _) = spool.finish(Vec::new()).unwrap();
         assert_eq!(rows.calls(), spans.len() as u64);
         let mut all = Vec::new();

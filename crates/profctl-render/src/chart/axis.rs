@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     fn shown(total: u64, width: u64, timebase: &Timebase, unit: TimeUnit) -> String {
-        let ticks = ticks(Ticks(total), width * 100, 80_00, timebase, unit);
+        let ticks = ticks(Ticks(total), width * 100, 8_000, timebase, unit);
         let shown: Vec<_> =
             ticks.iter().map(|tick| format!("{}@{}", tick.label, tick.x / 100)).collect();
         shown.join(" ")
@@ -146,8 +146,8 @@ mod tests {
         for total in [1, 7, 1 << 40, u64::MAX] {
             let ticks = ticks(
                 Ticks(total),
-                1000_00,
-                80_00,
+                100_000,
+                8_000,
                 &Timebase {
                     unit: TickUnit::Seconds { numerator: 60, denominator: 1 },
                     ..Timebase::NANOSECONDS
@@ -155,7 +155,7 @@ mod tests {
                 TimeUnit::Auto,
             );
             assert!((1..14).contains(&ticks.len()), "{total}: {ticks:?}");
-            assert!(ticks.iter().all(|tick| tick.x <= 1000_00));
+            assert!(ticks.iter().all(|tick| tick.x <= 100_000));
         }
     }
 }

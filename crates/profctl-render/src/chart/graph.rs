@@ -29,7 +29,7 @@ pub struct Options {
     pub levels: u32,
     /// What is narrower is drawn in blocks, in hundredths of a pixel; at least [`PIXEL`].
     pub narrowest: u64,
-    /// Boxes and blocks at most; the threshold is doubled until they are no more.
+    /// Boxes and blocks at most; the threshold is raised until they are no more.
     pub budget: usize,
 }
 

@@ -26,7 +26,7 @@ pub struct Options {
     pub levels: u32,
     /// What is narrower is drawn in blocks, in hundredths of a pixel; at least [`PIXEL`].
     pub narrowest: u64,
-    /// Boxes and blocks at most; the threshold is doubled until they are no more.
+    /// Boxes and blocks at most; the threshold is raised until they are no more.
     pub budget: usize,
 }
 
@@ -120,16 +120,27 @@ pub struct Timeline {
 /// Lays out the calls of `lanes`.
 pub fn lay_out(trace: &Trace, lanes: &Lanes, options: &Options) -> Timeline {
     let scale = TimeScale::of(trace, options.width);
-    let mut narrowest = options.narrowest.max(PIXEL);
-    loop {
+    let lay = |narrowest| {
         let lay = Lay { trace, scale, narrowest };
-        let lanes: Vec<_> =
-            lanes.threads.iter().map(|lane| lay.folded(lane, options.levels)).collect();
-        let boxes: usize = lanes.iter().map(|lane| lane.items.len()).sum();
-        if boxes <= options.budget || narrowest >= scale.width {
-            return Timeline { scale, lanes, narrowest };
-        }
-        narrowest *= 2;
+        let lanes = lanes.threads.iter().map(|lane| lay.folded(lane, options.levels)).collect();
+        Timeline { scale, lanes, narrowest }
+    };
+    let mut laid = lay(options.narrowest.max(PIXEL));
+    if laid.boxes() <= options.budget {
+        return laid;
+    }
+    while laid.boxes() > options.budget && laid.narrowest < scale.width {
+        laid = lay(laid.narrowest * 2);
+    }
+    // Between too little and enough.
+    let less = lay(laid.narrowest / 4 * 3);
+    if less.boxes() <= options.budget { less } else { laid }
+}
+
+impl Timeline {
+    /// Boxes and blocks in all lanes.
+    fn boxes(&self) -> usize {
+        self.lanes.iter().map(|lane| lane.items.len()).sum()
     }
 }
 

@@ -2,7 +2,7 @@
 //! durations, where only part of it was seen, where its thread was switched out. An export that is
 //! to read back the same says it beside the call.
 
-use profctl_model::{FuncKind, SpanId, Ticks, Trace};
+use profctl_model::{FuncKind, SpanId, Ticks, Timebase, Trace};
 
 /// Finds it, by comparing each call with what its times and its callees would tell.
 pub(super) struct Beside<'a> {
@@ -26,21 +26,39 @@ pub(super) struct Stated {
 }
 
 impl Stated {
-    /// What there is, by the name that exports call it by.
-    pub(super) fn named(self) -> impl Iterator<Item = (&'static str, u64)> {
+    /// What there is, by the name that exports call it by. Lengths are nanoseconds (or counts), as
+    /// people expect, but for those that no whole number of nanoseconds tells.
+    pub(super) fn named(self, timebase: &Timebase) -> impl Iterator<Item = (&'static str, u64)> {
         let Self { wall, off_cpu, net, stolen, outermost, partial } = self;
-        let ticks = |ticks: Option<Ticks>| ticks.map(|ticks| ticks.0);
+        let length = |ticks: Option<Ticks>, name, in_ticks| match ticks {
+            Some(ticks) => match told(timebase, ticks) {
+                Some(nanoseconds) => (name, Some(nanoseconds)),
+                None => (in_ticks, Some(ticks.0)),
+            },
+            None => (name, None),
+        };
         [
-            ("wall", ticks(wall)),
-            ("off_cpu", ticks(off_cpu)),
-            ("net", ticks(net)),
-            ("stolen", ticks(stolen)),
+            length(wall, "wall", "wall_ticks"),
+            length(off_cpu, "off_cpu", "off_cpu_ticks"),
+            length(net, "net", "net_ticks"),
+            length(stolen, "stolen", "stolen_ticks"),
             ("outermost", outermost.map(u64::from)),
             ("partial", partial),
         ]
         .into_iter()
         .filter_map(|(name, value)| Some((name, value?)))
     }
+}
+
+/// The nanoseconds (or counts) that tell so many ticks, if a whole number does, and one that readers
+/// of signed numbers understand.
+pub(super) fn told(timebase: &Timebase, ticks: Ticks) -> Option<u64> {
+    let nanoseconds = timebase.reported(ticks);
+    let back = match timebase.ticks_of_nanos(nanoseconds.into()) {
+        Some(back) => back,
+        None => Ticks(nanoseconds),
+    };
+    (back == ticks && i64::try_from(nanoseconds).is_ok()).then_some(nanoseconds)
 }
 
 impl<'a> Beside<'a> {
@@ -73,13 +91,18 @@ impl<'a> Beside<'a> {
         Self { trace, below, outermost }
     }
 
+    /// Whether the callees of a call take longer than it: a reader that works out its net time
+    /// would complain, once more.
+    pub(super) fn is_clamped(&self, id: SpanId) -> bool {
+        self.below[id.index()].0 > self.trace.spans.elapsed(id)
+    }
+
     /// What stands beside one call.
     pub(super) fn call(&self, id: SpanId) -> Stated {
         let (spans, row) = (&self.trace.spans, id.index());
         let (wall, off_cpu) = (spans.wall[row], spans.off_cpu[row]);
         let (elapsed, stolen) = self.below[row];
         let own = spans.elapsed(id) - elapsed;
-        let is_clamped = elapsed > spans.elapsed(id);
         let fidelity = spans.fidelity[row];
         let partial = u64::from(fidelity.start_inferred)
             | u64::from(fidelity.end_inferred) << 1
@@ -87,7 +110,7 @@ impl<'a> Beside<'a> {
         Stated {
             wall: (wall != spans.end[row] - spans.start[row]).then_some(wall),
             off_cpu: (off_cpu > Ticks(0)).then_some(off_cpu),
-            net: (spans.net[row] != own || is_clamped).then_some(spans.net[row]),
+            net: (spans.net[row] != own).then_some(spans.net[row]),
             stolen: (spans.stolen[row] != stolen).then_some(spans.stolen[row]),
             outermost: (spans.outermost[row] != self.outermost[row])
                 .then_some(spans.outermost[row]),

@@ -114,20 +114,20 @@ impl Writer<'_> {
         let mut marks: Vec<&Mark> = self.trace.marks.iter().collect();
         marks.sort_by_key(|mark| (mark.thread, mark.time));
         let mut marks = marks.into_iter().peekable();
-        let mut calls = Calls::new(self.trace);
+        let calls = Calls::new(self.trace);
         let spans = &self.trace.spans;
         for id in spans.ids() {
             let here = (spans.thread[id.index()], spans.start[id.index()]);
             while let Some(mark) = marks.next_if(|mark| (mark.thread, mark.time) < here) {
                 self.mark(mark, events)?;
             }
-            let stated = calls.next(id);
-            self.call(id, stated, events)?;
+            let stated = calls.call(id);
+            self.call(id, &stated, events)?;
         }
         marks.try_for_each(|mark| self.mark(mark, events))
     }
 
-    fn call(&self, id: SpanId, stated: Members, events: &mut Events<'_>) -> io::Result<()> {
+    fn call(&self, id: SpanId, stated: &Members, events: &mut Events<'_>) -> io::Result<()> {
         let (spans, row) = (&self.trace.spans, id.index());
         let func = &self.trace.names.funcs[spans.func[id]];
         let mut more = stated::of_func(func, FuncKind::Function);

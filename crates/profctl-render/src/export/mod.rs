@@ -6,12 +6,12 @@ use std::io::{self, Write};
 use profctl_model::Trace;
 
 mod beside;
-mod chrome;
-mod folded;
+pub mod chrome;
+pub mod folded;
 mod order;
-mod perfetto;
-mod pprof;
-mod speedscope;
+pub mod perfetto;
+pub mod pprof;
+pub mod speedscope;
 mod stated;
 mod wire;
 
@@ -31,27 +31,27 @@ pub struct Target {
 pub static TARGETS: &[Target] = &[
     Target {
         name: "chrome",
-        about: "trace-event JSON, for ui.perfetto.dev and chrome://tracing: reads back the same",
+        about: "trace-event JSON, for chrome://tracing, Perfetto, speedscope: reads back the same",
         endings: &[".json"],
         write: chrome::write,
-    },
-    Target {
-        name: "speedscope",
-        about: "evented profiles, for speedscope: calls and their times",
-        endings: &[".speedscope.json"],
-        write: speedscope::write,
-    },
-    Target {
-        name: "folded",
-        about: "folded stacks, for flamegraph.pl and its kin: net time of each stack",
-        endings: &[".folded"],
-        write: folded::write,
     },
     Target {
         name: "perfetto",
         about: "Perfetto protobuf, for ui.perfetto.dev and trace_processor: reads back the same",
         endings: &[".pftrace", ".perfetto-trace"],
         write: perfetto::write,
+    },
+    Target {
+        name: "speedscope",
+        about: "evented profiles, for speedscope.app: reads back the same",
+        endings: &[".speedscope.json"],
+        write: speedscope::write,
+    },
+    Target {
+        name: "folded",
+        about: "a line a stack with its net time, for flamegraph.pl and its kin",
+        endings: &[".folded"],
+        write: folded::write,
     },
     Target {
         name: "pprof",

@@ -9,9 +9,11 @@ use std::io::{self, Write};
 
 use profctl_model::diag::codes;
 use profctl_model::hash::FastMap;
-use profctl_model::{FuncKind, SpanId, Thread, ThreadId, Tick, TickUnit, Ticks, Timeline, Trace};
+use profctl_model::{
+    Func, FuncKind, SpanId, Thread, ThreadId, Tick, TickUnit, Ticks, Timeline, Trace,
+};
 
-use super::beside::Beside;
+use super::beside::{self, Beside};
 use super::order::{self, What};
 use super::wire::Message;
 
@@ -36,9 +38,10 @@ const TOLD_AT_ONCE: usize = 1000;
 const TIME_MAX: u64 = i64::MAX as u64;
 
 /// Names of annotations; the number of each is its place, from 1.
-const ANNOTATIONS: [&str; 19] = [
+const ANNOTATIONS: [&str; 24] = [
     "cpu",
     "module",
+    "address",
     "wall",
     "off_cpu",
     "net",
@@ -47,6 +50,10 @@ const ANNOTATIONS: [&str; 19] = [
     "partial",
     "tick",
     "lost",
+    "wall_ticks",
+    "off_cpu_ticks",
+    "net_ticks",
+    "stolen_ticks",
     "unit",
     "numerator",
     "denominator",
@@ -71,7 +78,7 @@ const KINDS: [FuncKind; 6] = [
 const GAP: u64 = KINDS.len() as u64 + 1;
 
 /// Writes `trace`.
-pub(super) fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
     let mut writer = Writer::new(trace, out);
     writer.tell_names()?;
     writer.tell_trace()?;
@@ -217,7 +224,9 @@ impl<'a> Writer<'a> {
                         descriptor.number(2, tid);
                         descriptor.text(5, &thread.name);
                     }),
-                    None => track.text(2, thread.label()),
+                    // The name alone is read back; where there is none, something must be shown.
+                    None if thread.name.is_empty() => track.text(2, thread.label()),
+                    None => track.text(2, &thread.name),
                 }
                 track.text(14, facts(thread));
             });
@@ -231,11 +240,7 @@ impl<'a> Writer<'a> {
         let func = self.trace.spans.func[call];
         self.begin_event(BEGIN, track_of(self.trace.spans.thread[call.index()]));
         self.event.number(10, func.index() as u64 + 1);
-        let func = &self.trace.names.funcs[func];
-        self.category(func.kind);
-        if let Some(module) = &func.module {
-            self.say_module(module);
-        }
+        self.describe(&self.trace.names.funcs[func]);
         self.end_event(time)
     }
 
@@ -245,7 +250,11 @@ impl<'a> Writer<'a> {
         if let Some(cpu) = spans.cpu[call.index()] {
             self.say("cpu", self.trace.names.cpus[cpu].into());
         }
-        for (name, value) in self.beside.call(call).named() {
+        let mut stated = self.beside.call(call);
+        if self.beside.is_clamped(call) {
+            stated.net = Some(spans.net[call.index()]);
+        }
+        for (name, value) in stated.named(&self.trace.meta.timebase) {
             self.say(name, value);
         }
         self.end_event(time)
@@ -256,10 +265,7 @@ impl<'a> Writer<'a> {
         let func = &self.trace.names.funcs[mark.func];
         self.begin_event(INSTANT, track_of(mark.thread));
         self.event.number(10, mark.func.index() as u64 + 1);
-        self.category(func.kind);
-        if let Some(module) = &func.module {
-            self.say_module(module);
-        }
+        self.describe(func);
         self.end_event(time)
     }
 
@@ -287,11 +293,7 @@ impl<'a> Writer<'a> {
     fn end_event(&mut self, time: Tick) -> io::Result<()> {
         let timebase = &self.trace.meta.timebase;
         let nanoseconds = timebase.reported(Ticks(time.0));
-        let told = match timebase.ticks_of_nanos(nanoseconds.into()) {
-            Some(told) => told == Ticks(time.0) && nanoseconds <= TIME_MAX,
-            None => nanoseconds <= TIME_MAX,
-        };
-        if !told {
+        if beside::told(timebase, Ticks(time.0)).is_none() {
             self.say("tick", time.0);
         }
         self.packet.number(8, nanoseconds.min(TIME_MAX));
@@ -308,11 +310,18 @@ impl<'a> Writer<'a> {
         self.out.write_all(head.bytes())
     }
 
-    /// The category of what is not an ordinary function.
-    fn category(&mut self, kind: FuncKind) {
-        let place = KINDS.iter().position(|known| *known == kind).unwrap_or_default();
+    /// What is said of a function beside its name; its kind is the category of the event.
+    fn describe(&mut self, func: &Func) {
+        let place = KINDS.iter().position(|known| *known == func.kind).unwrap_or_default();
         if place > 0 {
             self.event.number(3, place as u64 + 1);
+        }
+        if let Some(module) = &func.module {
+            let number = self.modules.get(module.as_str()).copied().unwrap_or_default();
+            self.annotate("module", |annotation| annotation.number(17, number));
+        }
+        if let Some(address) = func.address {
+            self.annotate("address", |annotation| annotation.number(7, address));
         }
     }
 
@@ -322,11 +331,6 @@ impl<'a> Writer<'a> {
 
     fn say_text(&mut self, name: &str, text: &str) {
         self.annotate(name, |annotation| annotation.text(6, text));
-    }
-
-    fn say_module(&mut self, module: &str) {
-        let number = self.modules.get(module).copied().unwrap_or_default();
-        self.annotate("module", |annotation| annotation.number(17, number));
     }
 
     fn annotate(&mut self, name: &str, value: impl FnOnce(&mut Message)) {
@@ -345,11 +349,15 @@ fn track_of(thread: ThreadId) -> u64 {
 
 /// What a track is, in words that are read back.
 fn facts(thread: &Thread) -> String {
-    if thread.idle {
-        return "idle task".into();
+    let mut facts = match (thread.idle, thread.tid, thread.pid) {
+        (true, Some(_), _) => return "profctl: idle task".into(),
+        (true, None, _) => return "profctl: a thread that idles".into(),
+        (false, Some(tid), Some(pid)) => format!("profctl: thread {tid} of process {pid}"),
+        (false, Some(tid), None) => format!("profctl: thread {tid}"),
+        (false, None, _) => "profctl: a thread".into(),
+    };
+    if thread.name.is_empty() {
+        facts.push_str(" without a name");
     }
-    let mut words = vec!["thread".to_owned()];
-    words.extend(thread.tid.map(|tid| tid.to_string()));
-    words.extend(thread.pid.map(|pid| format!("of process {pid}")));
-    words.join(" ")
+    facts
 }

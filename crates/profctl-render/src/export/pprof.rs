@@ -11,7 +11,7 @@ use profctl_model::{CallTree, FuncId, FuncKind, IdVec, NodeId, Thread, ThreadId,
 use super::wire::Message;
 
 /// Writes `trace`.
-pub(super) fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
     let mut out = GzEncoder::new(out, Compression::default());
     let unit = match trace.meta.timebase.unit_name() {
         "ns" => "nanoseconds",

@@ -29,17 +29,17 @@ pub fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
         write!(out, "{comma}\n{{{}{more}}}", frame.0)?;
     }
     out.write_all(b"\n]},\"profiles\":[")?;
-    let mut calls = Calls::new(trace);
+    let calls = Calls::new(trace);
     let mut ids = trace.spans.ids().peekable();
     let mut comma = "";
     while let Some(first) = ids.peek() {
         let thread = trace.spans.thread[first.index()];
-        write!(out, "{comma}\n")?;
+        writeln!(out, "{comma}")?;
         comma = ",";
         begin_profile(trace, thread, out)?;
         let mut events = Events { trace, out: &mut *out, open: Vec::new(), is_first: true };
         while let Some(id) = ids.next_if(|id| trace.spans.thread[id.index()] == thread) {
-            events.call(id, calls.next(id))?;
+            events.call(id, calls.call(id))?;
         }
         events.close(0)?;
         out.write_all(b"\n]}")?;

@@ -8,6 +8,8 @@ use std::fmt::Write as _;
 
 use profctl_model::{Fidelity, Func, FuncKind, SpanId, Thread, TickUnit, Timeline, Trace};
 
+use super::beside::{Beside, Stated};
+
 /// The members of an object, without its braces.
 #[derive(Debug, Default)]
 pub(super) struct Members(pub(super) String);
@@ -88,65 +90,33 @@ pub(super) fn of_thread(thread: &Thread, pid: u64, tid: u64) -> Members {
     members
 }
 
-/// Goes over the calls of a trace and says of each what does not follow from the others.
-#[derive(Debug)]
+/// What is to be said of calls.
 pub(super) struct Calls<'a> {
     trace: &'a Trace,
-    /// By row: elapsed time of direct callees, and of those that are interrupts.
-    below: Vec<(u64, u64)>,
-    /// The functions of the callers of the call looked at last, that call included.
-    path: Vec<usize>,
-    /// How often each function is in the path.
-    open: Vec<u32>,
+    beside: Beside<'a>,
 }
 
 impl<'a> Calls<'a> {
     pub(super) fn new(trace: &'a Trace) -> Self {
-        let spans = &trace.spans;
-        let mut below = vec![(0_u64, 0_u64); spans.len()];
-        for id in spans.ids() {
-            if let Some(caller) = spans.parent[id.index()] {
-                let elapsed = spans.elapsed(id).0;
-                let (sum, stolen) = &mut below[caller.index()];
-                *sum = sum.saturating_add(elapsed);
-                if trace.names.funcs[spans.func[id]].kind == FuncKind::Interrupt {
-                    *stolen = stolen.saturating_add(elapsed);
-                }
-            }
-        }
-        Self { trace, below, path: Vec::new(), open: vec![0; trace.names.funcs.len()] }
+        Self { trace, beside: Beside::of(trace) }
     }
 
-    /// What is to be said of a call; they are asked for in the order of the trace.
-    pub(super) fn next(&mut self, id: SpanId) -> Members {
-        let (spans, row) = (&self.trace.spans, id.index());
-        let depth = spans.depth[row] as usize;
-        for func in self.path.drain(depth.min(self.path.len())..) {
-            self.open[func] -= 1;
-        }
-        let func = spans.func[id].index();
-        let is_outermost = self.open[func] == 0;
-        self.open[func] += 1;
-        self.path.push(func);
-
+    /// What is to be said of a call.
+    pub(super) fn call(&self, id: SpanId) -> Members {
         let mut members = Members::default();
-        let (below, stolen) = self.below[row];
-        if spans.wall[row] != spans.end[row] - spans.start[row] {
-            members.push("wall", spans.wall[row].0);
+        let Stated { wall, off_cpu, net, stolen, outermost, .. } = self.beside.call(id);
+        for (name, ticks) in
+            [("wall", wall), ("off_cpu", off_cpu), ("net", net), ("stolen", stolen)]
+        {
+            if let Some(ticks) = ticks {
+                members.push(name, ticks.0);
+            }
         }
-        if spans.off_cpu[row].0 != 0 {
-            members.push("off_cpu", spans.off_cpu[row].0);
+        if let Some(outermost) = outermost {
+            members.push("outermost", outermost);
         }
-        if spans.net[row].0 != spans.elapsed(id).0.saturating_sub(below) {
-            members.push("net", spans.net[row].0);
-        }
-        if spans.stolen[row].0 != stolen {
-            members.push("stolen", spans.stolen[row].0);
-        }
-        if spans.outermost[row] != is_outermost {
-            members.push("outermost", spans.outermost[row]);
-        }
-        let Fidelity { start_inferred, end_inferred, at_gap } = spans.fidelity[row];
+        let fidelity = self.trace.spans.fidelity[id.index()];
+        let Fidelity { start_inferred, end_inferred, at_gap } = fidelity;
         match (start_inferred, end_inferred) {
             (false, false) => {}
             (true, false) => members.push_text("unseen", "entry"),

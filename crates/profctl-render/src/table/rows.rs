@@ -12,7 +12,7 @@ pub fn write_array(table: &Table, out: &mut dyn io::Write) -> io::Result<()> {
         write!(out, "{}", if index == 0 { "\n" } else { ",\n" })?;
         write_object(table, row, out)?;
     }
-    write!(out, "{}]\n", if table.rows.is_empty() { "" } else { "\n" })
+    writeln!(out, "{}]", if table.rows.is_empty() { "" } else { "\n" })
 }
 
 /// JSON lines: a row object a line.
@@ -31,4 +31,30 @@ fn write_object(table: &Table, row: &[Cell], out: &mut dyn io::Write) -> io::Res
         write!(out, "{comma}{}:{}", json!(column.name), super::json::value(cell, table))?;
     }
     write!(out, "}}")
+}
+
+#[cfg(test)]
+mod tests {
+    use profctl_model::{Column, Role, TickUnit, Timebase};
+
+    use super::*;
+
+    #[test]
+    fn rows_are_objects_in_an_array_or_a_line_each() {
+        let plain = Timebase { unit: TickUnit::Cycles, ..Timebase::NANOSECONDS };
+        let columns = ["name", "n"].map(|name| Column::new(name, name, Role::Text));
+        let mut table = Table::new("profctl.test/1", plain, columns.into());
+        let text = |table: &Table, write: fn(&Table, &mut dyn io::Write) -> io::Result<()>| {
+            let mut bytes = Vec::new();
+            write(table, &mut bytes).unwrap();
+            String::from_utf8(bytes).unwrap()
+        };
+        assert_eq!(text(&table, write_array), "[]\n");
+        assert_eq!(text(&table, write_lines), "");
+        table.push(vec!["a \"b\"".into(), Cell::Change(-3)]);
+        table.push(vec![Cell::Null, Cell::Number(1.5)]);
+        let (first, second) = (r#"{"name":"a \"b\"","n":-3}"#, r#"{"name":null,"n":1.5}"#);
+        assert_eq!(text(&table, write_array), format!("[\n{first},\n{second}\n]\n"));
+        assert_eq!(text(&table, write_lines), format!("{first}\n{second}\n"));
+    }
 }

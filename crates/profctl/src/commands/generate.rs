@@ -4,8 +4,10 @@
 use std::fmt::Write as _;
 
 use clap::{Arg, Command, CommandFactory as _};
-use profctl_import::formats::{callgrind, fst, function_graph, itm, ktrace, perfetto, probe};
-use profctl_import::{capture, flow, stitch};
+use profctl_import::formats::{
+    callgrind, chrome, fst, function_graph, itm, ktrace, perfetto, probe, speedscope,
+};
+use profctl_import::{capture, flow, sort, stitch};
 use profctl_model::Code;
 use profctl_model::diag::codes;
 
@@ -44,6 +46,9 @@ static OF_MODULES: &[&Code] = &[
     &capture::NO_STROBE,
     &capture::UNKNOWN_ADDRESS,
     &capture::UNKNOWN_LEVEL,
+    &chrome::NO_DURATION,
+    &chrome::OTHER_EVENTS,
+    &chrome::SAMPLES,
     &flow::FOREIGN_LINE,
     &flow::INFERRED,
     &fst::NOT_WATCHED,
@@ -57,6 +62,9 @@ static OF_MODULES: &[&Code] = &[
     &perfetto::NOT_READ,
     &perfetto::UNKNOWN_CLOCK,
     &probe::UNKNOWN_TAG,
+    &sort::LATE_EVENT,
+    &speedscope::OTHER_UNIT,
+    &speedscope::UNKNOWN_FRAME,
 ];
 
 fn diagnostics() -> String {

@@ -234,11 +234,69 @@ fn saved_profiles_are_as_good_as_their_traces() {
 
 #[test]
 fn a_kernel_with_three_thousand_functions_takes_300_kilobytes() {
-    let saved = fixtures::read(&PathBuf::from(kernel("6.1.170/boot1/run1.profile.json.zst")));
-    let json = zstd::decode_all(saved.as_slice()).unwrap();
-    let json: Value = serde_json::from_slice(&json).unwrap();
-    let functions = json["totals"]["functions"].as_u64().unwrap();
-    assert!(saved.len() as u64 * 3000 / functions < 300_000, "{} for {functions}", saved.len());
+    let profile = |name: &str| -> Value {
+        let saved = fixtures::read(&PathBuf::from(kernel(name)));
+        serde_json::from_slice(&zstd::decode_all(saved.as_slice()).unwrap()).unwrap()
+    };
+    let list = |profile: &Value| profile["functions"].as_array().unwrap().clone();
+    let mut whole = profile("6.1.170/boot1/run1.profile.json.zst");
+    let mut functions = list(&whole);
+    // Other builds under other names: words of a kernel in another order.
+    for (n, other) in
+        ["6.1.192/boot2/run1.profile.json.zst", "6.1.192-slub-debug/boot1/run1.profile.json.zst"]
+            .into_iter()
+            .enumerate()
+    {
+        for mut function in list(&profile(other)) {
+            let mut words: Vec<&str> = function["name"].as_str().unwrap().split('_').collect();
+            words.rotate_left(1);
+            words.insert(n % words.len(), ["on", "by"][n]);
+            function["name"] = words.join("_").into();
+            functions.push(function);
+        }
+    }
+    assert!(functions.len() >= 3000, "{}", functions.len());
+    functions.truncate(3000);
+    whole["functions"] = functions.into();
+    // The schema comes first, by which a profile is known.
+    let schema = whole.as_object_mut().unwrap().remove("schema").unwrap();
+    let json = format!("{{\"schema\":{schema},{}", &whole.to_string()[1..]);
+    let saved = zstd::encode_all(json.as_bytes(), 19).unwrap();
+    assert!(saved.len() < 300_000, "{} bytes", saved.len());
+    let scratch = Scratch::new("diff_three_thousand");
+    let file = scratch.file("whole.profile.json.zst", &saved);
+    let same = run(&["diff", &file, &file]).quiet_success();
+    assert!(same.contains("3000 the same"), "{same}");
+}
+
+#[test]
+fn the_slowest_calls_in_a_hundred_are_shown_run_by_run() {
+    let scratch = Scratch::new("diff_tails");
+    // 200 calls a run; the slowest of twenty are in the tail.
+    let side = |name: &str, slow: u64| {
+        for run in 0..8 {
+            let mut text = String::from("# profctl plain 1\n");
+            for call in 0..200 {
+                let cost = if call % 20 == 7 { slow + call % 3 * 40 } else { 1000 + call % 5 };
+                let at = call * 10_000 + run;
+                writeln!(text, "{at} cpu0 sh-7 . f {}", cost + run).unwrap();
+            }
+            scratch.file(&format!("{name}/run{run}.txt"), text);
+        }
+        scratch.path(name)
+    };
+    let (before, after) = (side("before", 2000), side("after", 3000));
+    let found = run(&["diff", "--tails", &before, &after]).quiet_success();
+    assert!(found.contains("slowest calls in a hundred: 1\n"), "{found}");
+    let found = json(&run(&["diff", "--tails", "--output", "json", &before, &after]));
+    let p99 = &found["functions"][0]["p99"];
+    let points = |side: &str| p99[side].as_array().unwrap().len();
+    assert_eq!((points("before"), points("after")), (8, 8));
+    let number = |field: &str| p99[field].as_f64().unwrap();
+    assert!(number("ci_low") > 1.4 && number("ci_high") < 1.55, "{p99}");
+    assert!((number("ratio") - 1.49).abs() < 0.03, "{p99}");
+    let plain = json(&run(&["diff", "--output", "json", &before, &after]));
+    assert!(plain["functions"][0]["p99"].is_null());
 }
 
 #[test]

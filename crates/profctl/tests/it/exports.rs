@@ -6,7 +6,7 @@ use std::io;
 
 use profctl_import::{ImportOptions, Input, ReadOptions, load};
 use profctl_model::{FuncId, FuncKind, Names, SpanId, ThreadId, Timebase, Timeline, Trace};
-use profctl_render::export::{chrome, folded, speedscope};
+use profctl_render::export::{chrome, folded, perfetto, speedscope};
 use profctl_testkit::fixtures;
 use profctl_testkit::generate::{self, Layout, Recording, Shape};
 use proptest::prelude::*;
@@ -19,14 +19,24 @@ fn read(bytes: &[u8], options: &ReadOptions) -> Option<Trace> {
 }
 
 fn there_and_back(trace: &Trace, write: Write, format: &str, block_size: usize) -> (Trace, String) {
+    let (back, bytes) = bytes_and_back(trace, write, format, block_size);
+    (back, String::from_utf8(bytes).expect("it is a text"))
+}
+
+fn bytes_and_back(
+    trace: &Trace,
+    write: Write,
+    format: &str,
+    block_size: usize,
+) -> (Trace, Vec<u8>) {
     let mut text = Vec::new();
-    write(trace, &mut text).unwrap();
+    write(trace, &mut text).expect("memory takes what is written to it");
     // Recognised by its content, and in any blocks.
     let options = ReadOptions { block_size, workers: 2, ..ReadOptions::default() };
     let input = Input { name: "test".to_owned(), bytes: Box::new(&text[..]) };
-    let (back, origin) = load(input, &options, &|_| ()).unwrap();
+    let (back, origin) = load(input, &options, &|_| ()).expect("an export can be read");
     assert_eq!(origin.format.name, format);
-    (back, String::from_utf8(text).unwrap())
+    (back, text)
 }
 
 fn func(names: &Names, id: FuncId) -> String {
@@ -134,7 +144,25 @@ fn check(what: &str, trace: &Trace, block_size: usize) {
     if let Some(difference) = difference(trace, &back, false) {
         panic!("{what} for speedscope:\n{difference}");
     }
+    let (back, _) = bytes_and_back(trace, perfetto::write, "perfetto", block_size);
+    if let Some(difference) = difference(trace, &back, true) {
+        panic!("{what} for Perfetto:\n{difference}");
+    }
+    assert_eq!(complaints(&back), complaints(trace), "{what} for Perfetto");
     check_folded(what, trace, block_size);
+}
+
+/// What was wrong, as far as it is known to more than the reader of one format, and is not what
+/// the complaints of one format become.
+fn complaints(trace: &Trace) -> Vec<(&'static str, u64)> {
+    use profctl_model::diag::codes::{ALL, LOST_UNKNOWN, SKIPPED_RECORD};
+    let entries = trace.meta.diags.sorted();
+    let is_common = |name: &str| {
+        ALL.iter().any(|code| code.name == name)
+            && ![LOST_UNKNOWN.name, SKIPPED_RECORD.name].contains(&name)
+    };
+    let common = entries.iter().filter(|entry| is_common(entry.code.name));
+    common.map(|entry| (entry.code.name, entry.count)).collect()
 }
 
 /// Net time by name: what folded stacks can say.
@@ -150,7 +178,7 @@ fn net(trace: &Trace, of: impl Fn(u64) -> u64) -> BTreeMap<String, u64> {
 
 fn check_folded(what: &str, trace: &Trace, block_size: usize) {
     let mut text = Vec::new();
-    folded::write(trace, &mut text).unwrap();
+    folded::write(trace, &mut text).expect("memory takes what is written to it");
     let is_exact = trace.meta.timebase.ratio().1 == 1;
     if text.is_empty() || !is_exact {
         return;

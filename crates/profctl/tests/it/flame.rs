@@ -53,6 +53,16 @@ fn a_chart_of_the_1993_trace_shows_its_calls() {
 }
 
 #[test]
+fn folded_stacks_have_the_net_time_of_every_path() {
+    let text = String::from_utf8(drawn(&[MCRAE], "m.folded")).unwrap();
+    assert!(text.contains("ISAINTR;weintr;werint;weread;weget;bcopy "), "{text}");
+    let sum: u64 =
+        text.lines().map(|l| l.rsplit(' ').next().unwrap().parse::<u64>().unwrap()).sum();
+    let svg = String::from_utf8(drawn(&[MCRAE, "--unit", "ns"], "m.svg")).unwrap();
+    assert!(svg.contains(&format!(", {sum} ns in all")), "{sum}");
+}
+
+#[test]
 fn losses_and_repairs_stand_below_the_picture() {
     let lost = "fixtures/function_graph/lost-trace-pipe-abstime-6.12.txt";
     for kind in ["chart", "graph"] {
@@ -66,8 +76,12 @@ fn losses_and_repairs_stand_below_the_picture() {
 fn what_cannot_be_drawn_is_told() {
     for (arguments, expected) in [
         (&[MCRAE][..], "no file to draw to, expected -o FILE"),
-        (&[MCRAE, "-o", "x.gif"], "-o x.gif ends in .gif, expected one of .svg"),
-        (&[MCRAE, "-o", "x"], "-o x has no extension, expected one of .svg"),
+        (
+            &[MCRAE, "-o", "x.gif"],
+            "-o x.gif ends in .gif, expected one of .html, .svg, .png, .folded",
+        ),
+        (&[MCRAE, "-o", "x"], "-o x has no extension, expected one of .html"),
+        (&[MCRAE, "-o", "x.folded", "--reverse"], "--reverse cannot be told in a .folded file"),
         (&[MCRAE, "-o", "x.svg", "--width", "10"], "--width 10, expected from 300 to 20000 pixels"),
         (&[MCRAE, "-o", "x.svg", "--critical-path"], "--critical-path is for --kind chart"),
         (&[MCRAE, "-o", "x.svg", "--kind", "chart", "--reverse"], "--reverse is for --kind graph"),

@@ -2,7 +2,10 @@
 
 #![expect(clippy::disallowed_methods, reason = "tests read and write files")]
 
+#[cfg(unix)]
+mod ci;
 mod cli;
+mod convert;
 mod diff;
 mod docs;
 mod exports;
@@ -10,7 +13,11 @@ mod flame;
 mod gate;
 mod merge;
 mod pages;
+mod pprof;
 mod program;
+#[cfg(feature = "tables")]
+mod query;
 mod reports;
+mod tables;
 mod tidy;
 mod tutorial;

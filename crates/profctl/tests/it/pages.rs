@@ -113,11 +113,20 @@ fn run(line: &str, scratch: &str) -> Option<String> {
         | ["just", ..] => return None,
         other => panic!("no test knows how to run {other:?}"),
     };
+    if !cfg!(feature = "tables") && needs_tables(arguments) {
+        return None;
+    }
     let run = finish(command(arguments).current_dir(fixtures::root()));
     let printed = format!("{}{}", run.stdout, run.stderr);
     assert!(matches!(run.code, Some(0..=5)), "{line} ends with {:?}: {}", run.code, run.stderr);
     let lines: Vec<&str> = printed.lines().take(head.unwrap_or(usize::MAX)).collect();
     Some(lines.join("\n"))
+}
+
+/// Whether only a build with tables can do it; it then says so, which is tested elsewhere.
+fn needs_tables(arguments: &[&str]) -> bool {
+    let is_parquet = |argument: &&str| *argument == "parquet" || argument.ends_with(".parquet");
+    arguments.first() == Some(&"query") || arguments.iter().any(is_parquet)
 }
 
 /// Words as a shell splits them, as far as pages need it: blanks and double quotes.

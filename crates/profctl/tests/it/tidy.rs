@@ -11,9 +11,12 @@ use profctl_testkit::fixtures::{files, root};
 const SPOKES: [&str; 4] = ["profctl-import", "profctl-analyze", "profctl-render", "profctl-frame"];
 
 /// Dependencies that live in one crate only.
-const KEPT_IN: [(&str, &str); 5] = [
+const KEPT_IN: [(&str, &str); 8] = [
     ("polars", "profctl-frame"),
     ("polars-io", "profctl-frame"),
+    ("polars-lazy", "profctl-frame"),
+    ("polars-parquet", "profctl-frame"),
+    ("polars-plan", "profctl-frame"),
     ("plotters", "profctl-render"),
     ("clap", "profctl"),
     ("indicatif", "profctl"),

@@ -193,6 +193,7 @@ fn function(path: &Joined, known: &Function, runs: [usize; 2]) -> Function {
         interval: None,
         verdict: Verdict::NotTested,
         moved: None,
+        tail: None,
         before,
         after,
     }

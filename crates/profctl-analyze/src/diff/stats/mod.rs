@@ -21,6 +21,8 @@ mod robust;
 mod shape;
 mod smooth;
 mod special;
+mod tails;
+mod variance;
 mod verdict;
 
 #[cfg(test)]
@@ -33,6 +35,8 @@ pub use bootstrap::{Block, Interval, block_bootstrap_ratio, effective_sample_siz
 pub use calibration::{Calibration, Change, Noise};
 pub use permute::permutation_p;
 pub use ranks::{Shift, hodges_lehmann, mann_whitney_exact};
+pub use tails::{Distribution, TAIL_PERCENT, TAIL_RUNS_MIN, tail_interval};
+pub use variance::Components;
 pub use verdict::selected_level;
 
 use dealt::Rule;
@@ -226,6 +230,8 @@ pub struct Outcome {
     /// Whether each side has all its runs in one block, so that what the blocks differ in cannot be
     /// told from what the builds differ in.
     pub confounded: bool,
+    /// Where the variance is, where blocks hold several runs.
+    pub components: Option<Components>,
 }
 
 /// Compares the two sides of every row.
@@ -292,6 +298,7 @@ pub fn test(design: &Design, rows: &[Row], options: &Options) -> Outcome {
         prior: moderated.prior,
         replicate: layout.replicate,
         confounded: layout.confounded,
+        components: variance::components(&contrasts, &layout, floor),
     }
 }
 

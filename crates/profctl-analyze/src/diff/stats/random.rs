@@ -16,4 +16,31 @@ impl Random {
     pub(super) fn below(&mut self, end: usize) -> usize {
         ((u128::from(self.next_u64()) * end as u128) >> 64) as usize
     }
+
+    /// A number above 0 and below 1.
+    pub(super) fn uniform(&mut self) -> f64 {
+        ((self.next_u64() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
+    }
+
+    /// A normal number (Box and Muller 1958).
+    pub(super) fn normal(&mut self) -> f64 {
+        let radius = (-2.0 * self.uniform().ln()).sqrt();
+        radius * (std::f64::consts::TAU * self.uniform()).cos()
+    }
+
+    /// A number of the gamma distribution with scale 1 (Marsaglia and Tsang 2000); `shape` is at
+    /// least 1.
+    pub(super) fn gamma(&mut self, shape: f64) -> f64 {
+        let level = shape - 1.0 / 3.0;
+        let spread = (9.0 * level).sqrt().recip();
+        loop {
+            let normal = self.normal();
+            let cube = (1.0 + spread * normal).powi(3);
+            if cube > 0.0
+                && self.uniform().ln() < 0.5 * normal * normal + level * (1.0 - cube + cube.ln())
+            {
+                return level * cube;
+            }
+        }
+    }
 }

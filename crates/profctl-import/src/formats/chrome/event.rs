@@ -133,10 +133,10 @@ impl Meaning {
                 }
             }
         }
-        if self.own.is_own
+        if self.own.ours
             && let Some(extra) = fields.args.and_then(Extra::find)
         {
-            self.say_more(event, fields, &extra, out);
+            say_more(event, fields, &extra, out);
             return Ok(());
         }
         event.lane = self.lane(fields, out);
@@ -148,46 +148,6 @@ impl Meaning {
         };
         out.push(event);
         Ok(())
-    }
-
-    /// An event of our own export that says more than its standard fields can.
-    #[cold]
-    fn say_more(
-        &mut self,
-        mut event: Event,
-        fields: &Fields<'_>,
-        extra: &Extra<'_>,
-        out: &mut Emitter,
-    ) {
-        event.time = extra.time.unwrap_or(event.time);
-        event.depth = extra.depth.unwrap_or(NO_DEPTH);
-        let thread = self.thread(fields);
-        event.lane = out.lane(LaneKey { cpu: extra.cpu, thread });
-        if extra.gap {
-            event.lane = out.lane(LaneKey { cpu: extra.cpu, thread: ThreadKey::Unstated });
-            event.kind = EventKind::Gap;
-            event.duration = extra.lost.unwrap_or(UNSTATED);
-            event.extra = 0;
-            out.push(event);
-            return;
-        }
-        let spelled = fields.name.map_or(NO_NAME.into(), Text::unescape);
-        let by_event =
-            if event.kind == EventKind::Mark { FuncKind::Mark } else { FuncKind::Function };
-        let kind = extra.kind.unwrap_or(by_event);
-        let module = extra.module.map(Text::to_string_lossy);
-        let spelling = [&spelled[..], b"\0", module.as_deref().unwrap_or("\0").as_bytes()].concat();
-        event.name = out.name(&spelling, |_| Func {
-            name: String::from_utf8_lossy(&spelled).into_owned(),
-            module: module.clone(),
-            kind,
-            address: extra.address,
-        });
-        if event.kind == EventKind::Complete {
-            event.duration = extra.duration.unwrap_or(event.duration);
-            event.extra = extra.account.map_or(UNSTATED, |account| out.account(account));
-        }
-        out.push(event);
     }
 
     /// The names of threads. Those of processes, and how viewers should sort, do not matter.
@@ -206,13 +166,13 @@ impl Meaning {
             scanner.skip()
         });
         let Some(name) = name else { return };
-        let extra = if self.own.is_own { Extra::find(args) } else { None }.unwrap_or_default();
-        let ThreadKey::Member { pid, tid, .. } = self.thread(fields) else { return };
+        let extra = if self.own.ours { Extra::find(args) } else { None }.unwrap_or_default();
+        let ThreadKey::Member { pid, tid, .. } = Self::thread(fields) else { return };
         let lane = LaneKey { cpu: None, thread: ThreadKey::Member { pid, tid, name } };
         let event = Event {
             time: UNSTATED,
-            duration: extra.tid.unwrap_or(Some(tid)).unwrap_or(UNSTATED),
-            extra: extra.pid.unwrap_or(Some(pid)).unwrap_or(UNSTATED),
+            duration: extra.tid.unwrap_or(tid),
+            extra: extra.pid.unwrap_or(pid),
             name: NameRef::ANONYMOUS,
             lane: out.lane(lane),
             offset: offset as u32,
@@ -225,7 +185,7 @@ impl Meaning {
     #[inline]
     fn lane(&mut self, fields: &Fields<'_>, out: &mut Emitter) -> LaneRef {
         let Some(ids) = ids(fields) else {
-            let thread = self.thread(fields);
+            let thread = Self::thread(fields);
             return out.lane(LaneKey { cpu: None, thread });
         };
         if let Some((last, lane)) = self.last
@@ -242,7 +202,7 @@ impl Meaning {
         lane
     }
 
-    fn thread(&self, fields: &Fields<'_>) -> ThreadKey {
+    fn thread(fields: &Fields<'_>) -> ThreadKey {
         if let Some((pid, tid)) = ids(fields) {
             return ThreadKey::Member { pid, tid, name: String::new() };
         }
@@ -253,6 +213,39 @@ impl Meaning {
             (pid, Some(tid)) => ThreadKey::Named(format!("{}/{}", excerpt(pid), excerpt(tid))),
         }
     }
+}
+
+/// An event of our own export that says more than its standard fields can.
+#[cold]
+fn say_more(mut event: Event, fields: &Fields<'_>, extra: &Extra<'_>, out: &mut Emitter) {
+    event.time = extra.time.unwrap_or(event.time);
+    event.depth = extra.depth.unwrap_or(NO_DEPTH);
+    let thread = Meaning::thread(fields);
+    event.lane = out.lane(LaneKey { cpu: extra.cpu, thread });
+    if extra.gap {
+        event.lane = out.lane(LaneKey { cpu: extra.cpu, thread: ThreadKey::Unstated });
+        event.kind = EventKind::Gap;
+        event.duration = extra.lost.unwrap_or(UNSTATED);
+        event.extra = 0;
+        out.push(event);
+        return;
+    }
+    let spelled = fields.name.map_or(NO_NAME.into(), Text::unescape);
+    let by_event = if event.kind == EventKind::Mark { FuncKind::Mark } else { FuncKind::Function };
+    let kind = extra.kind.unwrap_or(by_event);
+    let module = extra.module.map(Text::to_string_lossy);
+    let spelling = [&spelled[..], b"\0", module.as_deref().unwrap_or("\0").as_bytes()].concat();
+    event.name = out.name(&spelling, |_| Func {
+        name: String::from_utf8_lossy(&spelled).into_owned(),
+        module: module.clone(),
+        kind,
+        address: extra.address,
+    });
+    if event.kind == EventKind::Complete {
+        event.duration = extra.duration.unwrap_or(event.duration);
+        event.extra = extra.account.map_or(UNSTATED, |account| out.account(account));
+    }
+    out.push(event);
 }
 
 /// The numbers of process and thread. Without a thread it is the first of its process, which on

@@ -3,7 +3,7 @@
 
 use profctl_model::{Fidelity, FuncKind, TickUnit, Ticks};
 
-use crate::emit::Account;
+use crate::emit::{Account, UNSTATED};
 use crate::json::{Scanner, Stop, Text, scaled};
 use crate::text::decimal;
 
@@ -19,7 +19,7 @@ pub(super) struct Own {
     /// The first and the last time.
     pub(super) span: Option<(u64, u64)>,
     /// Whether the file is ours at all.
-    pub(super) is_own: bool,
+    pub(super) ours: bool,
 }
 
 impl Default for Own {
@@ -30,7 +30,7 @@ impl Default for Own {
             synthetic: false,
             knows_off_cpu: false,
             span: None,
-            is_own: false,
+            ours: false,
         }
     }
 }
@@ -45,7 +45,7 @@ fn flag(scanner: &mut Scanner<'_>) -> Result<bool, Stop> {
 
 impl Own {
     pub(super) fn parse(scanner: &mut Scanner<'_>) -> Result<Self, Stop> {
-        let mut own = Self { is_own: true, ..Self::default() };
+        let mut own = Self { ours: true, ..Self::default() };
         let (mut first, mut last) = (None, None);
         let (mut numerator, mut denominator) = (None, None);
         scanner.object(|scanner, key| {
@@ -109,9 +109,10 @@ pub(super) struct Extra<'a> {
     /// Whether it is a gap, and how many events were lost in it.
     pub(super) gap: bool,
     pub(super) lost: Option<u64>,
-    /// Of a thread: what the system calls it, where that is not what the event says.
-    pub(super) tid: Option<Option<u64>>,
-    pub(super) pid: Option<Option<u64>>,
+    /// Of a thread: what the system calls it, where that is not what the event says; `UNSTATED` if
+    /// it has no such number.
+    pub(super) tid: Option<u64>,
+    pub(super) pid: Option<u64>,
     pub(super) idle: bool,
 }
 
@@ -135,8 +136,8 @@ impl<'a> Extra<'a> {
     fn parse(scanner: &mut Scanner<'a>) -> Result<Self, Stop> {
         let mut extra = Self::default();
         let mut account = Account::default();
-        let null_or_number = |scanner: &mut Scanner<'_>| -> Result<Option<u64>, Stop> {
-            Ok(decimal(scanner.scalar()?, 0))
+        let null_or_number = |scanner: &mut Scanner<'_>| -> Result<u64, Stop> {
+            Ok(decimal(scanner.scalar()?, 0).unwrap_or(UNSTATED))
         };
         scanner.object(|scanner, key| {
             match key.raw {

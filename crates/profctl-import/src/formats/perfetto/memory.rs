@@ -99,8 +99,9 @@ impl Tracks {
         }
     }
 
-    /// Takes the descriptor of a track.
-    pub(super) fn learn(&mut self, descriptor: &[u8]) {
+    /// Takes the descriptor of a track; returns its number if its thread is one that idles, and
+    /// only we say so.
+    pub(super) fn learn(&mut self, descriptor: &[u8]) -> Option<u64> {
         let (mut uuid, mut parent) = (0, None);
         let (mut name, mut thread, mut process, mut counts) = (None, None, None, false);
         let mut facts = None;
@@ -117,12 +118,13 @@ impl Tracks {
             }
         }
         if counts {
-            return;
+            return None;
         }
         let name = name.map(|name| String::from_utf8_lossy(name).into_owned());
         let lane = if let Some(facts) = facts {
             let of_thread = thread.map(read_thread).and_then(|(_, _, name)| name);
-            facts.lane(of_thread.or(name).unwrap_or_default())
+            let name = of_thread.or(name).filter(|_| !facts.is_unnamed);
+            facts.lane(name.unwrap_or_default())
         } else if let Some((pid, Some(tid), of_thread)) = thread.map(read_thread) {
             let name = of_thread.or(name).unwrap_or_default();
             let thread = match pid {
@@ -145,6 +147,7 @@ impl Tracks {
             (None, ThreadKey::Named(self.unique(full, uuid)))
         };
         self.threads.insert(uuid, lane);
+        facts.is_some_and(|facts| facts.idles).then_some(uuid)
     }
 
     /// The thread of a sequence, told in the older way: its track is made up.
@@ -204,13 +207,21 @@ fn read_process(descriptor: &[u8]) -> String {
 struct Facts {
     tid: Option<u64>,
     pid: Option<u64>,
+    /// The idle task of a CPU.
     idle: bool,
+    /// Another thread that idles.
+    idles: bool,
+    /// What it is called is made up.
+    is_unnamed: bool,
 }
 
 impl Facts {
     fn read(text: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(text).ok()?.strip_prefix("profctl: ")?;
-        let mut facts = Self { tid: None, pid: None, idle: text == "idle task" };
+        let idles = text == "a thread that idles";
+        let is_unnamed = text.ends_with(" without a name");
+        let idle = text == "idle task";
+        let mut facts = Self { tid: None, pid: None, idle, idles, is_unnamed };
         let mut words = text.split(' ');
         while let Some(word) = words.next() {
             match word {

@@ -16,6 +16,15 @@ pub(super) const TRACE: &[u8] = b"profctl trace";
 /// The category of an instant that tells of a loss.
 pub(super) const GAP: &[u8] = b"gap";
 
+/// Codes that come back as they are, beside those that every format may raise.
+const OTHER_CODES: [&Code; 5] = [
+    &crate::stitch::AMBIGUOUS_SWITCH,
+    &super::NO_STATE,
+    &super::MISSING_NAME,
+    &super::UNKNOWN_CLOCK,
+    &super::NOT_READ,
+];
+
 /// The instant at the beginning.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Ours {
@@ -85,7 +94,7 @@ impl Ours {
     pub(super) fn codes(&self) -> impl Iterator<Item = (&'static Code, u64)> + '_ {
         self.diags.iter().filter_map(|(said, n)| {
             let (severity, name) = said.split_once(' ')?;
-            let mut known = codes::ALL.iter().copied().chain([&crate::stitch::AMBIGUOUS_SWITCH]);
+            let mut known = codes::ALL.iter().copied().chain(OTHER_CODES);
             let code = match (known.find(|code| code.name == name), severity) {
                 (Some(code), _) => code,
                 (None, "error") => &codes::SKIPPED_RECORD,
@@ -105,6 +114,8 @@ pub(super) struct Beside {
     /// The exact time, where nanoseconds do not tell it.
     pub(super) tick: Option<u64>,
     pub(super) lost: Option<u64>,
+    /// Of a function.
+    pub(super) address: Option<u64>,
     /// What is stated of the call, if anything is.
     pub(super) account: Option<Account>,
 }
@@ -119,6 +130,7 @@ impl Beside {
                 (b"cpu", Said::Number(cpu)) => beside.cpu = u32::try_from(cpu).ok(),
                 (b"tick", Said::Number(tick)) => beside.tick = Some(tick),
                 (b"lost", Said::Number(lost)) => beside.lost = Some(lost),
+                (b"address", Said::Number(address)) => beside.address = Some(address),
                 (name, Said::Number(number)) => beside.of_call(name, number, ours),
                 (_, Said::Text(_)) => {}
             }
@@ -174,7 +186,7 @@ fn annotations<'a>(event: &'a [u8], tables: &'a Tables) -> impl Iterator<Item = 
             match (number, value) {
                 (1, Value::Number(id)) => name = tables.annotations.get(&id).cloned(),
                 (10, Value::Bytes(text)) => name = Some(text.into()),
-                (2..=4, Value::Number(number)) => said = Some(Said::Number(number)),
+                (2..=4 | 7, Value::Number(number)) => said = Some(Said::Number(number)),
                 (6, Value::Bytes(text)) => said = Some(Said::Text(text.into())),
                 (17, Value::Number(id)) => said = tables.strings.get(&id).cloned().map(Said::Text),
                 _ => {}

@@ -127,7 +127,11 @@ impl<'o> Reading<'o> {
             Payload::Track(descriptor) => {
                 self.changed = true;
                 self.lanes.clear();
-                Arc::make_mut(&mut self.memory.tracks).learn(descriptor);
+                let idles = Arc::make_mut(&mut self.memory.tracks).learn(descriptor);
+                if let Some(track) = idles {
+                    let lane = self.lane(track, None);
+                    self.push(EventKind::Describe, lane, UNSTATED).depth = 1;
+                }
             }
             Payload::Thread(descriptor) => {
                 self.changed = true;
@@ -336,7 +340,6 @@ impl<'o> Reading<'o> {
             for time in [first, last] {
                 let pass = self.push(EventKind::Pass, anywhere, time.min(UNSTATED - 1));
                 pass.extra = u64::from(ours.knows_off_cpu);
-                pass.depth = 1;
             }
         }
         self.out.more_diags.extend(ours.codes());
@@ -369,10 +372,8 @@ impl<'o> Reading<'o> {
         let lane = self.lane(track, beside.cpu);
         let kind = category.map_or(FuncKind::Function, ours::kind);
         let (kind, name) = match said.kind {
-            Kind::Begin => (EventKind::Enter, self.func(name, kind, beside.module.as_deref())),
-            Kind::Instant => {
-                (EventKind::Mark, self.func(name, FuncKind::Mark, beside.module.as_deref()))
-            }
+            Kind::Begin => (EventKind::Enter, self.func_of_ours(name, kind, beside)),
+            Kind::Instant => (EventKind::Mark, self.func_of_ours(name, FuncKind::Mark, beside)),
             Kind::End => {
                 let account = beside.account.map(|account| self.out.account(account));
                 let kind = account.map_or(EventKind::Exit, |_| EventKind::Settle);
@@ -393,6 +394,20 @@ impl<'o> Reading<'o> {
         }
         let parts = [b"", kind.name().as_bytes(), module.unwrap_or_default(), name];
         self.out.name(&parts.join(&b'\0'), describe)
+    }
+
+    fn func_of_ours(&mut self, name: &[u8], kind: FuncKind, beside: &Beside) -> NameRef {
+        let module = beside.module.as_deref();
+        let Some(address) = beside.address else { return self.func(name, kind, module) };
+        let lossy = |text: &[u8]| String::from_utf8_lossy(text).into_owned();
+        let parts = [&b"\0"[..], &address.to_le_bytes(), kind.name().as_bytes(), name];
+        let spelling = [&parts.concat(), module.unwrap_or(b"\0")].join(&b'\0');
+        self.out.name(&spelling, |_| Func {
+            name: lossy(name),
+            module: module.map(lossy),
+            kind,
+            address: Some(address),
+        })
     }
 
     fn lane(&mut self, track: u64, cpu: Option<u32>) -> LaneRef {

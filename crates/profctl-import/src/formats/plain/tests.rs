@@ -419,7 +419,12 @@ fn emit(sketch: &Sketch, out: &mut Emitter) {
                 made.duration = first % 2;
             }
         }
-        EventKind::InterruptEnter | EventKind::InterruptExit => {}
+        EventKind::InterruptEnter
+        | EventKind::InterruptExit
+        | EventKind::Complete
+        | EventKind::Settle
+        | EventKind::Describe
+        | EventKind::Pass => {}
     }
     if lex::takes_depth(*kind) {
         made.depth = depth.unwrap_or(NO_DEPTH);

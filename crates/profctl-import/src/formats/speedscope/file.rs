@@ -19,7 +19,7 @@ pub(super) struct Frame<'a> {
 /// What our own export says of the whole.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Own {
-    pub(super) is_own: bool,
+    pub(super) ours: bool,
     pub(super) unit: Option<TickUnit>,
     pub(super) resolution: Option<Ticks>,
     pub(super) knows_off_cpu: bool,
@@ -195,7 +195,7 @@ fn thread<'a>(scanner: &mut Scanner<'a>) -> Result<OwnThread<'a>, Stop> {
 }
 
 fn own(scanner: &mut Scanner<'_>, own: &mut Own) -> Result<(), Stop> {
-    own.is_own = true;
+    own.ours = true;
     let (mut numerator, mut denominator) = (None, None);
     scanner.object(|scanner, key| {
         match key.raw {

@@ -63,7 +63,7 @@ impl Importer for Profiles {
         let unit = file.unit();
         let own = &file.own;
         let mut facts = vec![("profiles", file.profiles.len().to_string())];
-        if own.is_own {
+        if own.ours {
             facts.push(("written by", "profctl".into()));
         } else if unit.unit == TickUnit::Cycles {
             let unit = String::from_utf8_lossy(file.first_unit()).into_owned();

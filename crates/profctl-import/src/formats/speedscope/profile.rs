@@ -19,7 +19,7 @@ pub(super) struct Context<'a> {
     pub(super) unit: Unit,
     pub(super) lane: LaneRef,
     /// Whether what our own export adds counts.
-    pub(super) is_own: bool,
+    pub(super) ours: bool,
 }
 
 impl Context<'_> {
@@ -59,7 +59,7 @@ impl Context<'_> {
         let start = self.ticks(profile.start).unwrap_or(0);
         let span = [Some(start), self.ticks(profile.end)];
         for time in span.into_iter().flatten() {
-            if !profile.is_sampled && !self.is_own {
+            if !profile.is_sampled && !self.ours {
                 out.push(self.event(EventKind::Pass, time, profile.at));
             }
         }
@@ -94,7 +94,7 @@ impl Context<'_> {
             };
             let name = self.name(frame, offset, out);
             let mut event = Event { name, ..self.event(kind, time, offset) };
-            if let Some((account, cpu)) = raw.account.filter(|_| self.is_own) {
+            if let Some((account, cpu)) = raw.account.filter(|_| self.ours) {
                 if account != Account::default() {
                     event.kind = EventKind::Settle;
                     event.extra = out.account(account);

@@ -38,7 +38,7 @@ impl Reader for Whole {
         let file = File::new(block);
         let names: Vec<NameRef> = file.frames.iter().map(|frame| name(frame, out)).collect();
         let unit = file.unit();
-        if file.own.is_own {
+        if file.own.ours {
             say_span(&file, out);
         }
         let mut same_name = FastMap::default();
@@ -57,7 +57,7 @@ impl Reader for Whole {
                 names: &names,
                 unit: file.unit_of(profile.unit),
                 lane: lane(profile, number, &mut same_name, out),
-                is_own: file.own.is_own,
+                ours: file.own.ours,
             };
             // Where a list cannot be followed, the file could not be either.
             stopped = context.say(profile, out).err().or(stopped);

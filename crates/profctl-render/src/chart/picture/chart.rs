@@ -102,7 +102,7 @@ pub fn chart(trace: &Trace, lanes: &Lanes, path: &[PathStep], options: &ChartOpt
     picture.plot.height = bottom.saturating_sub(picture.plot.top + LANE_GAP);
     let mut notes = options.notes.clone();
     if picture.boxes.iter().any(|drawn| drawn.merged) {
-        notes.push(merged_note("calls", laid.narrowest));
+        notes.push(merged_note("calls", laid.narrowest, layout.narrowest.max(PIXEL)));
     }
     if lanes.threads.iter().zip(&laid.lanes).any(|(lane, laid)| lane.levels > laid.levels) {
         notes.push("folded: the last row of a lane counts the deeper calls too".to_owned());

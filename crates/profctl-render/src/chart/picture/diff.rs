@@ -147,7 +147,7 @@ pub fn diff(tree: &PairedTree, timebase: &Timebase, options: &DiffOptions) -> Pi
         notes.push("not tested: no path has a verdict, which takes several runs a side".to_owned());
     }
     if picture.boxes.iter().any(|drawn| drawn.merged) {
-        notes.push(merged_note("paths", laid.narrowest));
+        notes.push(merged_note("paths", laid.narrowest, layout.narrowest.max(PIXEL)));
     }
     picture.end(notes);
     picture

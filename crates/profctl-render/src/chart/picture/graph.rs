@@ -102,7 +102,7 @@ pub fn graph(frames: &Frames, timebase: &Timebase, options: &GraphOptions) -> Pi
     }
     let mut notes = options.notes.clone();
     if picture.boxes.iter().any(|drawn| drawn.merged) {
-        notes.push(merged_note("paths", laid.narrowest));
+        notes.push(merged_note("paths", laid.narrowest, layout.narrowest.max(PIXEL)));
     }
     picture.end(notes);
     picture

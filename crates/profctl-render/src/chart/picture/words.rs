@@ -74,13 +74,18 @@ pub(super) fn calls_of(cost: &Cost) -> String {
     }
 }
 
-/// What the threshold of merging was, if it was more than a pixel.
-pub(super) fn merged_note(what: &str, narrowest: u64) -> String {
-    let pixels = narrowest / super::super::timeline::PIXEL;
-    match pixels {
-        0 | 1 => {
-            format!("merged: {what} narrower than a pixel are drawn as blocks that count them")
-        }
-        n => format!("merged: {what} narrower than {n} pixels are drawn as blocks that count them"),
-    }
+/// What was merged, and how to see more if it was more than had to be.
+pub(super) fn merged_note(what: &str, narrowest: u64, asked: u64) -> String {
+    let pixels = narrowest as f64 / super::super::timeline::PIXEL as f64;
+    let width = if narrowest <= super::super::timeline::PIXEL {
+        "a pixel".to_owned()
+    } else {
+        format!("{pixels} pixels")
+    };
+    let more = if narrowest > asked {
+        "; a part of the trace, or a wider picture, shows more"
+    } else {
+        ""
+    };
+    format!("merged: {what} narrower than {width} are drawn as blocks that count them{more}")
 }

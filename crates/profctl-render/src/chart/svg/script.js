@@ -193,6 +193,12 @@
     box.element.scrollIntoView({ block: 'nearest' });
   }
 
+  function next() {
+    const hit = hits[(hits.indexOf(focused) + 1) % hits.length];
+    if (hit.element.classList.contains('off')) resetZoom();
+    focus(hit);
+  }
+
   // The next box in a direction, among those that are seen.
   function neighbour(box, key) {
     const seen = boxes.filter((other) => !other.element.classList.contains('off') && other !== box);
@@ -217,13 +223,13 @@
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.target === find) {
       if (event.key === 'Escape') { find.value = ''; search(); if (focused) focus(focused); }
-      if (event.key === 'Enter') focus(hits[0]);
+      if (event.key === 'Enter' && hits.length > 0) next();
       return;
     }
     const box = groupOf.get(document.activeElement);
     if (event.key === '/') { find.focus(); find.select(); }
     else if (event.key === 'Escape') back();
-    else if (event.key === 'n' && hits.length > 0) focus(hits[(hits.indexOf(focused) + 1) % hits.length]);
+    else if (event.key === 'n' && hits.length > 0) next();
     else if (event.key === 'Enter' && document.activeElement === reset) resetZoom();
     else if (event.key === 'Enter' && box) zoom(box);
     else if (event.key.startsWith('Arrow') && box) focus(neighbour(box, event.key));

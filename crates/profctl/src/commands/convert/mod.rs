@@ -28,7 +28,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", value_parser = names())]
     to: Option<String>,
     #[command(flatten)]
-    tables: tables::Args,
+    tables: tables::TableArgs,
     #[command(flatten)]
     selection: Selection,
     #[command(flatten)]

@@ -27,7 +27,7 @@ pub(crate) enum Target {
 /// What of a trace goes into a table.
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Tables")]
-pub(crate) struct Args {
+pub(crate) struct TableArgs {
     /// Which table to write
     #[arg(long, value_name = "TABLE", default_value = SPANS.name, value_parser = table_names())]
     table: String,
@@ -45,7 +45,7 @@ fn table_names() -> clap::builder::PossibleValuesParser {
 
 pub(crate) fn run(
     target: Target,
-    args: &Args,
+    args: &TableArgs,
     traces: &[PathBuf],
     reading: &Reading,
     selection: &Selection,
@@ -68,7 +68,7 @@ pub(crate) fn run(
     };
     written?;
     let incomplete = |quality: &&Quality| !quality.is_complete();
-    let qualities = runs.runs.iter().map(|run| &run.profile.quality);
+    let qualities = runs.all.iter().map(|run| &run.profile.quality);
     match qualities.clone().find(incomplete).or_else(|| qualities.clone().next()) {
         Some(worst) => Ok(read::verdict(worst, reading, global)),
         None => Ok(Exit::Done),
@@ -84,7 +84,7 @@ fn text(
     let mut out = NewFile::of(global)?;
     if schema.name != SPANS.name {
         let mut all = schema.empty();
-        for run in &runs.runs {
+        for run in &runs.all {
             all.rows.append(&mut run.table(schema, runs.unit).rows);
         }
         let format = table::Format::Csv;
@@ -95,7 +95,7 @@ fn text(
         return out.close(written);
     }
     let mut written = heading(form, &mut out);
-    for run in &mut runs.runs {
+    for run in &mut runs.all {
         let Some(lines) = Lines::new(form, run) else { continue };
         run.each_block(|rows, _| {
             if written.is_ok() {
@@ -139,7 +139,7 @@ mod parquet {
         if !partition {
             let mut out = NewFile::of(global)?;
             let mut file = ParquetFile::new(&mut out, &what).map_err(of_frame)?;
-            for run in 0..runs.runs.len() {
+            for run in 0..runs.all.len() {
                 write_run(run, schema, runs, &mut file)?;
             }
             file.finish().map_err(of_frame)?;
@@ -154,8 +154,8 @@ mod parquet {
                 root.display()
             )));
         }
-        for run in 0..runs.runs.len() {
-            let directory = root.join(format!("run={}", encoded(&runs.runs[run].name)));
+        for run in 0..runs.all.len() {
+            let directory = root.join(format!("run={}", encoded(&runs.all[run].name)));
             fs::create_dir_all(&directory)
                 .map_err(|error| Failure::output(directory.display().to_string(), &error))?;
             let mut out = NewFile::at(&directory.join("part-0.parquet"))?;
@@ -176,7 +176,7 @@ mod parquet {
         file: &mut ParquetFile<W>,
     ) -> Result<(), Failure> {
         let unit = runs.unit;
-        let run: &mut Run = &mut runs.runs[index];
+        let run: &mut Run = &mut runs.all[index];
         if schema.name != SPANS.name {
             return file.table(&run.table(schema, unit)).map_err(of_frame);
         }
@@ -188,16 +188,13 @@ mod parquet {
 
     /// The name of a directory: engines undo it when they read the column from there.
     fn encoded(name: &str) -> String {
-        let mut text = String::new();
-        for byte in name.bytes() {
-            match byte {
-                b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'.' | b'_' | b'-' => {
-                    text.push(char::from(byte));
-                }
-                _ => text.push_str(&format!("%{byte:02X}")),
+        let one = |byte: u8| match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'.' | b'_' | b'-' => {
+                char::from(byte).to_string()
             }
-        }
-        text
+            _ => format!("%{byte:02X}"),
+        };
+        name.bytes().map(one).collect()
     }
 
     #[cfg(test)]

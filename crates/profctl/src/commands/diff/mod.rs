@@ -44,6 +44,9 @@ pub(crate) struct Args {
     /// Show also what did not change and what could not be judged
     #[arg(long)]
     all: bool,
+    /// Show also the slowest calls in a hundred (P99), run by run
+    #[arg(long, conflicts_with = "paths")]
+    tails: bool,
     /// Levels of the tree of --paths at most
     #[arg(long, value_name = "LEVELS", requires = "paths")]
     depth: Option<u32>,
@@ -77,13 +80,13 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     }
     let rules = settings.rules();
     let rules: Vec<&Rule<'_>> = rules.iter().map(|rule| rule as &Rule<'_>).collect();
-    let [before, after] =
-        sides::read(sides, &args.reading, &args.selection, Keep::default(), global)?;
+    let keep = Keep { histograms: args.tails, ..Keep::default() };
+    let [before, after] = sides::read(sides, &args.reading, &args.selection, keep, global)?;
     let comparison = compare(before, after, &settings.options(rules))
         .map_err(|message| Failure::input(args.after.display().to_string(), message))?;
     let matches = args.matching.as_ref().map(|regex| |name: &str| regex.is_match(name));
     let matching = matches.as_ref().map(|matches| matches as &dyn Fn(&str) -> bool);
-    let shown = Shown { top: args.top, matching, all: args.all };
+    let shown = Shown { top: args.top, matching, all: args.all, tails: args.tails };
     let for_people = Shown { top: Some(args.top.unwrap_or(ROWS_SHOWN)), ..shown };
     match global.output {
         Format::Table => {

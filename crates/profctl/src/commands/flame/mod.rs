@@ -78,12 +78,27 @@ enum Kind {
 /// What a file is, by the end of its name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
-    Svg,
-    Png,
+    /// A page to move about in.
     Html,
+    /// A picture.
+    Drawn(Paper),
+    /// Text for other people's flame graphs.
+    Folded,
 }
 
-const FORMS: [(&str, Form); 3] = [("html", Form::Html), ("svg", Form::Svg), ("png", Form::Png)];
+/// What a picture is drawn on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Paper {
+    Svg,
+    Png,
+}
+
+const FORMS: [(&str, Form); 4] = [
+    ("html", Form::Html),
+    ("svg", Form::Drawn(Paper::Svg)),
+    ("png", Form::Drawn(Paper::Png)),
+    ("folded", Form::Folded),
+];
 
 impl Form {
     fn of(path: &Path) -> Result<Self, Failure> {
@@ -100,12 +115,14 @@ impl Form {
             Failure::usage(format!("-o {path} {found}, expected one of {}", names.join(", ")))
         })
     }
+}
 
+impl Paper {
     /// Boxes at most: a browser opens no more elements of SVG at ease.
     fn budget(self, elements_per_box: usize) -> usize {
         match self {
             Self::Svg => 16_000 / elements_per_box,
-            Self::Png | Self::Html => 200_000,
+            Self::Png => 200_000,
         }
     }
 }
@@ -125,28 +142,58 @@ fn hundredths(text: &str) -> Result<u64, String> {
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     let Some(file) = &global.out_file else {
-        return Err(Failure::usage(
-            "no file to draw to, expected -o FILE.html, FILE.svg or FILE.png",
-        ));
+        let message = "no file to draw to, expected -o FILE.html, FILE.svg or FILE.png";
+        return Err(Failure::usage(message));
     };
-    let form = Form::of(file)?;
-    if form == Form::Html {
-        let (page, exit) = html::page(args, global)?;
-        output::write_to(file, page.as_bytes())?;
-        return Ok(exit);
-    }
-    let width = width(global)?;
-    let (picture, exit) = match (&args.diff, &args.trace) {
-        (Some(sides), _) => compared([&sides[0], &sides[1]], args, form, width, global)?,
-        (None, Some(trace)) => traced(trace, args, form, width, global)?,
-        (None, None) => return Err(Failure::usage("no trace, expected one")),
-    };
-    let bytes = match form {
-        Form::Png => png::write(&picture).map_err(Failure::usage)?,
-        Form::Svg | Form::Html => svg::write(&picture).into_bytes(),
+    let (bytes, exit) = match Form::of(file)? {
+        Form::Html => {
+            let (page, exit) = html::page(args, global)?;
+            (page.into_bytes(), exit)
+        }
+        Form::Drawn(paper) => drawn(args, paper, global)?,
+        Form::Folded => folded(args, global)?,
     };
     output::write_to(file, &bytes)?;
     Ok(exit)
+}
+
+/// The trace of a command that has no `--diff`.
+fn trace_of(args: &Args) -> Result<&Path, Failure> {
+    args.trace.as_deref().ok_or_else(|| Failure::usage("no trace, expected one"))
+}
+
+fn drawn(args: &Args, paper: Paper, global: &Global) -> Result<(Vec<u8>, Exit), Failure> {
+    let width = width(global)?;
+    let (picture, exit) = match &args.diff {
+        Some(sides) => compared([&sides[0], &sides[1]], args, paper, width, global)?,
+        None => traced(trace_of(args)?, args, paper, width, global)?,
+    };
+    let bytes = match paper {
+        Paper::Svg => svg::write(&picture).into_bytes(),
+        Paper::Png => png::write(&picture).map_err(Failure::usage)?,
+    };
+    Ok((bytes, exit))
+}
+
+fn folded(args: &Args, global: &Global) -> Result<(Vec<u8>, Exit), Failure> {
+    for (is_given, flag) in [
+        (args.diff.is_some(), "--diff"),
+        (args.kind == Kind::Chart, "--kind chart"),
+        (args.critical_path.is_some(), "--critical-path"),
+        (args.reverse, "--reverse"),
+        (args.per_thread, "--per-thread"),
+    ] {
+        if is_given {
+            let message =
+                format!("{flag} cannot be told in a .folded file, which has merged paths");
+            return Err(Failure::usage(message));
+        }
+    }
+    let trace = read::load(trace_of(args)?, &args.reading, &args.selection, global)?;
+    let mut bytes = Vec::new();
+    profctl_render::export::folded::write(&trace, &mut bytes)
+        .expect("memory takes what is written to it");
+    Ok((bytes, read::verdict_of(&trace.meta.diags, &args.reading, global)))
 }
 
 fn width(global: &Global) -> Result<u32, Failure> {
@@ -161,7 +208,7 @@ fn width(global: &Global) -> Result<u32, Failure> {
 fn traced(
     path: &Path,
     args: &Args,
-    form: Form,
+    paper: Paper,
     width: u32,
     global: &Global,
 ) -> Result<(Picture, Exit), Failure> {
@@ -177,7 +224,7 @@ fn traced(
                 width,
                 levels: args.depth,
                 narrowest: args.min_width,
-                budget: form.budget(4),
+                budget: paper.budget(4),
                 unit: global.unit,
                 upward: args.flame,
                 notes,
@@ -190,7 +237,7 @@ fn traced(
                 width,
                 levels: args.depth,
                 narrowest: args.min_width,
-                budget: form.budget(4),
+                budget: paper.budget(4),
                 unit: global.unit,
                 upward: args.flame,
                 turned: args.reverse,
@@ -255,7 +302,7 @@ fn fits_comparison(args: &Args) -> Result<(), Failure> {
 fn compared(
     sides: [&PathBuf; 2],
     args: &Args,
-    form: Form,
+    paper: Paper,
     width: u32,
     global: &Global,
 ) -> Result<(Picture, Exit), Failure> {
@@ -274,7 +321,7 @@ fn compared(
         width,
         levels: args.depth,
         narrowest: args.min_width,
-        budget: form.budget(7),
+        budget: paper.budget(7),
         unit: global.unit,
         upward: args.flame,
         notes: comparison.notes_for_paths(),

@@ -38,7 +38,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
         }
         Format::Json => output::write_bytes(&json::bytes(&read), global)?,
         Format::Csv | Format::Markdown | Format::Parquet => {
-            output::write_table(&as_table(&read, global), global)?
+            output::write_table(&as_table(&read, global), global)?;
         }
     }
     Ok(read::verdict_of(&read.meta.diags, &args.reading, global))

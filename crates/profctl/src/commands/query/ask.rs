@@ -46,7 +46,7 @@ pub(super) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     } else {
         write(&database.ask(sql).map_err(explained)?, global)?;
     }
-    let qualities = || runs.runs.iter().map(|run| &run.profile.quality);
+    let qualities = || runs.all.iter().map(|run| &run.profile.quality);
     let worst = qualities().find(|quality| !quality.is_complete()).or_else(|| qualities().next());
     Ok(worst.map_or(Exit::Done, |quality| read::verdict(quality, &args.reading, global)))
 }
@@ -71,13 +71,13 @@ fn database(
     let of_traces = [&SPANS, &THREADS, &EVENTS, &GAPS].map(|table| table.name);
     let missing = tables.iter().map(|table| table.name).find(|name| of_traces.contains(name));
     if let Some(missing) = missing {
-        for run in runs.runs.iter().filter(|run| run.trace.is_none()) {
+        for run in runs.all.iter().filter(|run| run.trace.is_none()) {
             let name = &run.name;
             read::say(&format!("{name}: a saved profile holds sums: it has no {missing}"), global);
         }
     }
     for &schema in tables.iter().filter(|schema| schema.name != SPANS.name) {
-        for run in &runs.runs {
+        for run in &runs.all {
             database.add(schema, &run.table(schema, runs.unit)).map_err(of_frame)?;
         }
     }
@@ -92,7 +92,7 @@ fn database(
         Some(out) => Some(ParquetFile::new(out, &what).map_err(of_frame)?),
         None => None,
     };
-    for run in &mut runs.runs {
+    for run in &mut runs.all {
         let Some(trace) = &run.trace else { continue };
         let names = SpanNames::new(&run.name, &trace.names, &trace.labels, trace.knows_off_cpu)
             .map_err(of_frame)?;

@@ -1,0 +1,96 @@
+//! Where the variance is: between blocks or between the runs of one, and so what to repeat.
+
+use super::Replicate;
+use super::design::{Contrast, Layout};
+use super::order::{median, sorted};
+use super::special::{Tails, f_quantile};
+
+/// The two levels of a measurement, in the middle of all functions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Components {
+    /// Variance between blocks ÷ variance between the runs of one; 0 where runs explain it all.
+    pub ratio: f64,
+    /// Runs in a block, on average.
+    pub runs: f64,
+}
+
+impl Components {
+    /// The share of the variance of a run that is between blocks.
+    pub fn between_share(&self) -> f64 {
+        self.ratio / (1.0 + self.ratio)
+    }
+
+    /// How many runs a block should have, if a block costs as much as so many runs: with more, the
+    /// time were better spent on another block (Kalibera and Jones 2013). None if blocks do not
+    /// differ.
+    pub fn runs_advised(&self, cost: f64) -> Option<u32> {
+        let best = (cost / self.ratio).sqrt();
+        best.is_finite().then(|| best.round().max(1.0) as u32)
+    }
+}
+
+/// Functions below which their middle says nothing.
+const FUNCTIONS_MIN: usize = 20;
+
+/// With `n` runs a block, the variance of block means times `n` is 1 + `n` · ratio times that of
+/// runs, and their quotient is F so many times over. The middle of the quotients of all functions
+/// against the middle of F gives the ratio, whatever single functions do.
+pub(super) fn components(
+    contrasts: &[Option<Contrast>],
+    layout: &Layout,
+    floor: f64,
+) -> Option<Components> {
+    if layout.replicate != Replicate::Blocks {
+        return None;
+    }
+    let runs = layout.before.len() + layout.after.len();
+    let runs = runs as f64 / (layout.n_before + layout.n_after) as f64;
+    // Below the floor it is the clock that varies, not the function.
+    let known = contrasts
+        .iter()
+        .flatten()
+        .filter(|one| one.within.1 > 0.0 && one.within.0 > floor * floor && one.df > 0.0);
+    let quotients: Vec<f64> = known
+        .map(|one| {
+            let expected = f_quantile(Tails { lower: 0.5, upper: 0.5 }, one.df, one.within.1);
+            runs * one.variance / one.within.0 / expected
+        })
+        .collect();
+    if quotients.len() < FUNCTIONS_MIN {
+        return None;
+    }
+    let ratio = ((median(&sorted(quotients)) - 1.0) / runs).max(0.0);
+    Some(Components { ratio, runs })
+}
+
+#[cfg(test)]
+mod tests {
+    use profctl_testkit::generate::{Noise, Runs};
+
+    use crate::diff::stats::{Design, Options, Row, test};
+
+    #[test]
+    fn the_variance_is_found_where_it_is() {
+        for (boots, bounds) in [(0.0, 0.0..0.1), (1.0, 0.7..1.4), (3.0, 7.0..11.0)] {
+            let runs = Runs {
+                noise: Noise::Normal,
+                n_functions: 1000,
+                n_boots: 4,
+                n_runs: 3,
+                boots,
+                changed_percent: 5,
+                ratio: 1.5,
+            };
+            let rows: Vec<Row> = runs
+                .make(4)
+                .into_iter()
+                .map(|one| Row { before: one.before, after: one.after, intensity: one.intensity })
+                .collect();
+            let side: Vec<u32> = (0..12).map(|run| run / 3).collect();
+            let design = Design { before: side.clone(), after: side, paired: false };
+            let found = test(&design, &rows, &Options::default()).components.unwrap();
+            assert!(bounds.contains(&found.ratio), "{boots}: {found:?}");
+            assert!((found.runs - 3.0).abs() < 1e-12);
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! The slowest calls in a hundred: their P99 run by run, shown beside the verdicts and part of none.
+
+use profctl_model::{Cell, Column, Role, Table, Ticks};
+
+use super::compare::{Comparison, Function};
+use super::stats::{Distribution, TAIL_PERCENT, TAIL_RUNS_MIN, tail_interval};
+use super::table::{SCHEMA, Section, Shown, label};
+use crate::summarize::FuncStats;
+
+/// Complete calls that each run must have: of fewer, the slowest in a hundred is the slowest.
+const CALLS_MIN: u64 = 100;
+
+/// Any number does; the same one makes the same report.
+const SEED: u64 = 1990;
+
+/// The 99th percentile of the net time of a call.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Tail {
+    /// Of each run before, in the order of the runs.
+    pub before: Vec<u64>,
+    /// Of each run after.
+    pub after: Vec<u64>,
+    /// After ÷ before, of the geometric means over runs.
+    pub ratio: f64,
+    /// The 95 % interval of it, from 8 runs a side.
+    pub interval: Option<(f64, f64)>,
+}
+
+impl Tail {
+    /// Of the runs of both sides; nothing unless each of them has enough calls and knows how long
+    /// they were. `independent` says whether runs are measurements of their own.
+    pub(super) fn of(sides: [Vec<FuncStats>; 2], independent: bool) -> Option<Self> {
+        let p99 = |run: &FuncStats| {
+            let known = run.measured() >= CALLS_MIN && run.net_of_calls.histogram.count() > 0;
+            run.net_of_calls.percentile(TAIL_PERCENT).filter(|_| known)
+        };
+        let points = |side: &[FuncStats]| side.iter().map(p99).collect::<Option<Vec<u64>>>();
+        let (before, after) = (points(&sides[0])?, points(&sides[1])?);
+        let mean = |side: &[u64]| {
+            let logs = side.iter().map(|&p99| (p99.max(1) as f64).log2());
+            logs.sum::<f64>() / side.len() as f64
+        };
+        let ratio = (mean(&after) - mean(&before)).exp2();
+        let enough = independent && before.len().min(after.len()) >= TAIL_RUNS_MIN;
+        let interval = enough.then(|| {
+            let [before, after] = sides.map(|side| -> Vec<Distribution> {
+                let of = |run: &FuncStats| Distribution::new(run.net_of_calls.histogram.buckets());
+                side.iter().map(of).collect()
+            });
+            tail_interval(&before, &after, SEED)
+        });
+        Some(Self { before, after, ratio, interval: interval.flatten() })
+    }
+}
+
+impl Comparison {
+    /// The functions whose P99 changed the most.
+    pub(super) fn tails(&self, shown: &Shown<'_>) -> Section {
+        let mut rows: Vec<(&Function, &Tail)> = self
+            .changed()
+            .filter_map(|function| Some((function, function.tail.as_ref()?)))
+            .filter(|(function, _)| shown.matching.is_none_or(|matches| matches(&function.name)))
+            .collect();
+        let size = |tail: &Tail| tail.ratio.log2().abs();
+        rows.sort_by(|(a, of_a), (b, of_b)| {
+            size(of_b).total_cmp(&size(of_a)).then_with(|| a.name.cmp(&b.name))
+        });
+        let time = |name: &str, heading: &str| Column::new(name, heading, Role::Time);
+        let ratio = |name: &str, heading: &str| Column::new(name, heading, Role::Ratio);
+        let mut columns = Vec::new();
+        for (side, heading) in [("before", "P99 before"), ("after", "P99 after")] {
+            columns.push(time(&format!("p99_{side}"), heading));
+            columns.push(time(&format!("p99_{side}_min"), "lowest").in_group(side));
+            columns.push(time(&format!("p99_{side}_max"), "highest run").in_group(side));
+        }
+        columns.push(ratio("p99_ratio", "ratio"));
+        columns.push(ratio("p99_ci_low", "95% low").in_group("95%"));
+        columns.push(ratio("p99_ci_high", "high").in_group("95%"));
+        columns.push(Column::new("name", "name", Role::Name));
+        let mut table = Table::new(SCHEMA, self.timebase, columns);
+        for (function, tail) in rows.iter().take(shown.top.unwrap_or(usize::MAX)) {
+            let mut cells = Vec::new();
+            for side in [&tail.before, &tail.after] {
+                let mut runs = side.clone();
+                runs.sort_unstable();
+                let middle = runs[(runs.len() - 1) / 2];
+                for p99 in [middle, runs[0], runs[runs.len() - 1]] {
+                    cells.push(Cell::Time(Ticks(p99)));
+                }
+            }
+            cells.push(Cell::Ratio(tail.ratio));
+            for end in [tail.interval.map(|ends| ends.0), tail.interval.map(|ends| ends.1)] {
+                cells.push(end.map_or(Cell::Null, Cell::Ratio));
+            }
+            cells.push(Cell::Text(label(function)));
+            table.push(cells);
+        }
+        Section { title: "slowest calls in a hundred".into(), count: rows.len(), sum: None, table }
+    }
+}

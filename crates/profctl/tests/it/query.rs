@@ -1,0 +1,242 @@
+//! SQL over traces: what it answers is what `summarize` says, in memory and streamed.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+
+use profctl_testkit::fixtures;
+use serde_json::Value;
+
+use crate::program::{CUT, Run, Scratch, WHOLE, run};
+
+/// Function for function what `summarize` counts and sums.
+const SUMMARY: &str = "\
+    SELECT name, module, \
+      COUNT(*) - SUM(partial) AS calls, SUM(partial) AS partial, \
+      SUM(net) AS net, SUM(stolen) AS stolen, \
+      SUM(CASE WHEN outermost = 1 THEN wall ELSE 0 END) AS wall, \
+      SUM(CASE WHEN outermost = 1 THEN elapsed ELSE 0 END) AS elapsed, \
+      SUM(CASE WHEN outermost = 1 THEN off_cpu ELSE 0 END) AS off_cpu, \
+      MIN(CASE WHEN partial = 0 THEN net END) AS net_min, \
+      MAX(CASE WHEN partial = 0 THEN net END) AS net_max, \
+      MIN(CASE WHEN partial = 0 THEN elapsed END) AS elapsed_min, \
+      MAX(CASE WHEN partial = 0 THEN elapsed END) AS elapsed_max \
+    FROM spans GROUP BY name, module";
+
+const TIMES: [&str; 9] = [
+    "net",
+    "stolen",
+    "wall",
+    "elapsed",
+    "off_cpu",
+    "net_min",
+    "net_max",
+    "elapsed_min",
+    "elapsed_max",
+];
+
+fn rows(run: &Run) -> Vec<Value> {
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    serde_json::from_str(&run.stdout).expect("an array of rows")
+}
+
+fn ask(trace: &str, sql: &str) -> Vec<Value> {
+    rows(&run(&["query", "--output", "json", trace, sql]))
+}
+
+fn by_name(rows: &[Value]) -> BTreeMap<(String, String), &Value> {
+    rows.iter().map(|row| ((row["name"].to_string(), row["module"].to_string()), row)).collect()
+}
+
+/// Parts of a nanosecond in a unit of the tables; nothing if it is no time.
+fn parts(unit: &str) -> Option<u64> {
+    match unit {
+        "ns" => Some(1),
+        "ps" => Some(1_000),
+        "fs" => Some(1_000_000),
+        "cycles" | "instructions" => None,
+        other => other.strip_prefix("1/")?.strip_suffix(" ns")?.parse().ok(),
+    }
+}
+
+#[test]
+fn sums_of_calls_are_those_of_summarize_for_every_fixture() {
+    let mut functions = 0;
+    for format in profctl_import::FORMATS {
+        let name = format.descriptor().name;
+        let traces: Vec<PathBuf> = fixtures::of_format(name);
+        // What holds sums only has no calls to add up.
+        for trace in traces.iter().filter(|_| name != "callgrind").take(6) {
+            let trace = trace.display().to_string();
+            let summary = run(&["summarize", "--output", "json", &trace]);
+            if summary.code != Some(0) {
+                continue;
+            }
+            functions += compare(&trace, &serde_json::from_str(&summary.stdout).unwrap());
+        }
+    }
+    assert!(functions > 300, "only {functions} functions were compared");
+}
+
+fn compare(trace: &str, summary: &Value) -> usize {
+    let found = ask(trace, SUMMARY);
+    let unit = ask(trace, "SELECT unit FROM runs");
+    let unit = unit[0]["unit"].as_str().expect("a text").to_owned();
+    let parts = parts(&unit).unwrap_or(1);
+    let found = by_name(&found);
+    let functions = summary["functions"].as_array().expect("a list");
+    let expected = by_name(functions);
+    let names = |map: &BTreeMap<(String, String), &Value>| map.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(&found), names(&expected), "{trace}");
+    for (key, row) in &found {
+        let expected = expected[key];
+        for field in ["calls", "partial"] {
+            assert_eq!(row[field], expected[field], "{trace}: {key:?} {field}");
+        }
+        for field in TIMES {
+            if field == "off_cpu" && expected[field].is_null() {
+                continue;
+            }
+            let rounded = row[field].as_u64().map(|value| (value + parts / 2) / parts);
+            assert_eq!(rounded, expected[field].as_u64(), "{trace}: {key:?} {field}");
+        }
+    }
+    // The table of functions is the summary itself.
+    let table = ask(trace, "SELECT * FROM functions");
+    assert_eq!(table.len(), functions.len(), "{trace}");
+    for (row, expected) in table.iter().zip(functions).filter(|_| parts == 1) {
+        for (field, value) in row.as_object().expect("an object") {
+            if field != "run" {
+                assert_eq!(value, &expected[field], "{trace}: {} {field}", expected["name"]);
+            }
+        }
+    }
+    found.len()
+}
+
+#[test]
+fn what_is_streamed_from_disk_is_what_memory_holds() {
+    let trace = fixtures::of_format("function_graph")[0].display().to_string();
+    for sql in [
+        SUMMARY,
+        "SELECT * FROM spans",
+        "SELECT name FROM spans LIMIT 7",
+        "SELECT DISTINCT thread, cpu FROM spans",
+        "SELECT p.name AS caller, c.name AS callee, COUNT(*) AS n FROM spans c \
+         JOIN spans p ON c.parent = p.id GROUP BY caller, callee ORDER BY n DESC LIMIT 9",
+        "SELECT name, net, RANK() OVER (PARTITION BY thread ORDER BY net DESC) AS r FROM spans",
+        "SELECT name, AVG(net) AS a, STDDEV(net) AS s, MEDIAN(net) AS m FROM spans GROUP BY name",
+        "SELECT COUNT(*) AS n FROM spans s JOIN functions f ON s.name = f.name WHERE s.net > f.net_avg",
+        "SELECT name FROM spans WHERE name LIKE 's%' AND start >= 0 ORDER BY start LIMIT 3",
+    ] {
+        let in_memory = run(&["query", "--output", "csv", &trace, sql]).quiet_success();
+        assert!(in_memory.lines().count() > 1, "{sql}");
+        let spilled = ["query", "--spill-above", "0", "--output", "csv", &trace, sql];
+        assert_eq!(run(&spilled).quiet_success(), in_memory, "{sql}");
+    }
+}
+
+#[test]
+fn several_traces_are_told_apart_by_their_run() {
+    let scratch = Scratch::new("query_runs");
+    let before = scratch.file("before/1.txt", WHOLE);
+    let after = scratch.file("after/1.txt", CUT);
+    let sql = "SELECT run, COUNT(*) AS calls, SUM(partial) AS cut FROM spans GROUP BY run";
+    let csv = run(&["query", "--output", "csv", &before, &after, sql]).quiet_success();
+    assert_eq!(csv, "run,calls,cut\r\nbefore/1.txt,5,0\r\nafter/1.txt,4,3\r\n");
+    // A clock of microseconds and one of nanoseconds meet in nanoseconds.
+    let plain =
+        scratch.file("plain.txt", "# profctl plain 1\n10 cpu0 sh-7 > f\n30 cpu0 sh-7 < f\n");
+    let sql = "SELECT run, unit, real FROM runs";
+    let csv = run(&["query", "--output", "csv", &before, &plain, sql]).quiet_success();
+    assert_eq!(csv, "run,unit,real\r\nbefore/1.txt,ns,200000\r\nplain.txt,ns,20\r\n");
+}
+
+#[test]
+fn a_saved_profile_has_functions_but_no_calls() {
+    let scratch = Scratch::new("query_profile");
+    let trace = scratch.file("whole.txt", WHOLE);
+    let json = run(&["summarize", "--output", "json", &trace]).quiet_success();
+    let profile = scratch.file("whole.json", json);
+    let sql = "SELECT name, net FROM functions ORDER BY net DESC LIMIT 1";
+    assert_eq!(ask(&profile, sql)[0]["net"], 60_000);
+    let spans = run(&["query", &profile, "SELECT COUNT(*) AS n FROM spans"]);
+    assert_eq!(spans.code, Some(0));
+    assert!(spans.stderr.contains("holds sums"), "{}", spans.stderr);
+}
+
+#[test]
+fn what_is_wrong_with_a_query_is_said() {
+    let scratch = Scratch::new("query_wrong");
+    let trace = scratch.file("whole.txt", WHOLE);
+    for (sql, expected) in [
+        ("SELECT nett FROM spans", "no column 'nett'"),
+        ("SELECT nett FROM spans", "spans has run, id"),
+        ("SELECT net FROM span", "'span'"),
+        ("SELECT net FROM span", "the tables are spans, functions"),
+        ("SELEC net FROM spans", "found: SELEC"),
+        ("SELECT net FROM spans WHERE name LIKE 3", "profctl: "),
+        ("SELECT * FROM read_csv('/etc/passwd')", "profctl: "),
+        ("SELECT 1; SELECT 2", "profctl: "),
+    ] {
+        let message = run(&["query", &trace, sql]).failure(2);
+        assert!(message.contains(expected), "{sql}: {message}");
+        assert!(message.lines().count() <= 3, "{sql}: {message}");
+    }
+    run(&["query", &trace]).failure(2);
+    run(&["query", &scratch.path("absent"), "SELECT 1 FROM spans"]).failure(3);
+    assert_eq!(
+        run(&["query", "--strict", &scratch.file("cut.txt", CUT), "SELECT * FROM gaps"]).code,
+        Some(5)
+    );
+}
+
+#[test]
+fn the_schema_and_the_plan_are_shown() {
+    let scratch = Scratch::new("query_schema");
+    let trace = scratch.file("whole.txt", WHOLE);
+    let schema = rows(&run(&["query", "--schema", "--output", "json", &trace]));
+    let start = schema.iter().find(|row| row["table"] == "spans" && row["column"] == "start");
+    assert_eq!(start.unwrap()["unit"], "ns");
+    let shown = run(&["query", "--schema"]).quiet_success();
+    assert_eq!(shown.lines().count(), schema.len() + 2);
+    let plan = run(&["query", "--explain", &trace, "SELECT SUM(net) FROM spans WHERE start > 5"]);
+    let plan = plan.quiet_success();
+    assert!(plan.contains("FILTER") && plan.contains("net"), "{plan}");
+}
+
+#[test]
+fn parquet_is_written_whole_or_not_at_all() {
+    let scratch = Scratch::new("query_parquet");
+    let trace = scratch.file("whole.txt", WHOLE);
+    let is_parquet = |path: &str| {
+        let bytes = fs::read(path).unwrap();
+        bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1")
+    };
+    let calls = scratch.path("calls.parquet");
+    run(&["convert", &trace, "-o", &calls]).quiet_success();
+    assert!(is_parquet(&calls));
+    let bytes = fs::read(&calls).unwrap();
+    for text in ["profctl.spans/1", "profctl.unit"] {
+        let found = bytes.windows(text.len()).any(|window| window == text.as_bytes());
+        assert!(found, "{text} is not in the file");
+    }
+    let answer = scratch.path("answer.parquet");
+    let sql = "SELECT name, net FROM spans";
+    run(&["query", "--output", "parquet", "-o", &answer, &trace, sql]).quiet_success();
+    assert!(is_parquet(&answer));
+    let report = scratch.path("report.parquet");
+    run(&["summarize", "--output", "parquet", "-o", &report, &trace]).quiet_success();
+    assert!(is_parquet(&report));
+
+    let cut = scratch.file("cut.txt", CUT);
+    let dataset = scratch.path("dataset");
+    run(&["convert", "--to", "parquet", "--partition", "-o", &dataset, &trace, &cut])
+        .quiet_success();
+    for run in ["whole.txt", "cut.txt"] {
+        assert!(is_parquet(&format!("{dataset}/run={run}/part-0.parquet")));
+    }
+    let message =
+        run(&["convert", "--to", "parquet", "--partition", "-o", &dataset, &trace]).failure(2);
+    assert!(message.contains("exists already"), "{message}");
+}

@@ -1,0 +1,148 @@
+//! `convert` to text, which every build can do.
+
+use std::fmt::Write as _;
+use std::fs;
+
+use profctl_model::tables::ALL;
+use profctl_testkit::fixtures;
+use serde_json::Value;
+
+use crate::program::{CUT, Scratch, WHOLE, run, run_with_input};
+
+/// The rows of a CSV without quoted fields.
+fn csv_rows(text: &str) -> Vec<Vec<&str>> {
+    text.lines().map(|line| line.split(',').collect()).collect()
+}
+
+#[test]
+fn csv_and_json_lines_hold_the_same_rows_of_every_table() {
+    let scratch = Scratch::new("tables_text");
+    let trace = scratch.file("cut.txt", CUT);
+    for table in ALL {
+        let csv = run(&["convert", "--to", "csv", "--table", table.name, &trace]).quiet_success();
+        let lines =
+            run(&["convert", "--to", "jsonl", "--table", table.name, &trace]).quiet_success();
+        let rows = csv_rows(&csv);
+        let names: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
+        assert_eq!(rows[0], names, "{}", table.name);
+        let mut count = 0;
+        for (row, line) in rows[1..].iter().zip(lines.lines()) {
+            let object: Value = serde_json::from_str(line).unwrap();
+            let object = object.as_object().unwrap();
+            assert_eq!(
+                object.keys().map(String::as_str).collect::<std::collections::BTreeSet<_>>().len(),
+                names.len()
+            );
+            for (name, text) in names.iter().zip(row) {
+                let value = match &object[*name] {
+                    Value::Null => String::new(),
+                    Value::String(text) => text.clone(),
+                    other => other.to_string(),
+                };
+                assert_eq!(&value, text, "{}.{name}", table.name);
+            }
+            count += 1;
+        }
+        assert_eq!((rows.len() - 1, lines.lines().count()), (count, count), "{}", table.name);
+    }
+}
+
+#[test]
+fn the_rows_of_calls_say_who_called_whom() {
+    let scratch = Scratch::new("tables_calls");
+    let trace = scratch.file("whole.txt", WHOLE);
+    let csv = run(&["convert", "--to", "csv", &trace]).quiet_success();
+    // In the order in which they ended; times in nanoseconds.
+    let expected = "\
+        run,id,parent,name,module,kind,thread,cpu,depth,start,end,wall,off_cpu,elapsed,net,stolen,partial,outermost\r\n\
+        whole.txt,3,2,hardclock,,function,all,,3,1200030000,1200080000,50000,,50000,50000,0,0,1\r\n\
+        whole.txt,2,1,clkintr,,function,all,,2,1200020000,1200110000,90000,,90000,40000,0,0,1\r\n\
+        whole.txt,1,0,read,,function,all,,1,1200010000,1200130000,120000,,120000,30000,0,0,1\r\n\
+        whole.txt,4,0,splx,,function,all,,1,1200140000,1200160000,20000,,20000,20000,0,0,1\r\n\
+        whole.txt,0,,syscall,,function,all,,0,1200000000,1200200000,200000,,200000,60000,0,0,1\r\n";
+    assert_eq!(csv, expected);
+}
+
+#[test]
+fn calls_that_were_spilled_are_the_same() {
+    let scratch = Scratch::new("tables_spilled");
+    let busy = fixtures::of_format("function_graph");
+    let busy = busy[0].display().to_string();
+    let whole = scratch.file("whole.txt", WHOLE);
+    let spilled = ["convert", "--to", "jsonl", "--spill-above", "0", &busy, &whole];
+    let in_memory = ["convert", "--to", "jsonl", &busy, &whole];
+    let text = run(&in_memory).quiet_success();
+    assert!(text.lines().count() > 10);
+    assert_eq!(run(&spilled).quiet_success(), text);
+}
+
+#[test]
+fn what_to_write_is_told_by_the_ending_or_asked_for() {
+    let scratch = Scratch::new("tables_target");
+    let trace = scratch.file("whole.txt", WHOLE);
+    let out = scratch.path("calls.csv");
+    assert_eq!(run(&["convert", &trace, "-o", &out]).quiet_success(), "");
+    assert!(fs::read_to_string(&out).unwrap().starts_with("run,id,"));
+    assert_eq!(scratch.names(), ["calls.csv", "whole.txt"]);
+    let from_pipe = run_with_input(&["convert", "--to", "jsonl", "-"], WHOLE.as_bytes());
+    assert!(from_pipe.quiet_success().starts_with("{\"run\":\"-\",\"id\":3,"));
+
+    let message = run(&["convert", &trace, "-o", &scratch.path("calls")]).failure(2);
+    assert!(message.contains("--to"), "{message}");
+    let message = run(&["convert", "--partition", "--to", "csv", &trace]).failure(2);
+    assert!(message.contains("Parquet"), "{message}");
+    let nowhere = scratch.path("no/such/place.csv");
+    run(&["convert", &trace, "-o", &nowhere]).failure(2);
+    run(&["convert", "--to", "csv", &scratch.path("absent")]).failure(3);
+}
+
+#[test]
+fn strict_objects_to_a_cut_trace_after_writing_it() {
+    let scratch = Scratch::new("tables_strict");
+    let trace = scratch.file("cut.txt", CUT);
+    let run = run(&["convert", "--strict", "--to", "csv", &trace]);
+    assert_eq!(run.code, Some(5));
+    assert!(run.stdout.lines().count() > 3);
+}
+
+#[test]
+fn the_page_of_the_tables_names_every_column() {
+    let page = fs::read_to_string(fixtures::root().join("docs/schemas/tables.md")).unwrap();
+    let mut expected = String::new();
+    for table in ALL {
+        writeln!(
+            expected,
+            "\n## `{}`: `{}`\n\nA row is {}.\n",
+            table.name, table.version, table.about
+        )
+        .unwrap();
+        expected += "| column | type | meaning |\n| --- | --- | --- |\n";
+        for column in table.columns {
+            let kind = match column.kind {
+                profctl_model::tables::ColumnKind::Time => "BIGINT, time",
+                other => other.sql(),
+            };
+            writeln!(expected, "| `{}` | {kind} | {} |", column.name, column.about).unwrap();
+        }
+    }
+    let shown = page.find("\n## `spans`").map_or("", |begin| &page[begin..]);
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        let head = &page[..page.len() - shown.len()];
+        fs::write(fixtures::root().join("docs/schemas/tables.md"), format!("{head}{expected}"))
+            .unwrap();
+    } else {
+        assert!(shown == expected, "docs/schemas/tables.md is stale: UPDATE_EXPECT=1 rewrites it");
+    }
+}
+
+#[cfg(not(feature = "tables"))]
+#[test]
+fn a_lean_build_says_how_to_get_sql_and_parquet() {
+    let scratch = Scratch::new("tables_lean");
+    let trace = scratch.file("whole.txt", WHOLE);
+    for arguments in [&["query", &trace, "SELECT 1"][..], &["convert", "--to", "parquet", &trace]] {
+        let message = run(arguments).failure(2);
+        assert_eq!(message.lines().count(), 1, "{message}");
+        assert!(message.contains("--features tables"), "{message}");
+    }
+}
