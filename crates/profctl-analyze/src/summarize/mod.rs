@@ -143,7 +143,7 @@ impl Summary {
         let by = self.options.by;
         let modules = self.modules;
         let mut pending = self.pending;
-        pending.settle();
+        pending.close();
         let rows: Vec<Row> = self
             .others
             .into_iter()

@@ -93,7 +93,7 @@ impl Pending {
 
     /// Counts what was noted.
     #[inline(never)]
-    pub(super) fn settle(&mut self) {
+    fn settle(&mut self) {
         let of = |note: u32| (note >> BUCKET_BITS) as usize;
         // Where the notes of each histogram begin, then where they end.
         let mut places = vec![0; self.tallies.len() + 1];
@@ -117,8 +117,15 @@ impl Pending {
         }
     }
 
-    /// Hands out the histogram of that number, with everything that was settled; an empty one if
-    /// it was never made.
+    /// Counts what was noted last, and gives its room to the histograms that are taken now.
+    pub(super) fn close(&mut self) {
+        self.settle();
+        self.notes = Vec::new();
+        self.sorted = Vec::new();
+    }
+
+    /// Hands out the histogram of that number, once this is closed; an empty one if it was never
+    /// made.
     pub(super) fn take(&mut self, histogram: usize) -> Histogram {
         self.tallies.get_mut(histogram).map(std::mem::take).unwrap_or_default().finish()
     }
@@ -143,7 +150,7 @@ mod tests {
         }
         pending.cover(NAMED + 1);
         pending.record(NAMED, 5);
-        pending.settle();
+        pending.close();
         let found: Vec<_> = (0..50).map(|n| pending.take(n)).collect();
         assert_eq!(found, expected);
         assert_eq!(pending.take(NAMED).encode(), "5");
