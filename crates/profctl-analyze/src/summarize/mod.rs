@@ -142,20 +142,20 @@ impl Summary {
         let n_threads = self.threads.iter().filter(|&&seen| seen).count() as u64;
         let by = self.options.by;
         let modules = self.modules;
-        let histograms = self.pending.finish();
-        let none = Histogram::default();
+        let mut pending = self.pending;
+        pending.close();
         let rows: Vec<Row> = self
             .others
             .into_iter()
             .enumerate()
             .map(|(index, mut stats)| {
                 self.usual[index].add_to(&mut stats);
-                let of = |which| histograms.get(HISTOGRAMS * index + which).unwrap_or(&none);
+                let leaves = pending.take(HISTOGRAMS * index + LEAVES);
                 for (lengths, which) in
                     [(&mut stats.net_of_calls, NET), (&mut stats.elapsed_of_calls, ELAPSED)]
                 {
-                    lengths.histogram.merge(of(LEAVES));
-                    lengths.histogram.merge(of(which));
+                    lengths.histogram.merge(&leaves);
+                    lengths.histogram.merge(&pending.take(HISTOGRAMS * index + which));
                 }
                 (index, stats)
             })
@@ -221,9 +221,17 @@ impl Summary {
     fn add_other(&mut self, index: usize, span: &Span) {
         let stats = &mut self.others[index];
         stats.add(span);
-        if self.options.percentiles && !span.fidelity.is_partial() {
-            stats.net_of_calls.histogram.record(span.net.0);
-            stats.elapsed_of_calls.histogram.record(span.elapsed().0);
+        if !self.options.percentiles || span.fidelity.is_partial() {
+            return;
+        }
+        for (lengths, which, length) in [
+            (&mut stats.net_of_calls, NET, span.net),
+            (&mut stats.elapsed_of_calls, ELAPSED, span.elapsed()),
+        ] {
+            match u32::try_from(length.0) {
+                Ok(short) => self.pending.record(HISTOGRAMS * index + which, short),
+                Err(_) => lengths.histogram.record(length.0),
+            }
         }
     }
 

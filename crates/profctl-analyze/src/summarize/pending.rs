@@ -5,10 +5,10 @@
 //! lengths are noted one behind the other, and when there are many, they are sorted by histogram and
 //! counted histogram by histogram.
 
-use super::histogram::{BUCKETS, Histogram, bucket_of_short};
+use super::histogram::{BUCKETS, Histogram, SUB_BUCKETS, bucket_of_short};
 
-/// Notes that are kept at most: 1 MB, and half as much to sort them.
-const KEPT: usize = 1 << 18;
+/// Notes that are kept at most: 4 MB, and half as much to sort them.
+const KEPT: usize = 1 << 20;
 /// Bits of a note for the bucket; the others are for the histogram.
 const BUCKET_BITS: u32 = BUCKETS.next_power_of_two().trailing_zeros();
 /// Histograms that a note can name.
@@ -23,50 +23,50 @@ pub(super) struct Pending {
     sorted: Vec<u16>,
 }
 
-/// A histogram in the making. Most counts stay small, so each has one byte, and what it cannot hold
-/// is moved on: the fewer cache lines there are, the fewer are fetched.
+/// A histogram in the making. Counts that stay below 2^16 take two bytes, and an octave of them one
+/// cache line, which is made when something is counted in it; what a count cannot hold is moved on.
 #[derive(Clone, Debug, Default)]
 struct Tally {
-    /// The bucket of `counts[0]`.
-    first: u16,
-    counts: Vec<u8>,
+    /// By octave: which of `counts`, from 1; 0 if nothing was counted in it.
+    octaves: [u8; OCTAVES],
+    counts: Vec<[u16; OCTAVE]>,
     more: Histogram,
 }
 
+/// Buckets of an octave, and octaves of lengths below 2^32.
+const OCTAVE: usize = SUB_BUCKETS as usize;
+const OCTAVES: usize = u32::BITS as usize - OCTAVE.trailing_zeros() as usize + 1;
+
 impl Tally {
     fn add(&mut self, buckets: &[u16]) {
-        let (Some(&low), Some(&high)) = (buckets.iter().min(), buckets.iter().max()) else {
-            return;
-        };
-        if low < self.first || usize::from(high - self.first) >= self.counts.len() {
-            self.cover(low, high);
-        }
         for &bucket in buckets {
-            let count = &mut self.counts[usize::from(bucket - self.first)];
+            let octave = usize::from(bucket) / OCTAVE;
+            if self.octaves[octave] == 0 {
+                self.make(octave);
+            }
+            let counts = &mut self.counts[usize::from(self.octaves[octave]) - 1];
+            let count = &mut counts[usize::from(bucket) % OCTAVE];
             *count = count.wrapping_add(1);
             if *count == 0 {
-                self.more.add(u32::from(bucket), 1 << u8::BITS);
+                self.more.add(bucket, 1 << u16::BITS);
             }
         }
     }
 
-    /// Makes room for buckets `low..=high`.
     #[cold]
-    fn cover(&mut self, low: u16, high: u16) {
-        if self.counts.is_empty() {
-            self.first = low;
-        }
-        if low < self.first {
-            let missing = usize::from(self.first - low);
-            self.counts.splice(..0, std::iter::repeat_n(0, missing));
-            self.first = low;
-        }
-        let length = usize::from(high - self.first) + 1;
-        self.counts.resize(length.max(self.counts.len()), 0);
+    fn make(&mut self, octave: usize) {
+        self.counts.reserve_exact(1);
+        self.counts.push([0; OCTAVE]);
+        self.octaves[octave] = self.counts.len() as u8;
     }
 
     fn finish(mut self) -> Histogram {
-        self.more.merge(&Histogram::of_counts(self.first.into(), &self.counts));
+        let made = self.octaves.iter().enumerate().filter(|&(_, &at)| at > 0);
+        let counts = made.flat_map(|(octave, &at)| {
+            let buckets = (octave * OCTAVE) as u16..;
+            buckets.zip(self.counts[usize::from(at) - 1].map(u64::from))
+        });
+        self.more.merge(&counts.filter(|&(_, count)| count > 0).collect());
         self.more
     }
 }
@@ -117,10 +117,17 @@ impl Pending {
         }
     }
 
-    /// The histograms, in the order of their numbers.
-    pub(super) fn finish(mut self) -> Vec<Histogram> {
+    /// Counts what was noted last, and gives its room to the histograms that are taken now.
+    pub(super) fn close(&mut self) {
         self.settle();
-        self.tallies.into_iter().map(Tally::finish).collect()
+        self.notes = Vec::new();
+        self.sorted = Vec::new();
+    }
+
+    /// Hands out the histogram of that number, once this is closed; an empty one if it was never
+    /// made.
+    pub(super) fn take(&mut self, histogram: usize) -> Histogram {
+        self.tallies.get_mut(histogram).map(std::mem::take).unwrap_or_default().finish()
     }
 }
 
@@ -143,9 +150,10 @@ mod tests {
         }
         pending.cover(NAMED + 1);
         pending.record(NAMED, 5);
-        let found = pending.finish();
-        assert_eq!(found.len(), NAMED + 1);
-        assert_eq!(found[..50], expected);
-        assert_eq!(found[NAMED].encode(), "5");
+        pending.close();
+        let found: Vec<_> = (0..50).map(|n| pending.take(n)).collect();
+        assert_eq!(found, expected);
+        assert_eq!(pending.take(NAMED).encode(), "5");
+        assert_eq!(pending.take(NAMED + 1).encode(), "");
     }
 }

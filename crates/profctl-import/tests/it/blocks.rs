@@ -1,11 +1,11 @@
 //! The size of blocks and the number of workers change nothing.
 
-use profctl_import::{ImportOptions, ReadOptions};
+use profctl_import::{FORMATS, ImportOptions, ReadOptions};
 use profctl_testkit::fixtures;
 use profctl_testkit::generate::{self, Layout, Recording, Shape};
 use proptest::prelude::*;
 
-use crate::recorder::read;
+use crate::recorder::{Outcome, read};
 
 const WORKERS: [usize; 4] = [1, 2, 3, 7];
 
@@ -33,8 +33,22 @@ fn inputs(seed: u64, layout: usize) -> Vec<(String, Vec<u8>, ReadOptions)> {
 }
 
 fn assert_same(name: &str, bytes: &[u8], options: &ReadOptions, block_size: usize, workers: usize) {
-    let whole = ReadOptions { workers: 1, block_size: 64 << 20, ..options.clone() };
-    let expected = read(bytes, &whole).unwrap();
+    let expected = read(bytes, &whole(options)).unwrap();
+    assert_gives(&expected, name, bytes, options, (block_size, workers));
+}
+
+/// One worker, one block.
+fn whole(options: &ReadOptions) -> ReadOptions {
+    ReadOptions { workers: 1, block_size: 64 << 20, ..options.clone() }
+}
+
+fn assert_gives(
+    expected: &Outcome,
+    name: &str,
+    bytes: &[u8],
+    options: &ReadOptions,
+    (block_size, workers): (usize, usize),
+) {
     let cut = ReadOptions { workers, block_size, ..options.clone() };
     let got = read(bytes, &cut).unwrap();
     // The whole is too long to be printed: say where it begins to differ.
@@ -43,7 +57,7 @@ fn assert_same(name: &str, bytes: &[u8], options: &ReadOptions, block_size: usiz
     let what = format!("{name}, blocks of {block_size}, {workers} workers");
     assert_eq!((first, left.len()), (None, right.len()), "{what}: the first call that differs");
     assert_eq!(got.diags, expected.diags, "{what}");
-    assert!(got == expected, "{what}: names, switches, gaps or times differ");
+    assert!(got == *expected, "{what}: names, switches, gaps or times differ");
 }
 
 proptest! {
@@ -63,14 +77,29 @@ proptest! {
     }
 }
 
+/// Every format, without being listed here: its fixtures are where its folder is.
 #[test]
-fn fixtures_are_the_same_in_any_blocks() {
-    for path in fixtures::of_format("function_graph") {
-        let bytes = fixtures::read(&path);
-        let name = path.display().to_string();
-        for (block_size, workers) in [(1 << 10, 1), (1 << 10, 3), (3_000, 2), (50_001, 7)] {
-            assert_same(&name, &bytes, &ReadOptions::default(), block_size, workers);
+fn fixtures_of_every_format_are_the_same_in_any_blocks() {
+    let names = Some(fixtures::read(&fixtures::root().join("fixtures/probe/tcp_rx.names")));
+    let named = ImportOptions { names, ..ImportOptions::default() };
+    for format in FORMATS.iter().map(|format| format.descriptor().name) {
+        let ways = [
+            ReadOptions::default(),
+            ReadOptions { import: named.clone(), ..ReadOptions::default() },
+        ];
+        let mut n_read = 0;
+        for path in fixtures::of_format(format) {
+            let bytes = fixtures::read(&path);
+            let name = path.display().to_string();
+            // What needs to be told more than that (which signals are a bus) has tests of its own.
+            let found = ways.iter().find_map(|way| Some((way, read(&bytes, &whole(way)).ok()?)));
+            let Some((options, expected)) = found else { continue };
+            n_read += 1;
+            for cut in [(1 << 10, 1), (1 << 10, 3), (3_000, 2), (50_001, 7), (4 << 20, 2)] {
+                assert_gives(&expected, &name, &bytes, options, cut);
+            }
         }
+        assert!(n_read > 0, "none of the fixtures of {format} was read");
     }
 }
 

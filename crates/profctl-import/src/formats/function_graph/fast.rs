@@ -21,7 +21,7 @@
 use super::known::Known;
 use super::layout::{Layout, Time};
 use super::read::GraphReader;
-use super::wide::{chunk, equal, same, word};
+use super::wide::{chunk, equal, first_of, fitting, same, word};
 use crate::emit::{Emitter, Event, EventKind, LaneRef, NameRef, UNSTATED};
 
 /// Width of the duration column, up to its bar.
@@ -200,7 +200,13 @@ fn usual_line<const TIMED: bool>(
     let duration = duration(column)?;
 
     let body = prefix + DURATION + MARGIN;
-    let Marks { at, open, end } = marks(view, body)?;
+    let [blanks, opens] = equal(chunk(view, body)?, [b' ', b'(']);
+    let at = if blanks == u64::MAX {
+        let behind = body + 64;
+        behind + view[behind..].iter().position(|&byte| byte != b' ')?
+    } else {
+        body + (!blanks).trailing_zeros() as usize
+    };
     if (at - body) & 1 != 0 {
         return None;
     }
@@ -216,14 +222,19 @@ fn usual_line<const TIMED: bool>(
     };
     let text: &[u8; 32] = chunk(view, at)?;
     if text[0] == b'}' {
-        let name = if end == at + 1 {
-            NameRef::ANONYMOUS
-        } else {
-            let name = view.get(at + 1..end)?.strip_prefix(b" /* ")?.strip_suffix(b" */")?;
-            memory.names.get(chunk(view, at + 5)?, name)?
-        };
+        if text[1] == b'\n' {
+            return Some((event, at + 2));
+        }
+        let end = at + memchr::memchr(b'\n', &view[at..])?;
+        let name = view.get(at + 1..end)?.strip_prefix(b" /* ")?.strip_suffix(b" */")?;
+        let name = memory.names.get(chunk(view, at + 5)?, name)?;
         return Some((Event { name, ..event }, end + 1));
     }
+    let open = if opens == 0 {
+        at + memchr::memchr(b'(', &view[at..])?
+    } else {
+        body + opens.trailing_zeros() as usize
+    };
     let behind = word::<8>(chunk(view, open)?, 0);
     let is_leaf = behind & 0xFFFF_FFFF == LEAF;
     let is_enter = behind & 0xFF_FFFF_FFFF == ENTER;
@@ -233,39 +244,9 @@ fn usual_line<const TIMED: bool>(
     let name = memory.names.get(text, view.get(at..open)?)?;
     let kind = if is_leaf { EventKind::Leaf } else { EventKind::Enter };
     let duration = if is_leaf { duration } else { UNSTATED };
-    Some((Event { duration, name, kind, ..event }, end + 1))
-}
-
-/// Where a line has what.
-#[derive(Clone, Copy, Debug)]
-struct Marks {
-    /// The first byte that is no blank.
-    at: usize,
-    /// The first parenthesis.
-    open: usize,
-    /// The line end.
-    end: usize,
-}
-
-/// The marks of the line whose function column begins at `body`. They are found side by side: if
-/// the parenthesis were sought behind the indentation and the line end behind that, the next line
-/// could not be begun before all of this one is done.
-#[inline]
-fn marks(view: &[u8; VIEW], body: usize) -> Option<Marks> {
-    let [blanks, opens, ends] = equal(chunk(view, body)?, [b' ', b'(', b'\n']);
-    let of = |bits: u64| body + bits.trailing_zeros() as usize;
-    let (mut at, mut open, mut end) = (of(!blanks), of(opens), of(ends));
-    if ends == 0 {
-        // A long line: what was not found is further away.
-        end = body + 64 + memchr::memchr(b'\n', &view[body + 64..])?;
-        if blanks == u64::MAX {
-            at += view[at..].iter().position(|&byte| byte != b' ')?;
-        }
-        if opens == 0 {
-            open = at + memchr::memchr(b'(', view.get(at..end)?).unwrap_or(end - at);
-        }
-    }
-    Some(Marks { at, open, end })
+    // No name contains a line end, so this is the first one.
+    let length = open + 4 + usize::from(is_enter);
+    Some((Event { duration, name, kind, ..event }, length))
 }
 
 /// The seconds of the latest time column: they seldom change.
@@ -306,48 +287,66 @@ fn digits(word: u64, cut: u32) -> (u64, bool) {
     (eight, not_digits & 0x8080_8080_8080_8080 == 0)
 }
 
-/// `+ 49.053 us   ` or blanks: nanoseconds, or [`UNSTATED`]. Both are computed and one is taken,
-/// because a branch between them would be a coin that is tossed on every line.
+/// `+ 49.053 us   ` or blanks, and what is behind: nanoseconds, or [`UNSTATED`]. Both are computed
+/// and one is taken, because a branch between them would be a coin that is tossed on every line.
 #[inline]
 fn duration(column: &[u8; DURATION + 10]) -> Option<u64> {
-    const BLANKS: u64 = u64::from_le_bytes([b' '; 8]);
-    const UNIT: u64 = u64::from_le_bytes(*b" us     ");
-    const POINTS: u64 = u64::from_le_bytes([b'.'; 8]);
-    let (mark, number, behind) = (word(column, 0), word(column, 2), word(column, 6));
-    let is_blank = number == BLANKS;
-    let blank_around = (mark ^ BLANKS) | (behind ^ BLANKS) == 0;
-
-    // The lowest zero byte of `points` is the first point; `whole` is 8 if there is none.
-    let points = number ^ POINTS;
-    let zeros = points.wrapping_sub(0x0101_0101_0101_0101) & !points & 0x8080_8080_8080_8080;
-    let whole = zeros.trailing_zeros() / 8;
-    let fits = whole.wrapping_sub(1) < 4;
-    let shift = 8 * whole;
-    let has_unit = behind.wrapping_shr(shift) == UNIT & u64::MAX.wrapping_shr(shift);
+    let bytes = chunk(column, 0)?;
+    let point = first_of(bytes, b'.');
+    let Shape { fixed, digits: are_digits, free } = &SHAPES[point % SHAPES.len()];
+    let fits = fitting(bytes, fixed, *are_digits) | free == u32::from(u16::MAX);
+    if !(fits && MARKS[usize::from(bytes[0])]) {
+        return None;
+    }
     // The point is moved to the fifth byte, then cut out: four digits before it, three behind.
-    let aligned = number.wrapping_shl(32_u32.wrapping_sub(shift));
+    let whole = (point as u32).wrapping_sub(2);
+    let aligned = word(column, 2).wrapping_shl(32_u32.wrapping_sub(whole.wrapping_mul(8)));
     let seven = (aligned & 0xFFFF_FFFF) << 8 | aligned >> 40 << 40;
-    let (nanos, are_digits) = digits(seven, 5_u32.wrapping_sub(whole));
-    let is_number = fits & has_unit & are_digits & is_mark(mark);
-    let is_fine = if is_blank { blank_around } else { is_number };
-    is_fine.then_some(if is_blank { UNSTATED } else { nanos })
+    let (nanos, _) = digits(seven, 5_u32.wrapping_sub(whole));
+    Some(if point == NO_POINT { UNSTATED } else { nanos })
 }
 
-/// Whether the first two bytes are an overhead mark or a blank, and a blank. Calls of a second and
-/// more (`$`), or a tenth of one (`@`), are left to the slow path.
-#[inline]
-fn is_mark(column: u64) -> bool {
-    const BLANKS: u64 = 0x2020;
-    const MARKS: u64 = {
-        let marks = b" +!#*";
-        let mut bits = 0;
-        let mut at = 0;
-        while at < marks.len() {
-            bits |= 1 << (marks[at] ^ b' ');
-            at += 1;
-        }
-        bits
-    };
-    let mark = column & 0xFFFF ^ BLANKS;
-    mark < u64::BITS.into() && (MARKS >> (mark % 64) & 1 == 1)
+/// How a duration column, its bar and a blank look like.
+#[derive(Clone, Copy, Debug)]
+struct Shape {
+    /// The bytes that are no digits.
+    fixed: [u8; 16],
+    /// A bit for each digit.
+    digits: u32,
+    /// A bit for each byte that is looked at elsewhere: the mark.
+    free: u32,
 }
+
+/// Where the point of a blank column is taken to be: behind the bar, where none can be.
+const NO_POINT: usize = 15;
+
+/// By the position of the point. There are one to four digits before it; anything else is no shape
+/// that a column could have.
+static SHAPES: [Shape; 16] = {
+    let mut shapes = [Shape { fixed: [0; 16], digits: 0, free: 0 }; 16];
+    let mut whole = 1;
+    while whole <= 4 {
+        let mut fixed = *b"              | ";
+        let point = 2 + whole;
+        fixed[point] = b'.';
+        fixed[point + 5] = b'u';
+        fixed[point + 6] = b's';
+        let digits = ((1 << whole) - 1) << 2 | 0b111 << (point + 1);
+        shapes[point] = Shape { fixed, digits, free: 1 };
+        whole += 1;
+    }
+    shapes[NO_POINT] = Shape { fixed: *b"              | ", digits: 0, free: 0 };
+    shapes
+};
+
+/// Overhead marks, or a blank. Calls of a second and more (`$`), or a tenth of one (`@`), are left
+/// to the slow path.
+static MARKS: [bool; 256] = {
+    let mut marks = [false; 256];
+    let mut at = 0;
+    while at < b" +!#*".len() {
+        marks[b" +!#*"[at] as usize] = true;
+        at += 1;
+    }
+    marks
+};

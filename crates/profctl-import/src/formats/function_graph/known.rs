@@ -58,20 +58,19 @@ fn padded<const N: usize>(name: &[u8]) -> Option<[u8; N]> {
 /// the table of places, which is small.
 #[derive(Debug)]
 struct Table<const WORDS: usize> {
-    /// By hash: a row of `words` and `names`, counted from 1; 0 is a free place.
+    /// By hash: a row, counted from 1; 0 is a free place.
     places: Vec<u32>,
     /// By how much a hash is shifted down to a place.
     shift: u32,
-    /// The names, padded with zeros. The last byte is the length, so that two names of different
-    /// lengths differ whatever is in their bytes.
-    words: Vec<[u64; WORDS]>,
-    names: Vec<NameRef>,
+    /// The names, padded with zeros, and what they mean. The last byte is the length, so that two
+    /// names of different lengths differ whatever is in their bytes.
+    rows: Vec<([u64; WORDS], NameRef)>,
 }
 
 impl<const WORDS: usize> Default for Table<WORDS> {
     fn default() -> Self {
         let shift = u64::BITS - FIRST.trailing_zeros();
-        Self { places: vec![0; FIRST], shift, words: Vec::new(), names: Vec::new() }
+        Self { places: vec![0; FIRST], shift, rows: Vec::new() }
     }
 }
 
@@ -84,12 +83,12 @@ impl<const WORDS: usize> Table<WORDS> {
         loop {
             let row = (self.places[at] as usize).wrapping_sub(1);
             // There always is a free place.
-            let known = self.words.get(row)?;
+            let (known, name) = self.rows.get(row)?;
             // Said word by word: compared as arrays they would be stored, and loaded again sixteen
             // bytes at a time before the stores are through.
             let different = (0..WORDS).fold(0, |bits, n| bits | (known[n] ^ words[n]));
             if different == 0 {
-                return Some(self.names[row]);
+                return Some(*name);
             }
             at = (at + 1) & (self.places.len() - 1);
         }
@@ -99,19 +98,18 @@ impl<const WORDS: usize> Table<WORDS> {
         if length == 0 || self.get(text, length).is_some() {
             return;
         }
-        self.words.push(words_of::<WORDS, N>(text, length));
-        self.names.push(name);
-        if self.words.len() * SPARE > self.places.len() {
+        self.rows.push((words_of::<WORDS, N>(text, length), name));
+        if self.rows.len() * SPARE > self.places.len() {
             self.places = vec![0; 2 * self.places.len()];
             self.shift -= 1;
-            (0..self.words.len()).for_each(|row| self.place(row));
+            (0..self.rows.len()).for_each(|row| self.place(row));
         } else {
-            self.place(self.words.len() - 1);
+            self.place(self.rows.len() - 1);
         }
     }
 
     fn place(&mut self, row: usize) {
-        let mut at = self.first_place(&self.words[row]);
+        let mut at = self.first_place(&self.rows[row].0);
         while self.places[at] != 0 {
             at = (at + 1) & (self.places.len() - 1);
         }

@@ -31,6 +31,24 @@ pub(super) fn equal<const N: usize>(bytes: &[u8; 64], wanted: [u8; N]) -> [u64; 
     bits
 }
 
+/// Where `wanted` is first among `bytes`; the last place if it is not among them.
+#[inline]
+pub(super) fn first_of(bytes: &[u8; 16], wanted: u8) -> usize {
+    let bits = u8x16::new(*bytes).simd_eq(u8x16::splat(wanted)).to_bitmask();
+    (bits | 1 << 15).trailing_zeros() as usize
+}
+
+/// A bit for each byte that is what it should be: a digit where `digits` has a bit, else the same
+/// as in `fixed`.
+#[inline]
+pub(super) fn fitting(bytes: &[u8; 16], fixed: &[u8; 16], digits: u32) -> u32 {
+    let bytes = u8x16::new(*bytes);
+    let are_same = bytes.simd_eq(u8x16::new(*fixed)).to_bitmask();
+    let value = bytes - u8x16::splat(b'0');
+    let are_digits = value.min(u8x16::splat(9)).simd_eq(value).to_bitmask();
+    are_same & !digits | are_digits & digits
+}
+
 /// Whether two are the same. Said word by word: as arrays they would be stored, and loaded again
 /// sixteen bytes at a time before the stores are through.
 #[inline]
@@ -55,6 +73,22 @@ mod tests {
             };
             let found = equal(bytes[..].try_into().unwrap(), [b'(', other]);
             prop_assert_eq!(found, [of(b'('), of(other)]);
+        }
+
+        #[test]
+        fn bytes_fit_by_their_value_or_by_being_digits(
+            bytes in prop::array::uniform16(prop_oneof![Just(b'.'), b'/'..=b':', any::<u8>()]),
+            fixed in prop::array::uniform16(prop_oneof![Just(b'.'), any::<u8>()]),
+            digits in 0..=u32::from(u16::MAX),
+        ) {
+            let fits = |at: usize| match digits >> at & 1 {
+                1 => bytes[at].is_ascii_digit(),
+                _ => bytes[at] == fixed[at],
+            };
+            let expected: u32 = (0..16).map(|at| u32::from(fits(at)) << at).sum();
+            prop_assert_eq!(fitting(&bytes, &fixed, digits), expected);
+            let point = bytes.iter().position(|&byte| byte == b'.').unwrap_or(15);
+            prop_assert_eq!(first_of(&bytes, b'.'), point);
         }
     }
 }
