@@ -212,8 +212,9 @@ fn tracks_of_one_name_are_not_one_track() {
 
 #[test]
 fn compressed_packets_do_not_nest_and_have_an_end() {
+    // Stored as they are, for places must not depend on who compresses.
     let deflate = |bytes: &[u8]| {
-        let mut out = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
+        let mut out = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::none());
         std::io::Write::write_all(&mut out, bytes).unwrap();
         out.finish().unwrap()
     };
@@ -231,7 +232,7 @@ fn compressed_packets_do_not_nest_and_have_an_end() {
         expect![[r#"
             track 5 0 f 10+10 net 10
             track 5 0 g 30+5 net 5
-            input/skipped-record 3; +82: compressed packets within compressed packets; +138: compressed packets: corrupt deflate stream; +150: the rest of compressed packets makes no sense
+            input/skipped-record 3; +86: compressed packets within compressed packets; +146: compressed packets: corrupt deflate stream; +158: the rest of compressed packets makes no sense
         "#]],
     );
 }

@@ -109,9 +109,6 @@ fn every_kind_is_written_as_it_was_read() {
             44 "my daemon"-9 > main
             45 logger switch> swtch
             46 logger switch< swtch
-            - "my daemon"-9 known fidelity 2
-            47 "my daemon"-9 < main
-            50 clock
         "##]],
     );
 }
