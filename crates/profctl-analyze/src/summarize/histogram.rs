@@ -13,25 +13,28 @@ pub(super) const BUCKETS: u32 = (u64::BITS - SUB_BITS) * SUB_BUCKETS + SUB_BUCKE
 
 /// Counts by bucket, for the buckets that are in use: one rare long call makes the range ten times
 /// as wide, and the histogram no larger than by one count.
+///
+/// There are two for each function of a trace, with hundreds of buckets each, and they are all held
+/// until a report is written: so they are packed.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Histogram {
-    /// In ascending order.
-    buckets: Vec<u16>,
-    /// Of each of `buckets`; none is 0.
-    counts: Vec<u64>,
+    /// In ascending order, for each bucket in use: its distance from the one before (from 0 for the
+    /// first) and its count, seven bits a byte, the lowest first, the top bit set in all but the
+    /// last.
+    packed: Box<[u8]>,
 }
 
 impl Histogram {
-    /// Counts `value` once.
+    /// Counts `value` once. Takes time in proportion to the buckets in use.
     pub fn record(&mut self, value: u64) {
         self.add(bucket_of(value) as u16, 1);
     }
 
     /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Self) {
-        if self.buckets.is_empty() || other.buckets.is_empty() {
+        if self.packed.is_empty() || other.packed.is_empty() {
             // Nothing to add up, and this is how most histograms of a summary begin.
-            if self.buckets.is_empty() {
+            if self.packed.is_empty() {
                 self.clone_from(other);
             }
             return;
@@ -39,12 +42,7 @@ impl Histogram {
         let ours = std::mem::take(self);
         let (mut ours, mut theirs) = (ours.used().peekable(), other.used().peekable());
         let merged = std::iter::from_fn(|| match (ours.peek(), theirs.peek()) {
-            (Some(one), Some(two)) if one.0 == two.0 => {
-                let sum = one.1.saturating_add(two.1);
-                theirs.next();
-                ours.next().map(|(bucket, _)| (bucket, sum))
-            }
-            (Some(one), Some(two)) if one.0 < two.0 => ours.next(),
+            (Some(one), Some(two)) if one.0 <= two.0 => ours.next(),
             (Some(_), None) => ours.next(),
             _ => theirs.next(),
         });
@@ -53,7 +51,7 @@ impl Histogram {
 
     /// How many values were counted.
     pub fn count(&self) -> u64 {
-        self.counts.iter().fold(0, |sum, &count| sum.saturating_add(count))
+        self.used().fold(0, |sum, (_, count)| sum.saturating_add(count))
     }
 
     /// Buckets in use: the middle of each and its count, in ascending order.
@@ -78,11 +76,9 @@ impl Histogram {
 
     /// The same counts with every value multiplied by `factor`, as far as buckets allow.
     pub(super) fn scaled(&self, factor: impl Fn(u64) -> u64) -> Self {
-        let mut scaled = Self::default();
-        for (middle, count) in self.buckets() {
-            scaled.add(bucket_of(factor(middle)) as u16, count);
-        }
-        scaled
+        let scaled =
+            self.buckets().map(|(middle, count)| (bucket_of(factor(middle)) as u16, count));
+        scaled.collect()
     }
 
     /// The text form: `bucket:count` for each bucket in use, joined by commas; buckets as the
@@ -106,7 +102,7 @@ impl Histogram {
 
     /// Reads the text form back.
     pub fn decode(text: &str) -> Result<Self, String> {
-        let mut histogram = Self::default();
+        let mut used = Vec::new();
         let mut bucket = 0_u32;
         for item in text.split(',').filter(|_| !text.is_empty()) {
             let (step, count) = item.split_once(':').unwrap_or((item, "1"));
@@ -120,33 +116,72 @@ impl Histogram {
                      expected a bucket below {BUCKETS} and a count above 0"
                 ));
             }
-            histogram.add(bucket as u16, count);
+            used.push((bucket as u16, count));
         }
-        Ok(histogram)
+        Ok(used.into_iter().collect())
     }
 
+    /// Buckets in use with their counts, in ascending order.
     fn used(&self) -> impl Iterator<Item = (u16, u64)> + '_ {
-        self.buckets.iter().copied().zip(self.counts.iter().copied())
+        let mut packed = self.packed.iter();
+        let mut bucket = 0;
+        std::iter::from_fn(move || {
+            bucket += take_packed(&mut packed)? as u16;
+            Some((bucket, take_packed(&mut packed)?))
+        })
     }
 
-    pub(super) fn add(&mut self, bucket: u16, count: u64) {
-        match self.buckets.binary_search(&bucket) {
-            Ok(at) => self.counts[at] = self.counts[at].saturating_add(count),
-            Err(at) => {
-                self.buckets.insert(at, bucket);
-                self.counts.insert(at, count);
-            }
-        }
+    fn add(&mut self, bucket: u16, count: u64) {
+        self.merge(&std::iter::once((bucket, count)).collect());
     }
 }
 
-/// From buckets in ascending order, with their counts.
+/// From buckets in ascending order with their counts, which are added up where a bucket comes again.
 impl FromIterator<(u16, u64)> for Histogram {
     fn from_iter<T: IntoIterator<Item = (u16, u64)>>(used: T) -> Self {
-        let (mut buckets, mut counts): (Vec<_>, Vec<_>) = used.into_iter().unzip();
-        buckets.shrink_to_fit();
-        counts.shrink_to_fit();
-        Self { buckets, counts }
+        let mut packed = Vec::new();
+        let mut before = 0;
+        let mut put = |(bucket, count): (u16, u64)| {
+            pack(u64::from(bucket - before), &mut packed);
+            pack(count, &mut packed);
+            before = bucket;
+        };
+        let mut held: Option<(u16, u64)> = None;
+        for (bucket, count) in used {
+            match &mut held {
+                Some((same, sum)) if *same == bucket => *sum = sum.saturating_add(count),
+                _ => {
+                    if let Some(done) = held.replace((bucket, count)) {
+                        put(done);
+                    }
+                }
+            }
+        }
+        if let Some(last) = held {
+            put(last);
+        }
+        Self { packed: packed.into_boxed_slice() }
+    }
+}
+
+fn pack(mut number: u64, packed: &mut Vec<u8>) {
+    while number >= 1 << 7 {
+        packed.push(number as u8 | 1 << 7);
+        number >>= 7;
+    }
+    packed.push(number as u8);
+}
+
+fn take_packed(packed: &mut std::slice::Iter<'_, u8>) -> Option<u64> {
+    let mut number = 0;
+    let mut shift = 0;
+    loop {
+        let byte = *packed.next()?;
+        number |= u64::from(byte & 0x7f) << shift;
+        shift += 7;
+        if byte < 1 << 7 {
+            return Some(number);
+        }
     }
 }
 
@@ -159,7 +194,7 @@ fn rank_of(percent: f64, total: u64) -> u64 {
 }
 
 #[inline]
-fn bucket_of(value: u64) -> u32 {
+pub(super) fn bucket_of(value: u64) -> u32 {
     // The highest bit, but no lower than the first one that has 32 buckets.
     let octave = (value | u64::from(SUB_BUCKETS)).ilog2() - SUB_BITS;
     octave * SUB_BUCKETS + (value >> octave) as u32

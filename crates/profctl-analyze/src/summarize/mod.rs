@@ -224,14 +224,8 @@ impl Summary {
         if !self.options.percentiles || span.fidelity.is_partial() {
             return;
         }
-        for (lengths, which, length) in [
-            (&mut stats.net_of_calls, NET, span.net),
-            (&mut stats.elapsed_of_calls, ELAPSED, span.elapsed()),
-        ] {
-            match u32::try_from(length.0) {
-                Ok(short) => self.pending.record(HISTOGRAMS * index + which, short),
-                Err(_) => lengths.histogram.record(length.0),
-            }
+        for (which, length) in [(NET, span.net), (ELAPSED, span.elapsed())] {
+            self.pending.record_any(HISTOGRAMS * index + which, length.0);
         }
     }
 

@@ -5,7 +5,7 @@
 //! lengths are noted one behind the other, and when there are many, they are sorted by histogram and
 //! counted histogram by histogram.
 
-use super::histogram::{BUCKETS, Histogram, SUB_BUCKETS, bucket_of_short};
+use super::histogram::{BUCKETS, Histogram, SUB_BUCKETS, bucket_of, bucket_of_short};
 
 /// Notes that are kept at most: 4 MB, and half as much to sort them.
 const KEPT: usize = 1 << 20;
@@ -25,17 +25,24 @@ pub(super) struct Pending {
 
 /// A histogram in the making. Counts that stay below 2^16 take two bytes, and an octave of them one
 /// cache line, which is made when something is counted in it; what a count cannot hold is moved on.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Tally {
     /// By octave: which of `counts`, from 1; 0 if nothing was counted in it.
     octaves: [u8; OCTAVES],
     counts: Vec<[u16; OCTAVE]>,
+    /// Multiples of 2^16.
     more: Histogram,
 }
 
-/// Buckets of an octave, and octaves of lengths below 2^32.
+/// Buckets of an octave, and octaves.
 const OCTAVE: usize = SUB_BUCKETS as usize;
-const OCTAVES: usize = u32::BITS as usize - OCTAVE.trailing_zeros() as usize + 1;
+const OCTAVES: usize = BUCKETS as usize / OCTAVE;
+
+impl Default for Tally {
+    fn default() -> Self {
+        Self { octaves: [0; OCTAVES], counts: Vec::new(), more: Histogram::default() }
+    }
+}
 
 impl Tally {
     fn add(&mut self, buckets: &[u16]) {
@@ -48,7 +55,7 @@ impl Tally {
             let count = &mut counts[usize::from(bucket) % OCTAVE];
             *count = count.wrapping_add(1);
             if *count == 0 {
-                self.more.add(bucket, 1 << u16::BITS);
+                self.more.merge(&std::iter::once((bucket, 1 << u16::BITS)).collect());
             }
         }
     }
@@ -75,7 +82,16 @@ impl Pending {
     /// Counts `length` in the histogram of that number, which [`Self::cover`] made.
     #[inline]
     pub(super) fn record(&mut self, histogram: usize, length: u32) {
-        let bucket = bucket_of_short(length);
+        self.note(histogram, bucket_of_short(length));
+    }
+
+    /// The same for a length that may be long.
+    pub(super) fn record_any(&mut self, histogram: usize, length: u64) {
+        self.note(histogram, bucket_of(length));
+    }
+
+    #[inline]
+    fn note(&mut self, histogram: usize, bucket: u32) {
         if histogram >= NAMED {
             self.tallies[histogram].add(&[bucket as u16]);
             return;
