@@ -116,6 +116,12 @@ impl<'a> Scanner<'a> {
         &self.bytes[start..self.at]
     }
 
+    /// What is still to come.
+    #[inline]
+    pub fn rest(&self) -> &'a [u8] {
+        self.bytes.get(self.at..).unwrap_or_default()
+    }
+
     /// The next byte that is no space, which stays.
     #[inline]
     pub fn peek(&mut self) -> Result<u8, Stop> {
@@ -186,7 +192,7 @@ impl<'a> Scanner<'a> {
     pub fn scalar(&mut self) -> Result<&'a [u8], Stop> {
         self.peek()?;
         let start = self.at;
-        let ends = |byte: &u8| matches!(byte, b',' | b'}' | b']' | b':' | b'"') || is_space(*byte);
+        let ends = |&byte: &u8| ENDS_SCALAR[usize::from(byte)];
         let length = self.bytes[start..].iter().position(ends).ok_or(Stop::End)?;
         if length == 0 || matches!(self.bytes[start], b'{' | b'[') {
             return Err(Stop::Expected("a value"));
@@ -278,6 +284,18 @@ impl<'a> Scanner<'a> {
         }
     }
 }
+
+/// By byte: whether it ends a number or a word.
+static ENDS_SCALAR: [bool; 256] = {
+    let mut ends = [false; 256];
+    let enders = b",}]:\" \n\t\r";
+    let mut at = 0;
+    while at < enders.len() {
+        ends[enders[at] as usize] = true;
+        at += 1;
+    }
+    ends
+};
 
 /// The top bit of each byte of `word` that is `wanted`; above the first of them it may err.
 #[inline]

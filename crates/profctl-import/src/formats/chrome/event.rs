@@ -4,6 +4,7 @@ use profctl_model::diag::codes::SKIPPED_RECORD;
 use profctl_model::hash::FastMap;
 use profctl_model::{Func, FuncKind};
 
+use super::keys::{Key, Keys};
 use super::own::{Extra, Own};
 use super::{NO_DURATION, OTHER_EVENTS};
 use crate::emit::{
@@ -29,27 +30,68 @@ pub(super) struct Fields<'a> {
 impl<'a> Fields<'a> {
     /// Takes an event.
     #[inline]
-    pub(super) fn take(scanner: &mut Scanner<'a>) -> Result<Self, Stop> {
+    pub(super) fn take(scanner: &mut Scanner<'a>, keys: &mut Keys) -> Result<Self, Stop> {
         let mut fields = Self::default();
-        scanner.object(|scanner, key| {
-            match key.raw {
-                b"ph" => fields.phase = scanner.spelled()?,
-                b"ts" => fields.ts = Some(scanner.spelled()?),
-                b"dur" => fields.dur = Some(scanner.spelled()?),
-                b"pid" => fields.pid = scanner.spelled()?,
-                b"tid" => fields.tid = Some(scanner.spelled()?),
-                b"tdur" => fields.tdur = Some(scanner.spelled()?),
-                b"name" if scanner.peek()? == b'"' => fields.name = Some(scanner.string()?),
-                b"args" if scanner.peek()? == b'{' => {
-                    let start = scanner.at;
-                    scanner.skip()?;
-                    fields.args = Some(scanner.since(start));
-                }
-                _ => scanner.skip()?,
+        let mut key = Key::Start;
+        loop {
+            let rest = scanner.rest();
+            if rest.first() == Some(&b'}') && key != Key::Start {
+                scanner.at += 1;
+                return Ok(fields);
             }
-            Ok(())
-        })?;
-        Ok(fields)
+            key = match keys.next(key, rest) {
+                Some((next, length)) => {
+                    scanner.at += length;
+                    next
+                }
+                None => match Self::key(scanner, key, keys)? {
+                    Some(next) => next,
+                    None => return Ok(fields),
+                },
+            };
+            fields.value(key, scanner)?;
+        }
+    }
+
+    /// Reads the key behind the value of `before`, to where its value begins; nothing at the end of
+    /// the event.
+    fn key(scanner: &mut Scanner<'a>, before: Key, keys: &mut Keys) -> Result<Option<Key>, Stop> {
+        let start = scanner.at;
+        if before == Key::Start {
+            scanner.expect(b'{', "an object")?;
+        } else if !scanner.take(b',')? {
+            scanner.expect(b'}', "a comma, or the end of the object")?;
+            return Ok(None);
+        }
+        // A comma too many is forgiven.
+        if scanner.take(b'}')? {
+            return Ok(None);
+        }
+        let key = Key::of(scanner.string()?.raw);
+        scanner.expect(b':', "a colon behind the key")?;
+        scanner.peek()?;
+        keys.learn(before, scanner.since(start), key);
+        Ok(Some(key))
+    }
+
+    #[inline]
+    fn value(&mut self, key: Key, scanner: &mut Scanner<'a>) -> Result<(), Stop> {
+        match key {
+            Key::Phase => self.phase = scanner.spelled()?,
+            Key::Time => self.ts = Some(scanner.spelled()?),
+            Key::Duration => self.dur = Some(scanner.spelled()?),
+            Key::Process => self.pid = scanner.spelled()?,
+            Key::Thread => self.tid = Some(scanner.spelled()?),
+            Key::ThreadDuration => self.tdur = Some(scanner.spelled()?),
+            Key::Name if scanner.peek()? == b'"' => self.name = Some(scanner.string()?),
+            Key::Arguments if scanner.peek()? == b'{' => {
+                let start = scanner.at;
+                scanner.skip()?;
+                self.args = Some(scanner.since(start));
+            }
+            _ => scanner.skip()?,
+        }
+        Ok(())
     }
 }
 
@@ -57,10 +99,11 @@ impl<'a> Fields<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Meaning {
     pub(super) own: Own,
+    pub(super) keys: Keys,
     /// The lanes of threads that were met, by their numbers.
     lanes: FastMap<(u64, u64), LaneRef>,
-    /// The one met last.
-    last: Option<((u64, u64), LaneRef)>,
+    /// The one met last, as process and thread were spelled.
+    last: Option<(Vec<u8>, Vec<u8>, LaneRef)>,
 }
 
 const NO_NAME: &[u8] = b"(unnamed)";
@@ -184,21 +227,22 @@ impl Meaning {
 
     #[inline]
     fn lane(&mut self, fields: &Fields<'_>, out: &mut Emitter) -> LaneRef {
+        if let (Some((pid, tid, lane)), Some(spelled)) = (&self.last, fields.tid)
+            && fields.pid == pid
+            && spelled == tid
+        {
+            return *lane;
+        }
         let Some(ids) = ids(fields) else {
             let thread = Self::thread(fields);
             return out.lane(LaneKey { cpu: None, thread });
         };
-        if let Some((last, lane)) = self.last
-            && last == ids
-        {
-            return lane;
-        }
         let (pid, tid) = ids;
         let lane = *self.lanes.entry(ids).or_insert_with(|| {
             let thread = ThreadKey::Member { pid, tid, name: String::new() };
             out.lane(LaneKey { cpu: None, thread })
         });
-        self.last = Some((ids, lane));
+        self.last = fields.tid.map(|tid| (fields.pid.to_vec(), tid.to_vec(), lane));
         lane
     }
 

@@ -15,6 +15,7 @@ use crate::text;
 
 mod event;
 mod head;
+mod keys;
 mod own;
 mod read;
 #[cfg(test)]

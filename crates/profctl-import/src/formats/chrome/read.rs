@@ -254,7 +254,7 @@ impl Walk<'_> {
             match byte {
                 b'{' => {
                     let start = self.scanner.at;
-                    match Fields::take(&mut self.scanner) {
+                    match Fields::take(&mut self.scanner, &mut self.meaning.keys) {
                         Ok(fields) => {
                             out.records += 1;
                             let offset = start.saturating_sub(self.shift);
