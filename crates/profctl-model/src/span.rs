@@ -152,3 +152,67 @@ pub trait SpanSink {
     /// All calls of a function in one sum.
     fn total(&mut self, _totals: &FuncTotals, _names: &Names) {}
 }
+
+/// Two sinks of one stream. Three are a sink and two.
+impl<A: SpanSink, B: SpanSink> SpanSink for (A, B) {
+    #[inline]
+    fn span(&mut self, span: &Span, names: &Names) {
+        self.0.span(span, names);
+        self.1.span(span, names);
+    }
+    fn slice(&mut self, slice: &Slice) {
+        self.0.slice(slice);
+        self.1.slice(slice);
+    }
+    fn wake(&mut self, wake: &Wake) {
+        self.0.wake(wake);
+        self.1.wake(wake);
+    }
+    fn gap(&mut self, gap: &Gap) {
+        self.0.gap(gap);
+        self.1.gap(gap);
+    }
+    fn mark(&mut self, mark: &Mark) {
+        self.0.mark(mark);
+        self.1.mark(mark);
+    }
+    fn total(&mut self, totals: &FuncTotals, names: &Names) {
+        self.0.total(totals, names);
+        self.1.total(totals, names);
+    }
+}
+
+/// A sink that may not be wanted.
+impl<S: SpanSink> SpanSink for Option<S> {
+    #[inline]
+    fn span(&mut self, span: &Span, names: &Names) {
+        if let Some(sink) = self {
+            sink.span(span, names);
+        }
+    }
+    fn slice(&mut self, slice: &Slice) {
+        if let Some(sink) = self {
+            sink.slice(slice);
+        }
+    }
+    fn wake(&mut self, wake: &Wake) {
+        if let Some(sink) = self {
+            sink.wake(wake);
+        }
+    }
+    fn gap(&mut self, gap: &Gap) {
+        if let Some(sink) = self {
+            sink.gap(gap);
+        }
+    }
+    fn mark(&mut self, mark: &Mark) {
+        if let Some(sink) = self {
+            sink.mark(mark);
+        }
+    }
+    fn total(&mut self, totals: &FuncTotals, names: &Names) {
+        if let Some(sink) = self {
+            sink.total(totals, names);
+        }
+    }
+}

@@ -9,10 +9,7 @@ use profctl_analyze::summarize::{By, Options, Profile, Source, Summary};
 use profctl_analyze::tables::{self, RunName, Scale, Unit};
 use profctl_model::spool::{Others, Rows};
 use profctl_model::tables::{EVENTS, FUNCTIONS, GAPS, QUALITY, RUNS, SPANS, THREADS, TableSchema};
-use profctl_model::{
-    FuncTotals, Gap, IdVec, Mark, Names, Slice, Span, SpanRow, SpanSink, Spool, Table, ThreadId,
-    Wake,
-};
+use profctl_model::{IdVec, Names, SpanRow, Spool, Table, ThreadId};
 
 use crate::args::{Global, Reading, Selection};
 use crate::exit::Failure;
@@ -107,7 +104,7 @@ impl Runs {
             let spool = Spool::new(spill());
             let spool = if wanted.calls { spool } else { spool.without_calls() };
             let summary = Summary::new(Options { percentiles: wanted.functions, by: By::Function });
-            let sink = selection.only(Both { spool, summary }, &[]);
+            let sink = selection.only((spool, summary), &[]);
             let read_one = profctl_import::stream(input, &options, sink, &|n| progress.at(n))
                 .map_err(|error| Failure::import(name, &error))?;
             let (meta, names, origin) = (read_one.meta, read_one.names, read_one.origin);
@@ -118,7 +115,7 @@ impl Runs {
                 format: origin.format.name.into(),
                 bytes: origin.bytes,
             };
-            let Both { spool, summary } = read_one.sink.inner;
+            let (spool, summary) = read_one.sink.inner;
             let profile = summary.finish(&names, &meta, source);
             let (rows, others) = spool.finish(spill()).map_err(|error| no_room(&error))?;
             let labels = tables::thread_labels(&names);
@@ -227,35 +224,6 @@ fn run_names(paths: &[&str]) -> Vec<String> {
         names.push(free);
     }
     names
-}
-
-/// Two sinks.
-struct Both {
-    spool: Spool<Spill>,
-    summary: Summary,
-}
-
-impl SpanSink for Both {
-    #[inline]
-    fn span(&mut self, span: &Span, names: &Names) {
-        self.spool.span(span, names);
-        self.summary.span(span, names);
-    }
-    fn slice(&mut self, slice: &Slice) {
-        self.spool.slice(slice);
-    }
-    fn wake(&mut self, wake: &Wake) {
-        self.spool.wake(wake);
-    }
-    fn gap(&mut self, gap: &Gap) {
-        self.spool.gap(gap);
-    }
-    fn mark(&mut self, mark: &Mark) {
-        self.spool.mark(mark);
-    }
-    fn total(&mut self, totals: &FuncTotals, names: &Names) {
-        self.summary.total(totals, names);
-    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use profctl_analyze::diff::{Run, RunPaths, SeriesSink, Side};
 use profctl_analyze::summarize::{By, Options, Profile, Source, Summary};
 use profctl_import::{Only, ReadOptions, Streamed};
-use profctl_model::{FuncTotals, Gap, Mark, Names, Slice, Span, SpanSink, TraceBuilder, Wake};
+use profctl_model::TraceBuilder;
 
 use crate::args::{Global, Reading, Selection};
 use crate::exit::Failure;
@@ -88,11 +88,9 @@ impl Reader<'_> {
 
     fn sink(&self) -> RunSink {
         let options = Options { percentiles: self.keep.histograms, by: By::Function };
-        RunSink {
-            summary: Summary::new(options),
-            series: self.single.then(SeriesSink::default),
-            trace: self.keep.paths.then(TraceBuilder::default),
-        }
+        let series = self.single.then(SeriesSink::default);
+        let trace = self.keep.paths.then(TraceBuilder::default);
+        (Summary::new(options), (series, trace))
     }
 
     fn saved(&self, name: &str, bytes: &[u8]) -> Result<Run, Failure> {
@@ -113,7 +111,7 @@ impl Reader<'_> {
 
 fn traced(read: Streamed<Only<RunSink>>) -> Run {
     let Streamed { sink, names, meta, origin } = read;
-    let RunSink { summary, series, trace } = sink.inner;
+    let (summary, (series, trace)) = sink.inner;
     let source = Source {
         path: origin.name.clone(),
         format: origin.format.name.into(),
@@ -132,39 +130,8 @@ fn block(side: &Path, run: &Path) -> Option<String> {
     Some(below.display().to_string()).filter(|block| !block.is_empty())
 }
 
-/// Everything that is kept of a run, in one pass.
-struct RunSink {
-    summary: Summary,
-    series: Option<SeriesSink>,
-    trace: Option<TraceBuilder>,
-}
-
-impl SpanSink for RunSink {
-    fn span(&mut self, span: &Span, names: &Names) {
-        self.summary.span(span, names);
-        if let Some(series) = &mut self.series {
-            series.span(span, names);
-        }
-        if let Some(trace) = &mut self.trace {
-            trace.span(span, names);
-        }
-    }
-    fn slice(&mut self, slice: &Slice) {
-        self.summary.slice(slice);
-    }
-    fn wake(&mut self, wake: &Wake) {
-        self.summary.wake(wake);
-    }
-    fn gap(&mut self, gap: &Gap) {
-        self.summary.gap(gap);
-    }
-    fn mark(&mut self, mark: &Mark) {
-        self.summary.mark(mark);
-    }
-    fn total(&mut self, totals: &FuncTotals, names: &Names) {
-        self.summary.total(totals, names);
-    }
-}
+/// Everything that is kept of a run, in one pass: its sums, and what else was asked for.
+type RunSink = (Summary, (Option<SeriesSink>, Option<TraceBuilder>));
 
 #[cfg(test)]
 mod tests {

@@ -3,10 +3,7 @@
 use profctl_analyze::critpath;
 use profctl_analyze::summarize::{By, Options, Profile, Quality, Source, Summary, TableOptions};
 use profctl_analyze::tree;
-use profctl_model::{
-    Cell, Column, FuncTotals, Gap, Mark, Names, Role, Slice, Span, SpanSink, Table, Ticks,
-    Timebase, Trace, TraceBuilder, Wake,
-};
+use profctl_model::{Cell, Column, Role, Table, Ticks, Timebase, Trace, TraceBuilder};
 use profctl_render::page::{
     self, Begin, CALLS_MAX, Calls, HistogramRow, HistogramText, Histograms, Kind, Page, Picture,
     Section,
@@ -47,11 +44,9 @@ fn read(args: &Args, global: &Global) -> Result<(Profile, Option<Trace>), Failur
                 saved.map_err(|message| Failure::input(name, message))?
             }
             Content::Trace(input) => {
-                let both = Both {
-                    summary: Summary::new(Options { percentiles: true, by: By::Function }),
-                    calls: is_single.then(TraceBuilder::default),
-                };
-                let sink = args.selection.only(both, &[]);
+                let summary = Summary::new(Options { percentiles: true, by: By::Function });
+                let calls = is_single.then(TraceBuilder::default);
+                let sink = args.selection.only((summary, calls), &[]);
                 let progress = |bytes| progress.at(bytes);
                 let read = profctl_import::stream(input, &options, sink, &progress)
                     .map_err(|error| Failure::import(name, &error))?;
@@ -62,7 +57,7 @@ fn read(args: &Args, global: &Global) -> Result<(Profile, Option<Trace>), Failur
                     format: read.origin.format.name.into(),
                     bytes: read.origin.bytes,
                 };
-                let Both { summary, calls } = read.sink.inner;
+                let (summary, calls) = read.sink.inner;
                 let profile = summary.finish(&read.names, &read.meta, source);
                 trace = calls.map(|calls| calls.finish(read.meta, read.names));
                 profile
@@ -225,42 +220,4 @@ pub(super) fn diagnostics(quality: &Quality, timebase: Timebase) -> Table {
         ]);
     }
     table
-}
-
-/// A profile and the calls themselves, in one pass.
-struct Both {
-    summary: Summary,
-    calls: Option<TraceBuilder>,
-}
-
-impl SpanSink for Both {
-    fn span(&mut self, span: &Span, names: &Names) {
-        self.summary.span(span, names);
-        if let Some(calls) = &mut self.calls {
-            calls.span(span, names);
-        }
-    }
-    fn slice(&mut self, slice: &Slice) {
-        if let Some(calls) = &mut self.calls {
-            calls.slice(slice);
-        }
-    }
-    fn wake(&mut self, wake: &Wake) {
-        if let Some(calls) = &mut self.calls {
-            calls.wake(wake);
-        }
-    }
-    fn gap(&mut self, gap: &Gap) {
-        if let Some(calls) = &mut self.calls {
-            calls.gap(gap);
-        }
-    }
-    fn mark(&mut self, mark: &Mark) {
-        if let Some(calls) = &mut self.calls {
-            calls.mark(mark);
-        }
-    }
-    fn total(&mut self, totals: &FuncTotals, names: &Names) {
-        self.summary.total(totals, names);
-    }
 }
