@@ -12,6 +12,7 @@ mod exports;
 mod flame;
 mod gate;
 mod html;
+mod made;
 mod merge;
 mod pages;
 mod pprof;

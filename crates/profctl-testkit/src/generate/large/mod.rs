@@ -3,6 +3,7 @@
 //! One endless walk up and down the stacks of a few tasks, rendered line by line: nothing is kept
 //! but the open calls, so a hundred gigabytes cost the memory of one.
 
+mod more;
 mod text;
 mod walk;
 
@@ -12,8 +13,24 @@ use text::Text;
 use walk::Walk;
 
 /// The formats that can be made, by name.
-pub const LARGE_FORMATS: [&str; 6] =
-    ["function_graph", "function_graph-abstime-proc", "plain", "mcrae", "probe", "chrome"];
+pub const LARGE_FORMATS: [&str; 14] = [
+    "function_graph",
+    "function_graph-abstime-proc",
+    "plain",
+    "mcrae",
+    "probe",
+    "kdump",
+    "vcd",
+    "saleae",
+    "sigrok",
+    "gem5",
+    "chrome",
+    "perfetto",
+    "speedscope",
+    "folded",
+];
+/// Those that tell one stack only.
+const OF_ONE_STACK: [&str; 7] = ["mcrae", "probe", "vcd", "saleae", "sigrok", "gem5", "speedscope"];
 
 const CPUS: usize = 4;
 /// Bytes collected before they are written.
@@ -22,15 +39,23 @@ const CHUNK: usize = 1 << 20;
 /// Writes about `bytes` bytes (whole lines or records, never more than one call too many) of
 /// `format` to `out`, and says how many events that were.
 pub fn write_large(format: &str, bytes: u64, seed: u64, out: &mut impl Write) -> io::Result<u64> {
-    let mut walk = Walk::new(seed, if matches!(format, "mcrae" | "probe") { 1 } else { CPUS });
+    let mut walk = Walk::new(seed, if OF_ONE_STACK.contains(&format) { 1 } else { CPUS });
     let mut text = Text { names: walk.names.clone(), out: Vec::with_capacity(2 * CHUNK) };
     let render: fn(&mut Text, &mut Walk) = match format {
         "function_graph" => |text, walk| text.graph(walk, false),
         "function_graph-abstime-proc" => |text, walk| text.graph(walk, true),
         "plain" => Text::plain,
         "mcrae" => Text::code_trace,
-        "probe" => Text::probe,
+        "probe" => |text, walk| text.tags(walk, Text::record),
+        "vcd" => |text, walk| text.tags(walk, Text::value_changes),
+        "saleae" => |text, walk| text.tags(walk, Text::saleae_rows),
+        "sigrok" => |text, walk| text.tags(walk, Text::sigrok_rows),
+        "kdump" => Text::kdump,
+        "gem5" => Text::gem5,
         "chrome" => Text::chrome,
+        "perfetto" => Text::perfetto,
+        "speedscope" => Text::speedscope,
+        "folded" => Text::folded,
         _ => {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "no such format"));
         }
@@ -42,6 +67,7 @@ pub fn write_large(format: &str, bytes: u64, seed: u64, out: &mut impl Write) ->
         "chrome" => b"{\"traceEvents\":[",
         _ => b"",
     });
+    text.begin(format);
     let mut written = 0;
     while written + (text.out.len() as u64) < bytes {
         render(&mut text, &mut walk);
@@ -51,9 +77,7 @@ pub fn write_large(format: &str, bytes: u64, seed: u64, out: &mut impl Write) ->
             text.out.clear();
         }
     }
-    if format == "chrome" {
-        text.out.extend_from_slice(b"\n]}\n");
-    }
+    text.end(format, walk.time);
     out.write_all(&text.out)?;
     Ok(walk.steps)
 }

@@ -199,7 +199,7 @@ impl Text {
     }
 
     /// A comma, unless the list only begins.
-    fn comma(&mut self) {
+    pub(super) fn comma(&mut self) {
         if !self.out.ends_with(b"[") {
             self.out.push(b',');
         }
@@ -211,30 +211,30 @@ impl Text {
         self.padded(nanos % 1_000, 3, b'0');
     }
 
-    pub(super) fn probe(&mut self, walk: &mut Walk) {
+    /// What a probe on a tag bus sees: an even tag for an entry, the next one for the exit.
+    pub(super) fn tags(&mut self, walk: &mut Walk, write: fn(&mut Self, usize, u64)) {
         let before = walk.time;
-        let (tag, time) = match walk.next() {
-            Step::Enter { function, .. } => (2 * function, before),
+        match walk.next() {
+            Step::Enter { function, .. } => write(self, 2 * function, before),
             Step::Leaf { function, length, .. } => {
-                self.record(2 * function, before);
-                (2 * function + 1, before + length)
+                write(self, 2 * function, before);
+                write(self, 2 * function + 1, before + length);
             }
-            Step::Exit { function, .. } => (2 * function + 1, walk.time),
-            Step::Switch { .. } => return,
-        };
-        self.record(tag, time);
+            Step::Exit { function, .. } => write(self, 2 * function + 1, walk.time),
+            Step::Switch { .. } => {}
+        }
     }
 
-    fn record(&mut self, tag: usize, time: u64) {
+    pub(super) fn record(&mut self, tag: usize, time: u64) {
         self.out.extend_from_slice(&(tag as u16).to_le_bytes());
         self.out.extend_from_slice(&(time / 1_000).to_le_bytes()[..3]);
     }
 
-    fn number(&mut self, number: u64) {
+    pub(super) fn number(&mut self, number: u64) {
         self.padded(number, 1, b' ');
     }
 
-    fn padded(&mut self, mut number: u64, width: usize, fill: u8) {
+    pub(super) fn padded(&mut self, mut number: u64, width: usize, fill: u8) {
         let mut digits = [fill; 20];
         let mut at = digits.len();
         loop {

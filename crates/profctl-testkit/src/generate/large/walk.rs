@@ -73,6 +73,11 @@ impl Walk {
         self.running[self.cpu]
     }
 
+    /// The open calls of the task whose turn it is, the outermost first.
+    pub(super) fn path(&self) -> Vec<usize> {
+        self.stacks[self.task()].iter().map(|frame| frame.function).collect()
+    }
+
     pub(super) fn next(&mut self) -> Step {
         self.steps += 1;
         let dice = self.random.next_u64();
