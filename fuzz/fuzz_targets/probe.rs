@@ -36,6 +36,7 @@ fuzz_target!(|bytes: &[u8]| {
         import: ImportOptions {
             names: Some(names.to_vec()),
             probe,
+            ..ImportOptions::default()
         },
         ..ReadOptions::default()
     };
