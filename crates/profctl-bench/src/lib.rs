@@ -20,9 +20,14 @@ pub struct Sample {
     pub events: u64,
 }
 
-/// One trace of about `bytes` bytes for every format that can be made.
+/// Formats that need to be told what their wires mean, or in which the walk's leaves end calls by
+/// force: they are read by the program's own tests.
+const NOT_MEASURED: [&str; 4] = ["vcd", "saleae", "sigrok", "gem5"];
+
+/// One trace of about `bytes` bytes for every format that is read without being told more.
 pub fn samples(bytes: u64) -> Vec<Sample> {
-    generate::LARGE_FORMATS.into_iter().map(|name| sample(name, bytes)).collect()
+    let measured = generate::LARGE_FORMATS.into_iter().filter(|name| !NOT_MEASURED.contains(name));
+    measured.map(|name| sample(name, bytes)).collect()
 }
 
 /// The trace of that name.
