@@ -44,7 +44,7 @@ pub(crate) struct Args {
     /// Draw callers below their callees
     #[arg(long)]
     flame: bool,
-    /// Draw the merged calls of each thread apart
+    /// Draw the merged calls of each thread apart; a page has a switch for it
     #[arg(long)]
     per_thread: bool,
     /// Draw the critical path of the longest call over a chart, or of the slowest call of FUNC
@@ -53,10 +53,10 @@ pub(crate) struct Args {
     /// What stands above the picture [default: the name of the trace]
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
-    /// Levels that are drawn; deeper calls are counted in the last row
+    /// Levels that are drawn; deeper calls are counted in the last row. A page draws all
     #[arg(long, value_name = "LEVELS", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     depth: u32,
-    /// Merge what is narrower than this, at least 1
+    /// Merge what is narrower than this, at least 1. A page follows its zoom
     #[arg(long, value_name = "PIXELS", default_value = "1", value_parser = hundredths)]
     min_width: u64,
     #[command(flatten)]
