@@ -13,7 +13,7 @@ peer_awk() {
     program='/\(\);$/ { gsub(/[+!#*@$|]/, " "); sum[$4] += $2; n[$4]++ }
              END { for (name in sum) print name, n[name], sum[name] }'
     compare "function_graph, awk adds up leaves" "$file" \
-        "$profctl" summarize --threads 1 FILE -- awk "$program" FILE
+        "$profctl" summarize --jobs 1 FILE -- awk "$program" FILE
 }
 
 # python3: the same loop, as most people write it first.
@@ -30,7 +30,7 @@ for line in open(sys.argv[1]):
         total[name.strip()] = total.get(name.strip(), 0.0) + float(duration.lstrip("+!#*@$ ").split()[0])
 print(len(total))'
     compare "function_graph, python3 adds up leaves" "$file" \
-        "$profctl" summarize --threads 1 FILE -- python3 -c "$program" FILE
+        "$profctl" summarize --jobs 1 FILE -- python3 -c "$program" FILE
 }
 
 # grep: how fast lines can be told apart at all.
@@ -40,7 +40,7 @@ peer_grep() {
     local file
     file=$(trace function_graph)
     compare "function_graph, grep -c of leaves" "$file" \
-        "$profctl" summarize --threads 1 FILE -- sh -c 'grep -c "();$" "$0" | cat' FILE
+        "$profctl" summarize --jobs 1 FILE -- sh -c 'grep -c "();$" "$0" | cat' FILE
 }
 
 # reads FORMAT: whether our build reads it; says so if not, and the caller skips that comparison.
@@ -64,7 +64,7 @@ own() {
         return 0
     fi
     compare "$format, $program" "$recording" \
-        "$profctl" summarize --threads 1 FILE -- "$@"
+        "$profctl" summarize --jobs 1 FILE -- "$@"
 }
 
 peer_uftrace() { own uftrace uftrace UFTRACE_DIR uftrace report --no-pager -d FILE; }
@@ -82,7 +82,7 @@ python_peer() {
     fi
     file=$(trace chrome)
     compare "chrome, $1 parses" "$file" \
-        "$profctl" summarize --threads 1 FILE -- python3 -c "$2" FILE
+        "$profctl" summarize --jobs 1 FILE -- python3 -c "$2" FILE
 }
 peer_orjson() {
     python_peer orjson 'import orjson, sys; orjson.loads(open(sys.argv[1], "rb").read())'
@@ -102,7 +102,7 @@ peer_perfetto() {
     folder=$(echo "$folder"/web_dist/v*/)
     file=$(trace chrome)
     compare "chrome, perfetto loads and groups" "$file" \
-        "$profctl" summarize --threads 1 FILE -- node "$root/scripts/compare/perfetto.js" "$folder" FILE
+        "$profctl" summarize --jobs 1 FILE -- node "$root/scripts/compare/perfetto.js" "$folder" FILE
 }
 
 printf '%-44s %10s %10s\n' "" profctl peer

@@ -38,7 +38,7 @@ window="SELECT thread, MAX(elapsed) AS longest FROM spans WHERE partial = 0 AND 
 edges="SELECT p.kind AS caller, c.kind AS callee, COUNT(*) AS calls FROM spans c JOIN spans p ON c.parent = p.id WHERE c.net > 50000 GROUP BY caller, callee ORDER BY calls DESC"
 
 echo "$trace: $(stat -c %s "$trace") bytes"
-printf '%-36s' "profctl: calls" && "$profctl" query --output csv "$trace" "SELECT COUNT(*) AS n FROM spans" | tail -1
+printf '%-36s' "profctl: calls" && "$profctl" query --format csv "$trace" "SELECT COUNT(*) AS n FROM spans" | tail -1
 printf '%-36s' "profctl convert to Parquet" && measured "$profctl" convert "$trace" -o "$parquet"
 echo "$parquet: $(stat -c %s "$parquet") bytes"
 for query in flat window edges; do

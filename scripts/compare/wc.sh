@@ -9,9 +9,9 @@ printf '%-44s %10s %10s\n' "" profctl "wc -l"
 for format in function_graph function_graph-abstime-proc; do
     file=$(trace "$format")
     compare "$format" "$file" \
-        "$profctl" summarize --threads 1 FILE -- wc -l FILE
+        "$profctl" summarize --jobs 1 FILE -- wc -l FILE
     compare "$format, percentiles" "$file" \
-        "$profctl" summarize --threads 1 --percentiles 50,90,99 FILE -- wc -l FILE
+        "$profctl" summarize --jobs 1 --percentiles 50,90,99 FILE -- wc -l FILE
     compare "$format, 2 threads" "$file" \
-        "$profctl" summarize --threads 2 FILE -- wc -l FILE
+        "$profctl" summarize --jobs 2 FILE -- wc -l FILE
 done

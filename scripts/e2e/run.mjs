@@ -87,7 +87,7 @@ const tests = {
     await page.keyboard.press('Enter');
     await settle(page);
     // The same from the tree that the program prints: the paths that end in a match and pass none.
-    const rows = JSON.parse(profctl('tree', mcrae, '--output', 'json')).rows;
+    const rows = JSON.parse(profctl('tree', mcrae, '--format', 'json')).rows;
     const total = rows.filter((row) => row.depth === 0).reduce((sum, row) => sum + row.elapsed, 0);
     let inside = -1;
     let found = 0;

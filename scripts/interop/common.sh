@@ -37,7 +37,7 @@ skip() {
 
 # The functions of a trace with all their calls and their net time, by name.
 expected() {
-    "$PROFCTL" summarize --quiet --output csv --columns calls,partial,net,name "$1" | tr -d "\r" |
+    "$PROFCTL" summarize --quiet --format csv --columns calls,partial,net,name "$1" | tr -d "\r" |
         awk -F, 'NR > 1 { print $4 "\t" $1 + $2 "\t" $3 }' | LC_ALL=C sort
 }
 

@@ -37,7 +37,7 @@ trap 'rm -rf "$work"' EXIT
 "$profctl" convert --quiet -o "$work/spans.csv" "${traces[@]}"
 "$profctl" convert --quiet -o "$work/spans.jsonl" "${traces[@]}"
 for index in "${!traces[@]}"; do
-    "$profctl" summarize --output json "${traces[$index]}" >"$work/$index.json"
+    "$profctl" summarize --format json "${traces[$index]}" >"$work/$index.json"
 done
 
 "$venv/bin/python" - "$work" "${traces[@]}" <<'PYTHON'

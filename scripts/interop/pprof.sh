@@ -18,7 +18,7 @@ for trace in "${traces[@]}" "${switched[@]}"; do
     # It leaves out zeros, and counts complete calls only.
     top net ns >"$work/net"
     top calls count >"$work/calls"
-    "$PROFCTL" summarize --quiet --output csv --columns calls,net,name "$trace" | tr -d "\r" | tail -n +2 >"$work/ours"
+    "$PROFCTL" summarize --quiet --format csv --columns calls,net,name "$trace" | tr -d "\r" | tail -n +2 >"$work/ours"
     awk -F, '$2 > 0 { print $3 "\t" $2 }' "$work/ours" | LC_ALL=C sort >"$work/ours.net"
     awk -F, '$1 > 0 { print $3 "\t" $1 }' "$work/ours" | LC_ALL=C sort >"$work/ours.calls"
     for value in net calls; do

@@ -148,7 +148,7 @@ fn recognise(
     let named = |name: &str| FORMATS.iter().find(|format| format.descriptor().name == name);
     if let Some(name) = &options.format {
         return match named(name) {
-            Some(format) => Ok((*format, "chosen by --format".into())),
+            Some(format) => Ok((*format, "chosen by --input-format".into())),
             None => Err(ImportError::whole(format!(
                 "there is no format `{name}`; the formats are {}",
                 format_names()
@@ -182,7 +182,7 @@ fn recognise(
         return Err(ImportError::whole("is empty"));
     }
     Err(ImportError::whole(format!(
-        "is no trace in a known format (tried {}); `--format NAME` reads it as one of them",
+        "is no trace in a known format (tried {}); `--input-format NAME` reads it as one of them",
         format_names()
     )))
 }

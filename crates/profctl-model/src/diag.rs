@@ -212,7 +212,7 @@ pub mod codes {
         name: "input/skipped-record",
         severity: Severity::Error,
         help: "a record could not be read and was skipped: look at the place named, or name the \
-               format with --format",
+               format with --input-format",
     };
     /// The end of the input in the middle of a record.
     pub static CUT_RECORD: Code = Code {

@@ -42,10 +42,10 @@ pub(crate) struct Cli {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct Global {
-    /// Write to FILE instead of standard output; it appears only once it is whole
-    #[arg(short = 'o', value_name = "FILE", global = true)]
+    /// Write to FILE (atomically) instead of standard output
+    #[arg(short = 'o', long = "output", value_name = "FILE", global = true)]
     pub(crate) out_file: Option<PathBuf>,
-    /// For people (table, markdown) or for programs (json, csv)
+    /// Output format
     #[arg(
         long,
         value_name = "FORMAT",
@@ -53,7 +53,7 @@ pub(crate) struct Global {
         value_parser = output_parser(),
         global = true
     )]
-    pub(crate) output: Format,
+    pub(crate) format: Format,
     /// The unit of times for people
     #[arg(
         long,
@@ -106,13 +106,24 @@ fn columns_parser(text: &str) -> Result<usize, String> {
     }
 }
 
+/// More worker threads than this never help and cost memory.
+const JOBS_MAX: usize = 256;
+
+fn jobs_parser(text: &str) -> Result<usize, String> {
+    match text.parse::<u128>() {
+        Ok(0) => Err("expected at least 1".into()),
+        Ok(jobs) => Ok(usize::try_from(jobs).unwrap_or(JOBS_MAX).min(JOBS_MAX)),
+        Err(_) => Err("not a number of threads".into()),
+    }
+}
+
 /// How to read.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Input")]
 pub(crate) struct Reading {
-    /// Read the input as this format, whatever it looks like
+    /// Read the input as this format
     #[arg(long, value_name = "NAME", value_parser = format_names())]
-    pub(crate) format: Option<String>,
+    pub(crate) input_format: Option<String>,
     /// Read the input by this rule: a rule file, or the name of a preset that `profctl formats`
     /// lists
     #[arg(long, value_name = "RULE")]
@@ -126,9 +137,9 @@ pub(crate) struct Reading {
     /// The variant of the format, where it has several and telling them apart fails
     #[arg(long, value_name = "NAME")]
     pub(crate) dialect: Option<String>,
-    /// Threads that read [default: one a processor]
-    #[arg(long, value_name = "N")]
-    pub(crate) threads: Option<usize>,
+    /// Worker threads [default: all CPUs]
+    #[arg(short, long, value_name = "N", value_parser = jobs_parser)]
+    pub(crate) jobs: Option<usize>,
     /// End with code 5 if the input was incomplete: lost, unmatched or skipped records
     #[arg(long)]
     pub(crate) strict: bool,

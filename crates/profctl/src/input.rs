@@ -42,7 +42,7 @@ pub(crate) struct TraceFile {
 pub(crate) enum Content {
     /// Something for the importers.
     Trace(Input<'static>),
-    /// A profile that `summarize --output json` wrote.
+    /// A profile that `summarize --format json` wrote.
     Profile(Vec<u8>),
 }
 

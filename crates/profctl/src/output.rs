@@ -16,11 +16,11 @@ const BUFFER: usize = 256 << 10;
 
 /// Writes `report` as the user asked.
 pub(crate) fn write_table(report: &Table, global: &Global) -> Result<(), Failure> {
-    if global.output == table::Format::Parquet {
+    if global.format == table::Format::Parquet {
         return write_parquet(report, global);
     }
     let mut bytes = Vec::new();
-    table::write(report, global.output, &style::of(global), &mut bytes)
+    table::write(report, global.format, &style::of(global), &mut bytes)
         .expect("memory takes what is written to it");
     write_bytes(&bytes, global)
 }
@@ -40,7 +40,7 @@ fn write_parquet(_: &Table, _: &Global) -> Result<(), Failure> {
 
 /// Writes a replay: for people as a code trace, else as a table.
 pub(crate) fn write_replay(report: &Table, global: &Global) -> Result<(), Failure> {
-    if global.output != table::Format::Table {
+    if global.format != table::Format::Table {
         return write_table(report, global);
     }
     let mut bytes = Vec::new();

@@ -34,10 +34,10 @@ pub(crate) fn options(
     let flags = reading.capture.options();
     let capture = if flags.is_empty() { section.unwrap_or_default() } else { flags };
     let workers = reading
-        .threads
+        .jobs
         .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, NonZero::get));
     Ok(ReadOptions {
-        format: rule.as_ref().map(|_| RULE.to_owned()).or_else(|| reading.format.clone()),
+        format: rule.as_ref().map(|_| RULE.to_owned()).or_else(|| reading.input_format.clone()),
         import: profctl_import::ImportOptions {
             names,
             symbols,
@@ -79,7 +79,7 @@ fn rule(reading: &Reading) -> Result<Option<Rule>, Failure> {
             .map(|section| Some(Rule::Signals(section)))
             .map_err(|message| Failure::input(name, message));
     }
-    if let Some(format) = reading.format.as_ref().filter(|format| *format != RULE) {
+    if let Some(format) = reading.input_format.as_ref().filter(|format| *format != RULE) {
         let message = format!("--rule reads the input as format {RULE}, not as {format}");
         return Err(Failure::usage(message));
     }

@@ -61,7 +61,7 @@ pub static FORMATS: &[&dyn Importer] = &[
 /// What a format is, for `profctl formats` and for errors.
 #[derive(Clone, Copy, Debug)]
 pub struct Descriptor {
-    /// The name for `--format`.
+    /// The name for `--input-format`.
     pub name: &'static str,
     /// One line: what writes it.
     pub about: &'static str,

@@ -42,7 +42,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
         table.push(cells.map(Into::into).to_vec());
     }
     for format in Format::ALL {
-        let chosen = format!("by `--output {format}`");
+        let chosen = format!("by `--format {format}`");
         let cells = ["written", format.name(), format.about(), chosen.as_str()];
         table.push(cells.map(Into::into).to_vec());
     }

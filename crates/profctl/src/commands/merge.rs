@@ -16,7 +16,7 @@ use crate::{output, read};
 /// and the sums merged again. `real` adds up; `lanes` is the most of any profile.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// What `summarize --output json` or `merge` wrote, or directories of such files
+    /// What `summarize --format json` or `merge` wrote, or directories of such files
     #[arg(value_name = "PROFILE", required = true)]
     profiles: Vec<PathBuf>,
     /// End with code 5 if any part was incomplete: lost, unmatched or skipped records
@@ -25,10 +25,10 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
-    if !matches!(global.output, Format::Table | Format::Json) {
-        let asked = global.output.name();
+    if !matches!(global.format, Format::Table | Format::Json) {
+        let asked = global.format.name();
         return Err(Failure::usage(format!("merge writes a saved profile, which is no {asked}"))
-            .hint(format!("`profctl summarize --output {asked} PROFILE…` shows profiles as one")));
+            .hint(format!("`profctl summarize --format {asked} PROFILE…` shows profiles as one")));
     }
     let inputs = Inputs::of(&args.profiles)?;
     let mut merged: Option<Profile> = None;
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
 /// In a directory, what is no profile is passed over.
 fn no_profile(name: &str) -> Failure {
     let mut failure = Failure::input(name, "is no saved profile, expected one")
-        .hint("`profctl summarize --output json TRACE` writes one");
+        .hint("`profctl summarize --format json TRACE` writes one");
     failure.is_no_trace = true;
     failure
 }

@@ -15,7 +15,7 @@ use crate::{output, read};
 
 /// Show where the time went: calls, elapsed and net time of each function
 ///
-/// With `--output json` it writes the whole profile, to be read back later; what to show of it
+/// With `--format json` it writes the whole profile, to be read back later; what to show of it
 /// (`--sort`, `--top`, `--match`, `--columns`) matters to the other outputs only.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
@@ -100,7 +100,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
         percentiles: args.percentiles.clone().map_or_else(Vec::new, |percentiles| percentiles.0),
         overhead: overhead.transpose()?,
     };
-    match global.output {
+    match global.format {
         Format::Json => output::write_bytes(profile.to_json().as_bytes(), global)?,
         Format::Table | Format::Csv | Format::Markdown | Format::Parquet => {
             output::write_table(&profile.table(&options).map_err(Failure::usage)?, global)?;
@@ -156,7 +156,7 @@ fn needs_histograms(args: &Args, global: &Global) -> bool {
         return !asked.is_empty();
     }
     let is_percentile = |name: &String| name.starts_with("net_p") && name != "net_pct";
-    global.output == Format::Json
+    global.format == Format::Json
         || is_percentile(&args.sort)
         || args.columns.iter().flatten().any(is_percentile)
 }

@@ -25,13 +25,13 @@ fn arguments_that_make_no_sense_end_with_2() {
         (&["frobnicate"], "unrecognized subcommand 'frobnicate'"),
         (&["summarize"], "<TRACE>"),
         (&["summarize", "--frobnicate", trace], "unexpected argument '--frobnicate'"),
-        (&["summarize", "--output", "xml", trace], "json, csv, markdown, parquet]"),
+        (&["summarize", "--format", "xml", trace], "json, csv, markdown, parquet]"),
         (&["summarize", "--unit", "h", trace], "possible values: auto, ns, us, ms, s, ticks]"),
         (&["summarize", "--width", "0", trace], "expected at least 1"),
         (&["summarize", "--from", "300", trace], "no unit, expected one behind the number: 300us"),
         (&["summarize", "--match", "(", trace], "unclosed group"),
         (&["summarize", "--percentiles", "50,0", trace], "'0' is no percentile"),
-        (&["summarize", "--format", "jpeg", trace], "possible values: function_graph, "),
+        (&["summarize", "--input-format", "jpeg", trace], "possible values: function_graph, "),
         (&["summarize", "--columns", "name,frobs", trace], "frobs"),
         (&["summarize", "--sort", "frobs", trace], "frobs"),
         (&["summarize", "--tick", "0us", trace], "a tick of no length"),
@@ -60,7 +60,7 @@ fn inputs_that_are_no_trace_end_with_3() {
     for (input, messages) in [
         (&missing, &["missing.txt: no such file or directory"][..]),
         (&empty, &["empty.txt: is empty"]),
-        (&jpeg, &["holiday.jpg: ", "tried function_graph, ", "--format NAME"]),
+        (&jpeg, &["holiday.jpg: ", "tried function_graph, ", "--input-format NAME"]),
         (&damaged, &["damaged.json: "]),
         (&runs, &["runs: is a directory of 1 files, and none of them is a trace", "  hint: "]),
         (&nothing, &["nothing: is a directory without files"]),
@@ -137,7 +137,7 @@ fn strict_objects_to_an_incomplete_input_after_the_report() {
 
 #[test]
 fn formats_lists_what_is_read_and_written() {
-    let json = run(&["formats", "--output", "json"]).quiet_success();
+    let json = run(&["formats", "--format", "json"]).quiet_success();
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     let rows = json["rows"].as_array().unwrap();
     let names = |direction: &str| -> Vec<&str> {

@@ -6,7 +6,7 @@ use crate::program::{CUT, Scratch, WHOLE, command, run, run_with_input};
 
 /// The saved profile of a trace, less what names the file.
 fn profile(trace: &str) -> serde_json::Value {
-    let text = run(&["summarize", "--quiet", "--output", "json", trace]).quiet_success();
+    let text = run(&["summarize", "--quiet", "--format", "json", trace]).quiet_success();
     let mut profile: serde_json::Value = serde_json::from_str(&text).expect("it is JSON");
     let members = profile.as_object_mut().expect("a profile is an object");
     members.remove("sources");
@@ -29,7 +29,7 @@ fn the_name_of_the_file_says_the_form() {
     let trace = scratch.path("whole.txt");
     let saved = scratch.path("whole.profile.json");
     run(&["convert", &trace, "-o", &saved]).quiet_success();
-    let expected = run(&["summarize", "--output", "json", &trace]).quiet_success();
+    let expected = run(&["summarize", "--format", "json", &trace]).quiet_success();
     assert_eq!(fs::read_to_string(&saved).unwrap(), expected);
     let folded = scratch.path("whole.FOLDED");
     run(&["convert", &trace, "-o", &folded]).quiet_success();

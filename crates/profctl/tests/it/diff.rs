@@ -90,9 +90,9 @@ fn slower_and_faster_stand_apart() {
         note: matched: 1 function by suffix (2 names)
     "]]
     .assert_eq(&found);
-    let markdown = run(&["diff", "--output", "markdown", &before, &after]).quiet_success();
+    let markdown = run(&["diff", "--format", "markdown", &before, &after]).quiet_success();
     assert!(markdown.contains("### slower: 1") && markdown.contains("| `f` "), "{markdown}");
-    let csv = run(&["diff", "--output", "csv", &before, &after]).quiet_success();
+    let csv = run(&["diff", "--format", "csv", &before, &after]).quiet_success();
     assert_eq!(csv.lines().count(), 5);
     assert!(csv.lines().nth(1).unwrap().starts_with("regressed,net,10,10,"), "{csv}");
 }
@@ -102,7 +102,7 @@ fn a_side_and_itself_are_the_same() {
     let side = kernel("6.1.170");
     let found = run(&["diff", &side, &side]).quiet_success();
     assert!(found.contains("functions  no function changed: 1413 the same"), "{found}");
-    let found = json(&run(&["diff", "--output", "json", &side, &side]));
+    let found = json(&run(&["diff", "--format", "json", &side, &side]));
     assert_eq!(found["functions"].as_array().map(Vec::len), Some(0));
     assert_eq!(found["counts"]["unchanged"], 1413);
 }
@@ -110,7 +110,7 @@ fn a_side_and_itself_are_the_same() {
 #[test]
 fn a_stable_update_of_a_kernel_reads_as_it_was() {
     let sides = [kernel("6.1.170"), kernel("6.1.192")];
-    let found = json(&run(&["diff", "--output", "json", &sides[0], &sides[1]]));
+    let found = json(&run(&["diff", "--format", "json", &sides[0], &sides[1]]));
     let verdicts = verdicts(&found);
     assert_eq!(verdicts["apparmor_file_alloc_security"], "improved");
     assert_eq!(verdicts["ipv4_mtu"], "regressed");
@@ -129,7 +129,7 @@ fn a_stable_update_of_a_kernel_reads_as_it_was() {
         assert_eq!(part("delta_net"), net("after") - net("before"));
     }
     assert_eq!((&found["replicate"], &found["before"]["blocks"]), (&"blocks".into(), &2.into()));
-    let apart = json(&run(&["diff", "--output", "json", "--no-renames", &sides[0], &sides[1]]));
+    let apart = json(&run(&["diff", "--format", "json", "--no-renames", &sides[0], &sides[1]]));
     let gone = &apart["renames"][0];
     assert_eq!(
         (&gone["before"], &gone["after"]),
@@ -145,7 +145,7 @@ fn names_are_rewritten_by_rules() {
     scratch.file("policy.toml", "[[rename]]\npattern = '^req_\\d+$'\nreplace = 'req'\n");
     let policy = scratch.path("policy.toml");
     for flags in [["--rename", "^req_[0-9]+$=req"], ["--config", &policy]] {
-        let arguments = [&["diff", "--output", "json"], &flags[..], &[&before, &after]].concat();
+        let arguments = [&["diff", "--format", "json"], &flags[..], &[&before, &after]].concat();
         let found = json(&run(&arguments));
         let functions = found["functions"].as_array().unwrap();
         assert_eq!((functions.len(), &functions[0]["name"]), (1, &"req".into()));
@@ -159,7 +159,7 @@ fn one_trace_a_side_says_what_it_cannot_say() {
     let scratch = Scratch::new("diff_single");
     let before = scratch.file("before.txt", trace(&[("f", 1000), ("g", 300)]));
     let after = scratch.file("after.txt", trace(&[("f", 1500), ("g", 300)]));
-    let found = json(&run(&["diff", "--output", "json", &before, &after]));
+    let found = json(&run(&["diff", "--format", "json", &before, &after]));
     let f = &found["functions"][0];
     assert_eq!(
         (&f["name"], &f["verdict"], &f["p"]),
@@ -209,7 +209,7 @@ fn paths_of_calls_are_compared() {
     let same = run(&["diff", "--paths", &before, &before]).quiet_success();
     assert!(same.contains("note: no path changed: 3 paths in both"), "{same}");
     let profile = scratch.path("b.profile.json");
-    run(&["summarize", "--output", "json", "-o", &profile, &before]).quiet_success();
+    run(&["summarize", "--format", "json", "-o", &profile, &before]).quiet_success();
     let said = run(&["diff", "--paths", &profile, &after]).failure(3);
     assert!(said.contains("is a saved profile, expected a trace"), "{said}");
 }
@@ -218,7 +218,7 @@ fn paths_of_calls_are_compared() {
 fn saved_profiles_are_as_good_as_their_traces() {
     let scratch = Scratch::new("diff_saved");
     let trace = scratch.file("t.txt", trace(&[("f", 1000), ("g", 300)]));
-    let json = run(&["summarize", "--output", "json", &trace]).quiet_success();
+    let json = run(&["summarize", "--format", "json", &trace]).quiet_success();
     let plain = scratch.file("t.profile.json", &json);
     let zstd = scratch.file("t.profile.json.zst", zstd::encode_all(json.as_bytes(), 19).unwrap());
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
@@ -288,14 +288,14 @@ fn the_slowest_calls_in_a_hundred_are_shown_run_by_run() {
     let (before, after) = (side("before", 2000), side("after", 3000));
     let found = run(&["diff", "--tails", &before, &after]).quiet_success();
     assert!(found.contains("slowest calls in a hundred: 1\n"), "{found}");
-    let found = json(&run(&["diff", "--tails", "--output", "json", &before, &after]));
+    let found = json(&run(&["diff", "--tails", "--format", "json", &before, &after]));
     let p99 = &found["functions"][0]["p99"];
     let points = |side: &str| p99[side].as_array().unwrap().len();
     assert_eq!((points("before"), points("after")), (8, 8));
     let number = |field: &str| p99[field].as_f64().unwrap();
     assert!(number("ci_low") > 1.4 && number("ci_high") < 1.55, "{p99}");
     assert!((number("ratio") - 1.49).abs() < 0.03, "{p99}");
-    let plain = json(&run(&["diff", "--output", "json", &before, &after]));
+    let plain = json(&run(&["diff", "--format", "json", &before, &after]));
     assert!(plain["functions"][0]["p99"].is_null());
 }
 
@@ -310,7 +310,7 @@ fn the_schema_of_diff_names_every_field() {
         ],
         [kernel("6.1.170"), kernel("6.1.192-slub-debug")],
     ] {
-        let found = json(&run(&["diff", "--output", "json", "--no-renames", &sides[0], &sides[1]]));
+        let found = json(&run(&["diff", "--format", "json", "--no-renames", &sides[0], &sides[1]]));
         collect(&found, "", &mut fields);
     }
     let page = fs::read_to_string(fixtures::root().join("docs/schemas/diff-1.md")).unwrap();

@@ -46,7 +46,7 @@ fn the_schema_of_info_names_every_field() {
     let mut fields = BTreeSet::new();
     // One has threads, CPUs and a diagnostic with its place, the other has facts.
     for trace in [scratch.file("plain.txt", plain), scratch.file("mcrae.txt", WHOLE)] {
-        let json = run(&["info", "--output", "json", &trace]).quiet_success();
+        let json = run(&["info", "--format", "json", &trace]).quiet_success();
         collect(&serde_json::from_str(&json).unwrap(), &mut fields);
     }
     let page = fs::read_to_string(fixtures::root().join("docs/schemas/info-1.md")).unwrap();

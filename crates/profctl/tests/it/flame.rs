@@ -36,7 +36,7 @@ fn the_same_trace_gives_the_same_picture() {
         (&["--diff", MCRAE, MCRAE, "--flame"], "diff.png"),
     ] {
         let once = drawn(arguments, name);
-        let again = drawn(&[arguments, &["--threads", "1"]].concat(), &format!("again-{name}"));
+        let again = drawn(&[arguments, &["--jobs", "1"]].concat(), &format!("again-{name}"));
         assert!(once == again, "{arguments:?} differs");
         let magic: &[u8] = if name.ends_with("svg") { b"<?xml version" } else { b"\x89PNG\r\n" };
         assert!(once.starts_with(magic), "{name}");

@@ -55,7 +55,7 @@ fn kernels_of_one_build_pass_and_a_debugging_allocator_does_not() {
     let [boot1, boot2] = ["boot1", "boot2"].map(|boot| kernel(&format!("6.1.170/{boot}")));
     assert_eq!(code(&["--strict", &boot1, &boot2]), Some(0));
     let debug = kernel("6.1.192-slub-debug");
-    let found = run(&["gate", "--output", "json", &kernel("6.1.192"), &debug]);
+    let found = run(&["gate", "--format", "json", &kernel("6.1.192"), &debug]);
     assert_eq!(found.code, Some(1));
     let found: Value = serde_json::from_str(&found.stdout).unwrap();
     let rows = found["rows"].as_array().unwrap();
@@ -73,7 +73,7 @@ fn the_traces_say_what_their_profiles_say() {
     let traces = |name: &str| shared.join("kernel/stat").join(name).display().to_string();
     let (before, after) = (traces("A_6.1.0-47"), traces("B_6.1.0-56"));
     let functions = |before: &str, after: &str| -> Value {
-        let found = run(&["diff", "-q", "--output", "json", before, after]);
+        let found = run(&["diff", "-q", "--format", "json", before, after]);
         let mut found: Value = serde_json::from_str(&found.stdout).unwrap();
         found["functions"].take()
     };
@@ -220,7 +220,7 @@ fn the_schema_of_gate_names_every_field() {
     let base = runs(&scratch, "base", &[("f", 1000), ("g", 2000)]);
     let slow = runs(&scratch, "slow", &[("f", 1300), ("g", 2000)]);
     let budgets = ["--budget", "g<=1us", "--budget", "f<=1.1x"];
-    let found = run(&[&["gate", "--output", "json"], &budgets[..], &[&base, &slow]].concat());
+    let found = run(&[&["gate", "--format", "json"], &budgets[..], &[&base, &slow]].concat());
     let json: Value = serde_json::from_str(&found.stdout).unwrap();
     let read =
         |name: &str| fs::read_to_string(fixtures::root().join("docs/schemas").join(name)).unwrap();

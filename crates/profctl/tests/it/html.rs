@@ -20,7 +20,7 @@ fn check(arguments: &[&str], there: &[&str], absent: &[&str]) {
         assert!(!page.contains(unwanted), "{arguments:?}: {unwanted:?}");
     }
     assert!(page.ends_with("</html>\n"));
-    assert_eq!(page, report(&[arguments, &["--threads", "1"]].concat()).stdout, "the same again");
+    assert_eq!(page, report(&[arguments, &["--jobs", "1"]].concat()).stdout, "the same again");
 }
 
 #[test]

@@ -12,7 +12,7 @@ fn made_up_traces_are_recognised_and_whole_but_for_their_end() {
         let mut bytes = Vec::new();
         write_large(format, 300_000, 3, &mut bytes).unwrap();
         let trace = scratch.file(format, &bytes);
-        let mut arguments = vec!["summarize", "--strict", "--top", "3", "--output", "csv"];
+        let mut arguments = vec!["summarize", "--strict", "--top", "3", "--format", "csv"];
         match format {
             "probe" => arguments.extend(["--names", &names]),
             "vcd" => arguments.extend(["--names", &names, "--tag", "tag", "--strobe", "stb"]),
@@ -26,7 +26,7 @@ fn made_up_traces_are_recognised_and_whole_but_for_their_end() {
         // What was open when the size was reached is all that may be wrong.
         assert!(matches!(ended.code, Some(0 | 5)), "{format}: {}", ended.stderr);
         assert_eq!(ended.stdout.lines().count(), 4, "{format}: {}", ended.stdout);
-        let saved = run(&[&["summarize", "--output", "json"], &arguments[6..]].concat());
+        let saved = run(&[&["summarize", "--format", "json"], &arguments[6..]].concat());
         let quality: serde_json::Value = serde_json::from_str(&saved.stdout).unwrap();
         let quality = &quality["quality"];
         for nothing in ["lost_events", "gaps", "skipped_records", "backwards"] {

@@ -9,7 +9,7 @@ const PLAIN: &str = "# profctl plain 1\n10 cpu0 sh-7 > main\n20 cpu0 sh-7 > f\n3
 
 fn profile(scratch: &Scratch, name: &str, trace: &str) -> String {
     let trace = scratch.file(&format!("{name}.txt"), trace);
-    let json = run(&["summarize", "--output", "json", &trace]).quiet_success();
+    let json = run(&["summarize", "--format", "json", &trace]).quiet_success();
     scratch.file(&format!("{name}.profile.json"), json)
 }
 
@@ -41,7 +41,7 @@ fn what_merge_writes_is_what_summarize_makes_of_the_traces() {
     let (a, c) = (profile(&scratch, "a", WHOLE), profile(&scratch, "c", PLAIN));
     let merged = run(&["merge", &a, &c]).quiet_success();
     let (first, second) = (scratch.path("a.txt"), scratch.path("c.txt"));
-    let whole = run(&["summarize", "--output", "json", &second, &first]).quiet_success();
+    let whole = run(&["summarize", "--format", "json", &second, &first]).quiet_success();
     assert_eq!(merged, whole);
 }
 
@@ -52,11 +52,11 @@ fn what_cannot_be_merged_is_refused() {
     let trace = scratch.path("a.txt");
     let message = run(&["merge", &a, &trace]).failure(3);
     assert!(message.contains("a.txt: is no saved profile"), "{message}");
-    let by_kind = run(&["summarize", "--by", "kind", "--output", "json", &trace]).quiet_success();
+    let by_kind = run(&["summarize", "--by", "kind", "--format", "json", &trace]).quiet_success();
     let by_kind = scratch.file("kind.json", by_kind);
     let message = run(&["merge", &a, &by_kind]).failure(3);
     assert!(message.contains("by kind, expected by function"), "{message}");
-    let message = run(&["merge", "--output", "csv", &a]).failure(2);
+    let message = run(&["merge", "--format", "csv", &a]).failure(2);
     assert!(message.contains("no csv"), "{message}");
 }
 

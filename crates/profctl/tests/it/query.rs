@@ -41,7 +41,7 @@ fn rows(run: &Run) -> Vec<Value> {
 }
 
 fn ask(trace: &str, sql: &str) -> Vec<Value> {
-    rows(&run(&["query", "--output", "json", trace, sql]))
+    rows(&run(&["query", "--format", "json", trace, sql]))
 }
 
 fn by_name(rows: &[Value]) -> BTreeMap<(String, String), &Value> {
@@ -68,7 +68,7 @@ fn sums_of_calls_are_those_of_summarize_for_every_fixture() {
         // What holds sums only has no calls to add up.
         for trace in traces.iter().filter(|_| name != "callgrind").take(6) {
             let trace = trace.display().to_string();
-            let summary = run(&["summarize", "--output", "json", &trace]);
+            let summary = run(&["summarize", "--format", "json", &trace]);
             if summary.code != Some(0) {
                 continue;
             }
@@ -129,9 +129,9 @@ fn what_is_streamed_from_disk_is_what_memory_holds() {
         "SELECT COUNT(*) AS n FROM spans s JOIN functions f ON s.name = f.name WHERE s.net > f.net_avg",
         "SELECT name FROM spans WHERE name LIKE 's%' AND start >= 0 ORDER BY start LIMIT 3",
     ] {
-        let in_memory = run(&["query", "--output", "csv", &trace, sql]).quiet_success();
+        let in_memory = run(&["query", "--format", "csv", &trace, sql]).quiet_success();
         assert!(in_memory.lines().count() > 1, "{sql}");
-        let spilled = ["query", "--spill-above", "0", "--output", "csv", &trace, sql];
+        let spilled = ["query", "--spill-above", "0", "--format", "csv", &trace, sql];
         assert_eq!(run(&spilled).quiet_success(), in_memory, "{sql}");
     }
 }
@@ -142,13 +142,13 @@ fn several_traces_are_told_apart_by_their_run() {
     let before = scratch.file("before/1.txt", WHOLE);
     let after = scratch.file("after/1.txt", CUT);
     let sql = "SELECT run, COUNT(*) AS calls, SUM(partial) AS cut FROM spans GROUP BY run";
-    let csv = run(&["query", "--output", "csv", &before, &after, sql]).quiet_success();
+    let csv = run(&["query", "--format", "csv", &before, &after, sql]).quiet_success();
     assert_eq!(csv, "run,calls,cut\r\nbefore/1.txt,5,0\r\nafter/1.txt,4,3\r\n");
     // A clock of microseconds and one of nanoseconds meet in nanoseconds.
     let plain =
         scratch.file("plain.txt", "# profctl plain 1\n10 cpu0 sh-7 > f\n30 cpu0 sh-7 < f\n");
     let sql = "SELECT run, unit, real FROM runs";
-    let csv = run(&["query", "--output", "csv", &before, &plain, sql]).quiet_success();
+    let csv = run(&["query", "--format", "csv", &before, &plain, sql]).quiet_success();
     assert_eq!(csv, "run,unit,real\r\nbefore/1.txt,ns,200000\r\nplain.txt,ns,20\r\n");
 }
 
@@ -156,7 +156,7 @@ fn several_traces_are_told_apart_by_their_run() {
 fn a_saved_profile_has_functions_but_no_calls() {
     let scratch = Scratch::new("query_profile");
     let trace = scratch.file("whole.txt", WHOLE);
-    let json = run(&["summarize", "--output", "json", &trace]).quiet_success();
+    let json = run(&["summarize", "--format", "json", &trace]).quiet_success();
     let profile = scratch.file("whole.json", json);
     let sql = "SELECT name, net FROM functions ORDER BY net DESC LIMIT 1";
     assert_eq!(ask(&profile, sql)[0]["net"], 60_000);
@@ -195,7 +195,7 @@ fn what_is_wrong_with_a_query_is_said() {
 fn the_schema_and_the_plan_are_shown() {
     let scratch = Scratch::new("query_schema");
     let trace = scratch.file("whole.txt", WHOLE);
-    let schema = rows(&run(&["query", "--schema", "--output", "json", &trace]));
+    let schema = rows(&run(&["query", "--schema", "--format", "json", &trace]));
     let start = schema.iter().find(|row| row["table"] == "spans" && row["column"] == "start");
     assert_eq!(start.unwrap()["unit"], "ns");
     let shown = run(&["query", "--schema"]).quiet_success();
@@ -223,10 +223,10 @@ fn parquet_is_written_whole_or_not_at_all() {
     }
     let answer = scratch.path("answer.parquet");
     let sql = "SELECT name, net FROM spans";
-    run(&["query", "--output", "parquet", "-o", &answer, &trace, sql]).quiet_success();
+    run(&["query", "--format", "parquet", "-o", &answer, &trace, sql]).quiet_success();
     assert!(is_parquet(&answer));
     let report = scratch.path("report.parquet");
-    run(&["summarize", "--output", "parquet", "-o", &report, &trace]).quiet_success();
+    run(&["summarize", "--format", "parquet", "-o", &report, &trace]).quiet_success();
     assert!(is_parquet(&report));
 
     let cut = scratch.file("cut.txt", CUT);

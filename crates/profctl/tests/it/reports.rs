@@ -37,7 +37,7 @@ fn a_replay_is_the_code_trace_it_was_read_from() {
     let trace = scratch.file("trace.txt", WHOLE);
     let replayed = run(&["replay", &trace]).quiet_success();
     assert_eq!(replayed, WHOLE);
-    let again = run_with_input(&["replay", "--format", "mcrae", "-"], replayed.as_bytes());
+    let again = run_with_input(&["replay", "--input-format", "mcrae", "-"], replayed.as_bytes());
     assert_eq!(again.quiet_success(), WHOLE);
     let part = ["--around", "read", "--depth", "2", "--highlight", "35us", &trace];
     let part = run(&[&["replay"], &part[..]].concat()).quiet_success();
@@ -49,7 +49,7 @@ fn a_replay_is_the_code_trace_it_was_read_from() {
         "",
     ];
     assert_eq!(part, expected.join("\n"));
-    let csv = run(&["replay", "--output", "csv", "--slowest", "splx", &trace]).quiet_success();
+    let csv = run(&["replay", "--format", "csv", "--slowest", "splx", &trace]).quiet_success();
     assert!(csv.lines().nth(1).is_some_and(|row| row.starts_with("1200140000,")), "{csv}");
 }
 
@@ -125,7 +125,7 @@ fn a_probe_capture_is_read_as_it_is_laid_out() {
 fn every_output_tells_the_same() {
     let scratch = Scratch::new("outputs");
     let trace = scratch.file("trace.txt", WHOLE);
-    let columns = ["summarize", "--columns", "net,calls,name", "--top", "1", "--output"];
+    let columns = ["summarize", "--columns", "net,calls,name", "--top", "1", "--format"];
     let output = |format: &str| {
         let arguments = columns.iter().copied().chain([format, &trace]).collect::<Vec<_>>();
         run(&arguments).quiet_success()
@@ -166,9 +166,9 @@ fn a_trace_is_the_same_however_it_comes() {
     for arguments in [
         &["summarize", &zst][..],
         &["summarize", &gz],
-        &["summarize", "--format", "mcrae", &plain],
-        &["summarize", "--threads", "1", &plain],
-        &["summarize", "--threads", "5", "--block-size", "64", &plain],
+        &["summarize", "--input-format", "mcrae", &plain],
+        &["summarize", "--jobs", "1", &plain],
+        &["summarize", "--jobs", "5", "--block-size", "64", &plain],
         &["summarize", "--percentiles", "none", &plain],
     ] {
         assert_eq!(run(arguments).quiet_success(), expected, "{arguments:?}");
@@ -187,11 +187,10 @@ fn the_number_of_threads_changes_no_byte() {
         long.extend([call, "\n".into(), callee, format!("\n   {n}:000 019 <- \n")]);
     }
     let trace = scratch.file("long.txt", long + CUT);
-    let one = ["summarize", "--output", "json", "--threads", "1", &trace];
+    let one = ["summarize", "--format", "json", "--jobs", "1", &trace];
     let expected = run(&one).quiet_success();
     for (threads, block_size) in [("2", "0"), ("3", "1000"), ("8", "100")] {
-        let arguments =
-            ["--output", "json", "--threads", threads, "--block-size", block_size, &trace];
+        let arguments = ["--format", "json", "--jobs", threads, "--block-size", block_size, &trace];
         let arguments = [&["summarize"], &arguments[..]].concat();
         assert_eq!(run(&arguments).quiet_success(), expected, "{threads} {block_size}");
     }
@@ -202,7 +201,7 @@ fn a_saved_profile_reads_back_and_adds_up() {
     let scratch = Scratch::new("saved");
     let trace = scratch.file("trace.txt", WHOLE);
     let saved = scratch.path("saved.profile.json");
-    let written = run(&["summarize", "--output", "json", "-o", &saved, &trace]).quiet_success();
+    let written = run(&["summarize", "--format", "json", "-o", &saved, &trace]).quiet_success();
     assert_eq!(written, "");
     let direct = run(&["summarize", &trace]).quiet_success();
     assert_eq!(run(&["summarize", &saved]).quiet_success(), direct);
@@ -230,13 +229,13 @@ fn info_says_what_a_trace_is() {
     ] {
         assert!(text.contains(line), "{text}\nlacks {line}");
     }
-    let json = run(&["info", "--output", "json", &trace]).quiet_success();
+    let json = run(&["info", "--format", "json", &trace]).quiet_success();
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["schema"], "profctl.info/1");
     assert_eq!(json["source"]["format"], "mcrae");
     assert_eq!((&json["calls"], &json["partial"]), (&1.into(), &3.into()));
     assert_eq!(json["complete"], false);
     assert_eq!(json["diagnostics"][0]["code"], "stitch/unclosed-entry");
-    let csv = run(&["info", "--output", "csv", &trace]).quiet_success();
+    let csv = run(&["info", "--format", "csv", &trace]).quiet_success();
     assert!(csv.contains("stitch/unclosed-entry,3\r\n"), "{csv}");
 }

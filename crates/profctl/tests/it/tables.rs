@@ -145,6 +145,6 @@ fn a_lean_build_says_how_to_get_sql_and_parquet() {
         assert_eq!(message.lines().count(), 1, "{message}");
         assert!(message.contains("--features tables"), "{message}");
     }
-    let message = run(&["summarize", "--output", "parquet", &trace]).failure(2);
+    let message = run(&["summarize", "--format", "parquet", &trace]).failure(2);
     assert!(message.contains("made without tables"), "{message}");
 }

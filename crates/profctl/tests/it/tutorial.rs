@@ -79,7 +79,7 @@ fn rules_that_cannot_be_used_are_told() {
     let bytes = scratch.file("bytes.toml", b"\xff\xfe");
     let missing = scratch.path("missing.toml");
     run(&["summarize", "--rule", &good, &log]).quiet_success();
-    run(&["summarize", "--rule", &good, "--format", "rule", &log]).quiet_success();
+    run(&["summarize", "--rule", &good, "--input-format", "rule", &log]).quiet_success();
     for (rule, message) in [
         (&bad, "bad.toml:2: group `when` means nothing, expected one of ts, cpu"),
         (&bytes, "bytes.toml: is no UTF-8 text, expected a rule file"),
@@ -88,9 +88,9 @@ fn rules_that_cannot_be_used_are_told() {
         let said = run(&["summarize", "--rule", rule, &log]).failure(3);
         assert!(said.contains(message), "{said}");
     }
-    let said = run(&["summarize", "--rule", &good, "--format", "plain", &log]).failure(2);
+    let said = run(&["summarize", "--rule", &good, "--input-format", "plain", &log]).failure(2);
     assert!(said.contains("--rule reads the input as format rule, not as plain"), "{said}");
-    let said = run(&["summarize", "--format", "rule", &log]).failure(3);
+    let said = run(&["summarize", "--input-format", "rule", &log]).failure(3);
     assert!(said.contains("no rule was given and no preset fits"), "{said}");
 }
 

@@ -2,7 +2,7 @@
 //! that says what the tags mean. After the manner of McRae's EPROM-socket board of 1993.
 //!
 //! The file holds nothing but records, so nothing in it can be recognised: it is read where
-//! `--format probe` or a name file says so.
+//! `--input-format probe` or a name file says so.
 
 use profctl_model::{TickUnit, Ticks, Timebase, Timeline};
 

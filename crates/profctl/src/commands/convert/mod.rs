@@ -73,7 +73,7 @@ pub(crate) fn forms() -> impl Iterator<Item = Form> {
     ];
     viewers.chain(tables).chain([Form {
         name: "profile",
-        about: "saved profile: what `summarize --output json` writes and other commands read back",
+        about: "saved profile: what `summarize --format json` writes and other commands read back",
         endings: &[".profile.json"],
         to: To::Profile,
     }])

@@ -88,7 +88,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     let matching = matches.as_ref().map(|matches| matches as &dyn Fn(&str) -> bool);
     let shown = Shown { top: args.top, matching, all: args.all, tails: args.tails };
     let for_people = Shown { top: Some(args.top.unwrap_or(ROWS_SHOWN)), ..shown };
-    match global.output {
+    match global.format {
         Format::Table => {
             output::write_bytes(text::table(&comparison, &for_people, global).as_bytes(), global)?;
         }
@@ -135,14 +135,14 @@ fn write_paths(
     let matches = args.matching.as_ref().map(|regex| |name: &str| regex.is_match(name));
     let shown = paths::Shown {
         depth: args.depth,
-        share_min: if global.output == Format::Json { 0.0 } else { args.min_change },
+        share_min: if global.format == Format::Json { 0.0 } else { args.min_change },
         matching: matches.as_ref().map(|matches| matches as &dyn Fn(&str) -> bool),
         top: args.top,
-        chances: matches!(global.output, Format::Json | Format::Csv),
+        chances: matches!(global.format, Format::Json | Format::Csv),
     };
     let mut table = paths.table(&shown);
     table.notes.extend(comparison.notes_for_paths());
-    match global.output {
+    match global.format {
         Format::Table | Format::Markdown => {
             let text = text::paths(comparison, paths, &table, global);
             output::write_bytes(text.as_bytes(), global)?;

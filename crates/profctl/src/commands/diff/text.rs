@@ -63,13 +63,13 @@ pub(crate) fn paths(
     let mut text = String::new();
     let width = head.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     for (name, value) in &head {
-        match global.output {
+        match global.format {
             Format::Markdown => line(&mut text, &format!("- **{name}**: {}", escaped(value))),
             _ => line(&mut text, &format!("{name:width$}  {}", visible(value))),
         }
     }
     line(&mut text, "");
-    text + &written(table, global.output, &style::of(global))
+    text + &written(table, global.format, &style::of(global))
 }
 
 fn verdicts_on_paths(paths: &PathComparison) -> String {

@@ -139,7 +139,7 @@ fn write(args: &Args, report: &Report<'_>) -> Result<(), Failure> {
     let shown = Shown { top: Some(args.top), ..Shown::default() };
     let json = comparison.to_gate_json(judgement, record, *exit as u8);
     let markdown = markdown::page(report, &shown);
-    let mut out = match global.output {
+    let mut out = match global.format {
         Format::Table => report.for_people(&shown),
         Format::Json => json.clone(),
         Format::Markdown => markdown.clone(),

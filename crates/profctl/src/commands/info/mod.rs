@@ -30,7 +30,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     let everything = Selection::default();
     let options = read::options(&args.reading, &everything, By::Function)?;
     let read = read::one(&args.trace, &options, &everything, Tally::default(), global)?;
-    match global.output {
+    match global.format {
         Format::Table => {
             let mut text = for_people(&read, global);
             explain::append(&args.trace, &options.import, &mut text)?;

@@ -39,7 +39,7 @@ pub(super) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     if args.explain {
         let plan = database.explain(sql).map_err(explained)?;
         output::write_bytes(format!("{}\n", plan.trim_end()).as_bytes(), global)?;
-    } else if global.output == Format::Parquet {
+    } else if global.format == Format::Parquet {
         let mut out = NewFile::of(global)?;
         database.store(sql, &mut out).map_err(explained)?;
         out.close(Ok(()))?;
@@ -52,7 +52,7 @@ pub(super) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
 }
 
 fn write(answer: &Table, global: &Global) -> Result<(), Failure> {
-    if global.output != Format::Json {
+    if global.format != Format::Json {
         return output::write_table(answer, global);
     }
     let mut bytes = Vec::new();
