@@ -1,6 +1,6 @@
 //! What the targets share: reading an input in several ways, which must all tell the same.
 
-use profctl_import::{Input, ReadOptions};
+use profctl_import::{Single, ReadOptions};
 use profctl_model::{SpanId, Trace};
 
 /// Reads `bytes` as one block, as small blocks, and as small blocks by two workers, and checks
@@ -32,11 +32,8 @@ pub fn check(bytes: &[u8], options: &ReadOptions) {
 }
 
 fn load(bytes: &[u8], options: ReadOptions) -> Option<Trace> {
-    let input = Input {
-        name: "fuzz".into(),
-        bytes: Box::new(bytes),
-    };
-    profctl_import::load(input, &options, &|_| {})
+    let input = Single::new("fuzz".into(), Box::new(bytes));
+    profctl_import::load(&input, &options, &|_| {})
         .ok()
         .map(|(trace, _)| trace)
 }

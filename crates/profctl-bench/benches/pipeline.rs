@@ -6,8 +6,9 @@ use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_mai
 use profctl_analyze::summarize::{Options, Source, Summary};
 use profctl_bench::{Count, Keep, sample, samples};
 use profctl_import::emit::{BlockEvents, Emitter};
+use profctl_import::formats::Block;
 use profctl_import::stitch::{BlockView, Setup, Stitcher, WorkerIds};
-use profctl_import::{FORMATS, Grouping, ImportOptions};
+use profctl_import::{FORMATS, Grouping, ImportOptions, Single};
 use profctl_model::SpanSink as _;
 
 /// Large enough for rates to settle, small enough for a minute in all.
@@ -37,24 +38,23 @@ fn stitch(criterion: &mut Criterion) {
         .iter()
         .find(|format| format.descriptor().name == sample.name)
         .expect("function_graph is a format");
-    let opened = importer.open(&sample.bytes, &ImportOptions::default()).expect("a sound trace");
+    let files = Single::new(sample.name, Box::new(&sample.bytes[..]));
+    let opened = importer.open(&files, &ImportOptions::default()).expect("a sound trace");
     let mut reader = opened.reader;
     let mut emitter = Emitter::default();
-    reader.read(&sample.bytes, true, &opened.state, &mut emitter);
+    let block = Block { bytes: &sample.bytes, at_end: true, stream: 0, offset: 0 };
+    reader.read(&block, &opened.state, &mut emitter);
     let events = emitter.take();
     let setup = Setup {
-        source: sample.name.to_owned(),
+        sources: vec![sample.name.to_owned()],
         timebase: opened.timebase,
-        counter_bits: opened.counter_bits,
-        has_lines: opened.has_lines,
-        leaf_ends_are_stamps: opened.leaf_ends_are_stamps,
-        exits_may_be_late: opened.exits_may_be_late,
-        initial: opened.initial,
+        counter_bits: None,
+        quirks: opened.quirks,
         grouping: Grouping::Function,
         from: None,
         until: None,
     };
-    let view = BlockView { bytes: &sample.bytes, offset: 0, lines: 0 };
+    let view = BlockView { bytes: &sample.bytes, source: 0, offset: 0, lines: 0 };
     let mut group = criterion.benchmark_group("stitch");
     group.sample_size(10);
     group.throughput(Throughput::Elements(events.events.len() as u64));

@@ -4,7 +4,7 @@
 //! Rates mean little across machines. `scripts/compare/` measures against other programs in the
 //! same run; these benchmarks are for comparing one commit with the next.
 
-use profctl_import::{ImportOptions, Input, ReadOptions, Streamed, stream};
+use profctl_import::{ImportOptions, ReadOptions, Single, Streamed, stream};
 use profctl_model::{Names, Span, SpanSink};
 use profctl_testkit::generate;
 
@@ -54,9 +54,9 @@ impl Sample {
     /// # Panics
     /// If it is not read: then there is nothing to measure.
     pub fn read<S: SpanSink + Send>(&self, workers: usize, sink: S) -> Streamed<S> {
-        let input = Input { name: self.name.to_owned(), bytes: Box::new(self.bytes.as_slice()) };
+        let input = Single::new(self.name, Box::new(self.bytes.as_slice()));
         let options = ReadOptions { workers, ..self.options.clone() };
-        match stream(input, &options, sink, &|_| ()) {
+        match stream(&input, &options, sink, &|_| ()) {
             Ok(read) => read,
             Err(error) => panic!("{}: {error}", self.name),
         }

@@ -1,44 +1,39 @@
 //! Bytes to spans: the formats, one stitcher that pairs and repairs, and the loop that drives both
 //! over blocks, on as many threads as asked, with the same result.
 //!
-//! Nothing here opens a file: the rim hands in a [`std::io::Read`].
+//! Nothing here opens a file: the rim hands in [`Files`].
 
+pub mod blocks;
 pub mod bytes;
 pub mod capture;
+pub mod decompress;
 pub mod emit;
+pub mod files;
 pub mod flow;
 pub mod formats;
 pub mod json;
 pub mod samples;
 pub mod sort;
-pub mod source;
 pub mod stitch;
 pub mod symbols;
 pub mod text;
 
 mod drive;
+mod recognize;
 #[cfg(test)]
 mod testing;
 
-use std::io::Read;
-
 use profctl_model::{CpuId, Names, SpanSink, ThreadId, Trace, TraceBuilder, TraceMeta};
 
-pub use formats::{Descriptor, FORMATS, ImportError, ImportOptions, Importer, Verdict};
+pub use files::{Files, Memory, Single};
+pub use formats::{Descriptor, FORMATS, ImportError, ImportOptions, Importer, Recognition};
+pub use recognize::directory as recognize_directory;
 pub use stitch::Grouping;
-
-/// An input, opened by the caller.
-pub struct Input<'a> {
-    /// The path, or `-`: what diagnostics call it.
-    pub name: String,
-    /// Its bytes; gzip, zstd and xz are undone on the way.
-    pub bytes: Box<dyn Read + Send + 'a>,
-}
 
 /// How to read.
 #[derive(Clone, Debug, Default)]
 pub struct ReadOptions {
-    /// The name of the format, where recognising it is not wanted.
+    /// The name of the format, where recognizing it is not wanted.
     pub format: Option<String>,
     /// Names, record layouts.
     pub import: ImportOptions,
@@ -63,7 +58,7 @@ pub struct Streamed<S> {
     pub names: Names,
     /// Clock, span of time, quality.
     pub meta: TraceMeta,
-    /// What it was and how it was recognised.
+    /// What it was and how it was recognized.
     pub origin: Origin,
 }
 
@@ -78,30 +73,30 @@ pub struct Origin {
     pub reason: String,
     /// Size after decompression, bytes.
     pub bytes: u64,
-    /// The compression that was undone, if any.
+    /// The compression that was removed, if any.
     pub compression: Option<&'static str>,
     /// What else the head of the input said.
     pub facts: Vec<(&'static str, String)>,
 }
 
-/// Reads `input` into `sink` as it comes. `progress` is told the number of bytes read from the
-/// input, before decompression, now and then and from any thread.
+/// Reads `files` into `sink` as they come. `progress` is told the number of bytes read from the
+/// files, before decompression, now and then and from any thread.
 pub fn stream<S: SpanSink + Send>(
-    input: Input<'_>,
+    files: &dyn Files,
     options: &ReadOptions,
     sink: S,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<Streamed<S>, ImportError> {
-    drive::run(input, options, sink, progress)
+    drive::run(files, options, sink, progress)
 }
 
-/// Reads `input` as a whole trace.
+/// Reads `files` as a whole trace.
 pub fn load(
-    input: Input<'_>,
+    files: &dyn Files,
     options: &ReadOptions,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<(Trace, Origin), ImportError> {
-    let read = drive::run(input, options, TraceBuilder::default(), progress)?;
+    let read = drive::run(files, options, TraceBuilder::default(), progress)?;
     Ok((read.sink.finish(read.meta, read.names), read.origin))
 }
 

@@ -102,6 +102,8 @@ pub struct Sorter {
     done: usize,
     accounts: FastMap<u64, Account>,
     n_accounts: u64,
+    details: FastMap<u64, Box<str>>,
+    n_details: u64,
     row_of_thread: FastMap<ThreadKey, usize>,
     row_of_lane: Vec<usize>,
     rows: Vec<Row>,
@@ -125,6 +127,8 @@ impl Sorter {
             done: 0,
             accounts: FastMap::default(),
             n_accounts: 0,
+            details: FastMap::default(),
+            n_details: 0,
             row_of_thread: FastMap::default(),
             row_of_lane: Vec::new(),
             rows: Vec::new(),
@@ -188,9 +192,16 @@ impl Sorter {
         for mut event in block.events.drain(..) {
             let extra = usize::try_from(event.extra).unwrap_or(usize::MAX);
             match event.kind {
-                EventKind::Switch | EventKind::Wake | EventKind::RunsNow => {
+                EventKind::Switch | EventKind::Wake | EventKind::Fork | EventKind::RunsNow => {
                     if let Some(lane) = known.lanes.get(extra) {
                         event.extra = u64::from(lane.0);
+                    }
+                }
+                EventKind::Mark => {
+                    if let Some(detail) = block.details.get_mut(extra) {
+                        event.extra = self.n_details;
+                        self.details.insert(self.n_details, std::mem::take(detail));
+                        self.n_details += 1;
                     }
                 }
                 EventKind::Complete | EventKind::Settle => {
@@ -214,6 +225,7 @@ impl Sorter {
             self.held.push(Held { event, at: offset + u64::from(event.offset) });
         }
         block.accounts.clear();
+        block.details.clear();
     }
 
     /// What may be handed on now, with the offset that its offsets count from; nothing if more must
@@ -294,7 +306,7 @@ impl Sorter {
                     self.settle(row, &held);
                 }
             }
-            EventKind::Switch | EventKind::Wake => {
+            EventKind::Switch | EventKind::Wake | EventKind::Fork => {
                 let other = usize::try_from(held.event.extra).ok();
                 if let Some(&other) = other.and_then(|lane| self.row_of_lane.get(lane)) {
                     self.settle(other, &held);
@@ -302,6 +314,12 @@ impl Sorter {
                 self.settle(row, &held);
             }
             _ => self.settle(row, &held),
+        }
+        if held.event.kind == EventKind::Mark
+            && let Some(detail) = self.details.remove(&held.event.extra)
+        {
+            held.event.extra = self.out.details.len() as u64;
+            self.out.details.push(detail);
         }
         let offset = self.offset(held.at);
         self.out.push(Event { offset, ..held.event });

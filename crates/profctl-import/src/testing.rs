@@ -5,7 +5,9 @@ use std::fmt::Write as _;
 
 use profctl_model::Trace;
 
-use crate::{ImportOptions, Input, ReadOptions, load};
+use crate::emit::Emitter;
+use crate::formats::{Block, Importer, Opened, Probe, Reader, Recognition, State};
+use crate::{ImportError, ImportOptions, ReadOptions, Single, load};
 
 /// `text` as a trace, read in blocks of `block_size` bytes.
 pub(crate) fn trace(
@@ -15,7 +17,7 @@ pub(crate) fn trace(
     block_size: usize,
     workers: usize,
 ) -> Trace {
-    let input = Input { name: "test".into(), bytes: Box::new(text) };
+    let input = Single::new("test", Box::new(text));
     let options = ReadOptions {
         format: Some(format.into()),
         import,
@@ -23,7 +25,7 @@ pub(crate) fn trace(
         workers,
         ..ReadOptions::default()
     };
-    load(input, &options, &|_| ()).expect("a text that can be read").0
+    load(&input, &options, &|_| ()).expect("a text that can be read").0
 }
 
 /// The calls of `text`, a line each.
@@ -73,4 +75,45 @@ pub(crate) fn show(trace: &Trace) -> String {
         writeln!(text, "{thread} mark {name} {}", mark.time.0).unwrap();
     }
     text
+}
+
+/// What tests of single formats ask of an importer.
+pub(crate) trait ImporterOfBytes {
+    /// What it says of a file that begins with `head`.
+    fn recognize_bytes(&self, head: &[u8], whole: bool) -> Recognition;
+    /// The input opened, if it is a file with these bytes.
+    fn open_bytes(&self, bytes: &[u8], options: &ImportOptions) -> Result<Opened, ImportError>;
+}
+
+impl<T: Importer + ?Sized> ImporterOfBytes for T {
+    fn recognize_bytes(&self, head: &[u8], whole: bool) -> Recognition {
+        self.recognize(&Probe { name: "test", head, whole })
+    }
+    fn open_bytes(&self, bytes: &[u8], options: &ImportOptions) -> Result<Opened, ImportError> {
+        self.open(&Single::new("test", Box::new(bytes)), options)
+    }
+}
+
+/// What tests of single formats ask of a reader.
+pub(crate) trait ReaderOfBytes {
+    /// What it says of a block with these bytes.
+    fn read_bytes(
+        &mut self,
+        bytes: &[u8],
+        at_end: bool,
+        state: &State,
+        out: &mut Emitter,
+    ) -> Option<State>;
+}
+
+impl<T: Reader + ?Sized> ReaderOfBytes for T {
+    fn read_bytes(
+        &mut self,
+        bytes: &[u8],
+        at_end: bool,
+        state: &State,
+        out: &mut Emitter,
+    ) -> Option<State> {
+        self.read(&Block { bytes, at_end, stream: 0, offset: 0 }, state, out)
+    }
 }

@@ -1,11 +1,11 @@
 //! What a TRACE argument stands for: a file, standard input, a directory of runs, a saved profile.
 
 use std::fs::{self, File};
-use std::io::{self, Cursor, Read};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use profctl_import::Input;
-use profctl_import::source::Source;
+use profctl_import::files::FileId;
+use profctl_import::{Files as _, Single};
 
 use crate::exit::Failure;
 
@@ -41,7 +41,7 @@ pub(crate) struct TraceFile {
 /// What turned out to be in it.
 pub(crate) enum Content {
     /// Something for the importers.
-    Trace(Input<'static>),
+    Trace(Single<'static>),
     /// A profile that `summarize --format json` wrote.
     Profile(Vec<u8>),
 }
@@ -114,11 +114,6 @@ fn walk(directory: &Path, files: &mut Vec<TraceFile>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// How much of a file is looked at to tell a saved profile from a trace.
-const HEAD: u64 = 4096;
-/// The same of a compressed file: the first block of zstd must be whole to give anything.
-const COMPRESSED_HEAD: u64 = 160 << 10;
-
 impl TraceFile {
     fn at(path: &Path, metadata: &fs::Metadata) -> Self {
         Self {
@@ -131,43 +126,20 @@ impl TraceFile {
     /// Opens it and looks what it is.
     pub(crate) fn open(&self) -> Result<Content, Failure> {
         let unreadable = |error: io::Error| Failure::input(self.name.clone(), what(&error));
-        let mut bytes: Box<dyn Read + Send> = match &self.path {
+        let bytes: Box<dyn Read + Send> = match &self.path {
             Some(path) => Box::new(File::open(path).map_err(unreadable)?),
             None => Box::new(io::stdin()),
         };
-        let mut head = Vec::new();
-        bytes.by_ref().take(HEAD).read_to_end(&mut head).map_err(unreadable)?;
-        if is_profile(&head) {
-            bytes.read_to_end(&mut head).map_err(unreadable)?;
-            return Ok(Content::Profile(head));
+        let input = Single::with_size(self.name.clone(), bytes, self.bytes);
+        let head = input.head(FileId(0)).map_err(unreadable)?;
+        if !is_profile(&head.bytes) {
+            return Ok(Content::Trace(input));
         }
-        if is_compressed(&head) {
-            bytes.by_ref().take(COMPRESSED_HEAD).read_to_end(&mut head).map_err(unreadable)?;
-            // What is cut off behind the head is no reason to complain: it is only looked at.
-            let begins_a_profile = Source::new(Box::new(head.as_slice()))
-                .is_ok_and(|mut source| is_profile(source.head().0));
-            if begins_a_profile {
-                let bytes = Box::new(Cursor::new(head).chain(bytes));
-                return whole(bytes).map(Content::Profile).map_err(unreadable);
-            }
-        }
-        let bytes = Box::new(Cursor::new(head).chain(bytes));
-        Ok(Content::Trace(Input { name: self.name.clone(), bytes }))
+        let mut profile = Vec::new();
+        let mut file = input.open(FileId(0)).map_err(unreadable)?;
+        file.bytes.read_to_end(&mut profile).map_err(unreadable)?;
+        Ok(Content::Profile(profile))
     }
-}
-
-/// Whether a file that begins like this is compressed. If so, the beginning alone may be too short
-/// to undo it.
-fn is_compressed(head: &[u8]) -> bool {
-    Source::new(Box::new(head)).map_or(true, |source| source.compression.is_some())
-}
-
-/// Everything, decompressed.
-fn whole(bytes: Box<dyn Read + Send>) -> io::Result<Vec<u8>> {
-    let mut source = Source::new(bytes)?;
-    source.read_all();
-    let all = source.head().0.to_vec();
-    source.broken.map_or(Ok(all), Err)
 }
 
 /// Whether a file that begins like this is a saved profile.

@@ -118,7 +118,7 @@ pub(crate) fn one<S: SpanSink + Send>(
             .hint("a profile holds sums, not calls: `profctl summarize` shows them"));
     };
     let only = selection.only(sink, &[]);
-    let read = profctl_import::stream(input, options, only, &|bytes| progress.at(bytes))
+    let read = profctl_import::stream(&input, options, only, &|bytes| progress.at(bytes))
         .map_err(|error| Failure::import(&file.name, &error))?;
     let Streamed { sink, names, meta, origin } = read;
     selection.fits(&meta.timebase)?;

@@ -105,7 +105,7 @@ impl Runs {
             let spool = if wanted.calls { spool } else { spool.without_calls() };
             let summary = Summary::new(Options { percentiles: wanted.functions, by: By::Function });
             let sink = selection.only((spool, summary), &[]);
-            let read_one = profctl_import::stream(input, &options, sink, &|n| progress.at(n))
+            let read_one = profctl_import::stream(&input, &options, sink, &|n| progress.at(n))
                 .map_err(|error| Failure::import(name, &error))?;
             let (meta, names, origin) = (read_one.meta, read_one.names, read_one.origin);
             selection.fits(&meta.timebase)?;

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use profctl_model::{Fidelity, SpanId, Ticks, Trace};
 
 use super::CaptureOptions;
-use crate::{ImportOptions, Input, ReadOptions};
+use crate::{ImportOptions, ReadOptions, Single};
 
 /// The records of the probe and their name file.
 pub(crate) static RECORDS: &[u8] =
@@ -116,8 +116,8 @@ pub(crate) struct Call {
 
 /// Reads `bytes`.
 pub(crate) fn load(bytes: &[u8], options: &ReadOptions) -> (Trace, crate::Origin) {
-    let input = Input { name: "-".into(), bytes: Box::new(bytes) };
-    crate::load(input, options, &|_| {}).unwrap_or_else(|error| panic!("{error}"))
+    let input = Single::new("-", Box::new(bytes));
+    crate::load(&input, options, &|_| {}).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// The calls of `trace`.
@@ -182,8 +182,8 @@ pub(crate) fn check_blocks(bytes: &[u8], options: &ReadOptions) {
 pub(crate) fn check_cuts(bytes: &[u8], format: &str, options: &ReadOptions) {
     let options = ReadOptions { format: Some(format.into()), ..options.clone() };
     let complete = |bytes: &[u8]| {
-        let input = Input { name: "-".into(), bytes: Box::new(bytes) };
-        let (trace, _) = crate::load(input, &options, &|_| {}).ok()?;
+        let input = Single::new("-", Box::new(bytes));
+        let (trace, _) = crate::load(&input, &options, &|_| {}).ok()?;
         let all = calls(&trace).into_iter();
         Some(all.filter(|call| !call.fidelity.is_partial()).collect::<Vec<_>>())
     };
@@ -211,6 +211,6 @@ pub(crate) fn check_cuts(bytes: &[u8], format: &str, options: &ReadOptions) {
 pub(crate) fn read_anyhow(bytes: &[u8], format: &str, options: &ReadOptions) {
     let format = Some(format.to_owned());
     let options = ReadOptions { format, workers: 2, block_size: 16, ..options.clone() };
-    let input = Input { name: "-".into(), bytes: Box::new(bytes) };
-    let _ = crate::load(input, &options, &|_| {});
+    let input = Single::new("-", Box::new(bytes));
+    let _ = crate::load(&input, &options, &|_| {});
 }

@@ -4,7 +4,8 @@ use profctl_testkit::fixtures;
 
 use super::testing::{calls, capture, check_blocks, complaints, load};
 use super::*;
-use crate::{FORMATS, ReadOptions, Verdict};
+use crate::testing::ImporterOfBytes;
+use crate::{FORMATS, ReadOptions, Recognition};
 
 fn table(text: &str) -> Result<CaptureOptions, String> {
     CaptureOptions::from_toml_table(&text.parse().expect("TOML"))
@@ -122,7 +123,9 @@ fn every_fixture_is_claimed_by_its_format_alone() {
     for name in ["vcd", "fst", "sigrok", "saleae", "itm", "systemview"] {
         for path in fixtures::of_format(name) {
             let bytes = fixtures::read(&path);
-            let takes = |format: &&&dyn crate::Importer| format.sniff(&bytes, true) != Verdict::No;
+            let takes = |format: &&&dyn crate::Importer| {
+                format.recognize_bytes(&bytes, true) != Recognition::No
+            };
             let takers = FORMATS.iter().filter(takes).map(|format| format.descriptor().name);
             assert_eq!(takers.collect::<Vec<_>>(), [name], "{}", path.display());
         }

@@ -8,7 +8,7 @@ use profctl_model::diag::codes::{CUT_RECORD, SKIPPED_RECORD};
 
 use super::{FOREIGN_LINE, Flow};
 use crate::emit::Emitter;
-use crate::formats::{ImportError, ImportOptions, Reader, State};
+use crate::formats::{Block, ImportError, ImportOptions, Reader, State};
 use crate::symbols::Symbols;
 use crate::text;
 
@@ -69,13 +69,8 @@ impl<S: Source> Reader for Lines<S> {
         text::last_line_boundary(bytes)
     }
 
-    fn read(
-        &mut self,
-        block: &[u8],
-        at_end: bool,
-        state: &State,
-        out: &mut Emitter,
-    ) -> Option<State> {
+    fn read(&mut self, block: &Block<'_>, state: &State, out: &mut Emitter) -> Option<State> {
+        let &Block { bytes: block, at_end, .. } = block;
         let carried = state.downcast_ref::<Carried<S>>();
         let carried = carried.expect("the state of a reader is what it returned");
         let (mut source, mut flow) = (carried.source.clone(), carried.flow.clone());

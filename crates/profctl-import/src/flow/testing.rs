@@ -6,7 +6,7 @@ use std::fmt::Write;
 use profctl_model::{Trace, TraceMeta};
 
 use crate::formats::{ImportOptions, Importer};
-use crate::{Input, ReadOptions, load};
+use crate::{ReadOptions, Single, load};
 
 /// The whole of `bytes`, read in blocks of `block_size` (0: one) by `workers`.
 pub(crate) fn trace(
@@ -22,8 +22,8 @@ pub(crate) fn trace(
         workers,
         ..ReadOptions::default()
     };
-    let input = Input { name: "log".into(), bytes: Box::new(bytes) };
-    load(input, &options, &|_| ()).expect("a log that can be read").0
+    let input = Single::new("log", Box::new(bytes));
+    load(&input, &options, &|_| ()).expect("a log that can be read").0
 }
 
 /// Every call, indented by its depth, with its entry, elapsed and net time: `main 0 90 13`, and

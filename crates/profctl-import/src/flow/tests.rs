@@ -1,5 +1,6 @@
 use super::*;
-use crate::formats::{FORMATS, Verdict};
+use crate::formats::{FORMATS, Recognition};
+use crate::testing::ImporterOfBytes;
 
 macro_rules! fixture {
     ($name:literal) => {
@@ -23,11 +24,11 @@ fn logs_are_told_apart() {
     for (owner, text) in fixtures {
         for format in FORMATS {
             let name = format.descriptor().name;
-            let verdict = format.sniff(text.as_bytes(), true);
+            let verdict = format.recognize_bytes(text.as_bytes(), true);
             let fits = if name == owner {
-                matches!(verdict, Verdict::Yes(_))
+                matches!(verdict, Recognition::Yes(_))
             } else {
-                verdict == Verdict::No
+                verdict == Recognition::No
             };
             assert!(fits, "{name} says {verdict:?} to a fixture of {owner}");
         }

@@ -2,11 +2,13 @@
 //! fixtures and a page in `docs/formats/`.
 
 use std::any::Any;
+use std::ops::Range;
 use std::sync::Arc;
 
 use profctl_model::Timebase;
 
 use crate::emit::{Emitter, LaneKey};
+use crate::files::{FileId, Files, Head};
 use crate::sort::Order;
 
 pub mod callgrind;
@@ -65,22 +67,33 @@ pub struct Descriptor {
     pub name: &'static str,
     /// One line: what writes it.
     pub about: &'static str,
-    /// How it is recognised, or what it needs if it cannot be.
-    pub recognised: &'static str,
+    /// How it is recognized, or what it needs if it cannot be.
+    pub recognized: &'static str,
 }
 
-/// What a format says of the head of an input.
+/// What a format says of an input.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Verdict {
+pub enum Recognition {
     /// Not this format.
     No,
     /// It may be; taken if no other format is sure. The reason is shown by `info`.
     Maybe(String),
     /// It is. The reason is shown by `info`.
     Yes(String),
-    /// It is a neighbour of this format that has nothing to summarise; the text says what it is
+    /// It is a neighbor of this format that has nothing to summarize; the text says what it is
     /// and what to record instead.
-    Neighbour(String),
+    Neighbor(String),
+}
+
+/// What a format is shown of a file to recognize it.
+#[derive(Clone, Copy, Debug)]
+pub struct Probe<'a> {
+    /// What messages call the file.
+    pub name: &'a str,
+    /// Its first bytes, decompressed.
+    pub head: &'a [u8],
+    /// Whether there are no more.
+    pub whole: bool,
 }
 
 /// What the user adds to an input.
@@ -134,12 +147,50 @@ impl std::error::Error for ImportError {}
 /// latest header announced. Most formats need nothing: `Arc::new(())`.
 pub type State = Arc<dyn Any + Send + Sync>;
 
-/// An input that was recognised and is ready to be read.
-pub struct Opened {
-    /// The clock.
-    pub timebase: Timebase,
-    /// How many bits the counter has in which events carry their time, if it wraps.
+/// Where a stream stands in its file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Extents {
+    /// The whole file.
+    Whole,
+    /// The whole file, in one block: its reader jumps about in it.
+    InOneBlock,
+    /// Byte ranges of the file, one after the other as if they were one file.
+    Bytes(Vec<Range<u64>>),
+    /// Byte ranges of the file, each of them a block.
+    Blocks(Vec<Range<u64>>),
+}
+
+/// The clock of a stream: how its raw times become ticks of the trace.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct StreamClock {
+    /// How many bits the counter has, if it wraps. It is unfolded by modular differences, which is
+    /// right as long as no pause is longer than one period.
     pub counter_bits: Option<u32>,
+    /// Ticks that are added.
+    pub offset: i64,
+}
+
+/// Records that stand in the order of time, have one clock, and may be of one CPU or one thread.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Stream {
+    /// The file.
+    pub file: FileId,
+    /// Where in it.
+    pub extents: Extents,
+    /// Its clock.
+    pub clock: StreamClock,
+}
+
+impl Stream {
+    /// A whole file.
+    pub fn whole(file: FileId) -> Self {
+        Self { file, extents: Extents::Whole, clock: StreamClock::default() }
+    }
+}
+
+/// What is unusual about the records of a format; the stitcher must know.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Quirks {
     /// Whether places in this format are lines.
     pub has_lines: bool,
     /// Whether times are stated as finely as durations, so that the end of a leaf is as good as a
@@ -148,27 +199,105 @@ pub struct Opened {
     /// Whether a call may be shown at the depth of one whose exit is still to come, because it hit
     /// that one on its way out.
     pub exits_may_be_late: bool,
-    /// Whether the reader must have the whole input in one block, because it jumps about in it.
-    pub whole: bool,
     /// Who runs where at the start, if the head of the input told it.
     pub initial: Vec<LaneKey>,
+}
+
+/// An input that was recognized and is ready to be read.
+pub struct Opened {
+    /// The clock.
+    pub timebase: Timebase,
+    /// The streams, merged by time if there are several; of records of one time, those of the
+    /// first stream come first.
+    pub streams: Vec<Stream>,
+    /// What is unusual about the records.
+    pub quirks: Quirks,
     /// What `info` shows besides: kernel release, columns, tracer.
     pub facts: Vec<(&'static str, String)>,
     /// The reader of blocks.
     pub reader: Box<dyn Reader>,
-    /// The state before the first block.
+    /// The state of every stream before its first block.
     pub state: State,
+}
+
+impl Opened {
+    /// One file of lines, each with its time.
+    pub fn lines(timebase: Timebase, reader: Box<dyn Reader>) -> Self {
+        let mut opened = Self::records(timebase, reader);
+        opened.quirks.has_lines = true;
+        opened
+    }
+
+    /// One file of binary records, each with its time.
+    pub fn records(timebase: Timebase, reader: Box<dyn Reader>) -> Self {
+        Self {
+            timebase,
+            streams: vec![Stream::whole(FileId(0))],
+            quirks: Quirks { leaf_ends_are_stamps: true, ..Quirks::default() },
+            facts: Vec::new(),
+            reader,
+            state: Arc::new(()),
+        }
+    }
+
+    /// With what `info` shows besides.
+    #[must_use]
+    pub fn with_facts(mut self, facts: Vec<(&'static str, String)>) -> Self {
+        self.facts = facts;
+        self
+    }
+
+    /// With the state before the first block.
+    #[must_use]
+    pub fn with_state(mut self, state: State) -> Self {
+        self.state = state;
+        self
+    }
+
+    /// With a counter of so many bits that wraps.
+    #[must_use]
+    pub fn with_counter(mut self, bits: Option<u32>) -> Self {
+        for stream in &mut self.streams {
+            stream.clock.counter_bits = bits;
+        }
+        self
+    }
+
+    /// With every file in one block.
+    #[must_use]
+    pub fn in_one_block(mut self) -> Self {
+        for stream in &mut self.streams {
+            stream.extents = Extents::InOneBlock;
+        }
+        self
+    }
 }
 
 /// A format.
 pub trait Importer: Sync {
     /// What it is.
     fn descriptor(&self) -> &'static Descriptor;
-    /// Whether `head`, the first bytes of an input, is of this format. `whole` says that there is
-    /// no more.
-    fn sniff(&self, head: &[u8], whole: bool) -> Verdict;
-    /// Gets ready to read an input that begins with `head` (at least as much as was sniffed).
-    fn open(&self, head: &[u8], options: &ImportOptions) -> Result<Opened, ImportError>;
+    /// Whether a file is of this format.
+    fn recognize(&self, probe: &Probe<'_>) -> Recognition;
+    /// Whether the files of a directory are one trace of this format.
+    fn recognize_directory(&self, _files: &dyn Files) -> Recognition {
+        Recognition::No
+    }
+    /// Gets ready to read the files: one, unless a directory was recognized.
+    fn open(&self, files: &dyn Files, options: &ImportOptions) -> Result<Opened, ImportError>;
+}
+
+/// A part of a stream that can be read alone.
+#[derive(Clone, Copy, Debug)]
+pub struct Block<'a> {
+    /// The bytes: whole records, but for the end of a file that is cut.
+    pub bytes: &'a [u8],
+    /// Whether it is the last of its stream; it may stop in the middle of a record.
+    pub at_end: bool,
+    /// The row of its stream in [`Opened::streams`].
+    pub stream: usize,
+    /// Bytes of the stream before it.
+    pub offset: u64,
 }
 
 /// Reads blocks of one input. Every worker has its own.
@@ -183,13 +312,26 @@ pub trait Reader: Send {
     /// Where in `bytes`, which start on a boundary, the last record ends that a reader can read
     /// without what follows; 0 if there is none.
     fn boundary(&self, bytes: &[u8]) -> usize;
-    /// Says what `block` says. `at_end` marks the last block of the input, which may stop in the
-    /// middle of a record. Returns the state after the block if it is another than before.
-    fn read(
-        &mut self,
-        block: &[u8],
-        at_end: bool,
-        state: &State,
-        out: &mut Emitter,
-    ) -> Option<State>;
+    /// Says what `block` says. Returns the state after the block if it is another than before.
+    fn read(&mut self, block: &Block<'_>, state: &State, out: &mut Emitter) -> Option<State>;
+}
+
+/// The first bytes of the only file of an input.
+pub(crate) fn head(files: &dyn Files) -> Result<Head, ImportError> {
+    files.head(FileId(0)).map_err(|error| unreadable(&error))
+}
+
+/// All bytes of the only file of an input, for formats whose reader jumps about in it.
+pub(crate) fn all_bytes(files: &dyn Files) -> Result<Arc<[u8]>, ImportError> {
+    let head = head(files)?;
+    if head.whole {
+        return Ok(head.bytes);
+    }
+    let file = files.open_at(FileId(0)).map_err(|error| unreadable(&error))?;
+    let length = usize::try_from(file.len()).unwrap_or(usize::MAX);
+    file.bytes_at(0, length).map(Arc::from).map_err(|error| unreadable(&error))
+}
+
+fn unreadable(error: &std::io::Error) -> ImportError {
+    ImportError::whole(format!("cannot be read: {error}"))
 }

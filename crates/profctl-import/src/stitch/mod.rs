@@ -27,8 +27,10 @@ use profctl_model::{
 };
 
 use crate::emit::{
-    Account, BlockEvents, Event, EventKind, LaneKey, LaneRef, NO_DEPTH, NameRef, Total, UNSTATED,
+    Account, BlockEvents, Event, EventKind, LaneKey, LaneRef, NO_DEPTH, NameRef, PrevState, Total,
+    UNSTATED,
 };
+use crate::formats::Quirks;
 use clock::{Clock, Hand};
 use lanes::{Lane, Lanes};
 use shared::Core;
@@ -53,20 +55,14 @@ pub enum Grouping {
 /// What the stitcher must know of an input before its first event.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// What diagnostics call the input.
-    pub source: String,
+    /// What diagnostics call the sources of blocks: the files of the input.
+    pub sources: Vec<String>,
     /// The clock.
     pub timebase: Timebase,
     /// Bits of the counter that events carry, if it wraps.
     pub counter_bits: Option<u32>,
-    /// Whether places are lines.
-    pub has_lines: bool,
-    /// Whether the stated end of a leaf is as good as a timestamp.
-    pub leaf_ends_are_stamps: bool,
-    /// Whether a call may be shown at the depth of one whose exit is still to come.
-    pub exits_may_be_late: bool,
-    /// Who runs where at the start.
-    pub initial: Vec<LaneKey>,
+    /// What is unusual about its records.
+    pub quirks: Quirks,
     /// By what a call is outermost.
     pub grouping: Grouping,
     /// Only from this length after the first timestamp on.
@@ -100,6 +96,8 @@ impl WorkerIds {
 pub struct BlockView<'a> {
     /// The block.
     pub bytes: &'a [u8],
+    /// The row of its file in [`Setup::sources`].
+    pub source: usize,
     /// Bytes of the input before it.
     pub offset: u64,
     /// Lines of the input before it.
@@ -131,7 +129,7 @@ impl<S: SpanSink> Stitcher<S> {
         let clock = Clock::new(&setup);
         let mut core = Core::new(setup, sink);
         let mut lanes = Lanes::default();
-        for key in std::mem::take(&mut core.setup.initial) {
+        for key in std::mem::take(&mut core.setup.quirks.initial) {
             let lane = lanes.resolve(&key, &mut core.names);
             lanes.runs_now(lane, None, &mut core.names);
         }
@@ -289,7 +287,8 @@ impl<S: SpanSink> Stitcher<S> {
             EventKind::Switch => {
                 let time = self.clock.time(event, lane.cpu);
                 let before = self.other_lane(event.extra, ids);
-                self.switch(time, lane, before, event.duration == 1);
+                let state = PrevState::unpack(event.duration);
+                self.switch(time, lane, before, state.is_runnable());
             }
             EventKind::Wake => {
                 let time = self.clock.time(event, lane.cpu);
@@ -298,6 +297,10 @@ impl<S: SpanSink> Stitcher<S> {
                 if let Some(woken) = woken.and_then(|lane| lane.thread) {
                     self.core.sink.wake(&Wake { time, waker: Some(waker), woken });
                 }
+            }
+            // Nothing here depends on them yet.
+            EventKind::Counter | EventKind::Fork | EventKind::ThreadExit => {
+                self.clock.time(event, lane.cpu);
             }
             EventKind::InterruptEnter => {
                 let thread = self.thread_of(lane);
@@ -381,7 +384,7 @@ impl<S: SpanSink> Stitcher<S> {
                 let length = Ticks(if event.duration == UNSTATED { 0 } else { event.duration });
                 stack.leaf(core, exit, func, event.depth, length, view);
                 self.clock.lay(cpu, time + length);
-                if core.setup.leaf_ends_are_stamps {
+                if core.setup.quirks.leaf_ends_are_stamps {
                     self.clock.reach(time + length);
                 }
             }

@@ -120,11 +120,12 @@ impl<S: SpanSink> Core<S> {
         diags.add(code, 1, || {
             let before = view.bytes.get(..offset as usize).unwrap_or(view.bytes);
             let line = setup
+                .quirks
                 .has_lines
                 .then(|| view.lines + 1 + memchr::memchr_iter(b'\n', before).count() as u64);
             diag::Sample {
                 place: Place {
-                    source: setup.source.clone(),
+                    source: setup.sources.get(view.source).cloned().unwrap_or_default(),
                     offset: view.offset + u64::from(offset),
                     line,
                 },

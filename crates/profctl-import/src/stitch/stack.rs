@@ -163,7 +163,7 @@ impl Stack {
         view: BlockView<'_>,
     ) -> u32 {
         if depth != NO_DEPTH {
-            let room = u32::from(depth) + u32::from(core.setup.exits_may_be_late);
+            let room = u32::from(depth) + u32::from(core.setup.quirks.exits_may_be_late);
             while self.frames.last().is_some_and(|top| top.depth >= room) {
                 self.force(core, at, view);
             }

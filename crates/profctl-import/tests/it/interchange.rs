@@ -1,7 +1,8 @@
 //! The formats that programs exchange: each is recognised by its own reader and no other, and large
 //! files are read alike in any blocks.
 
-use profctl_import::{FORMATS, ImportOptions, Input, ReadOptions, Verdict, load};
+use profctl_import::formats::Probe;
+use profctl_import::{FORMATS, ImportOptions, ReadOptions, Recognition, Single, load};
 use profctl_testkit::{fixtures, generate, invariants};
 
 use crate::recorder::read;
@@ -18,8 +19,9 @@ fn a_fixture_is_taken_by_its_own_reader_only() {
             let takers: Vec<&str> = FORMATS
                 .iter()
                 .filter(|taker| {
-                    let verdict = taker.sniff(head, head.len() == bytes.len());
-                    matches!(verdict, Verdict::Yes(_) | Verdict::Maybe(_))
+                    let probe = Probe { name, head, whole: head.len() == bytes.len() };
+                    let verdict = taker.recognize(&probe);
+                    matches!(verdict, Recognition::Yes(_) | Recognition::Maybe(_))
                 })
                 .map(|taker| taker.descriptor().name)
                 .filter(|taker| INTERCHANGED.contains(&name) || INTERCHANGED.contains(taker))
@@ -36,8 +38,8 @@ fn fixtures_keep_the_invariants() {
         for path in fixtures::of_format(format) {
             let name = path.display().to_string();
             let bytes = fixtures::read(&path);
-            let input = Input { name: name.clone(), bytes: Box::new(&bytes[..]) };
-            let (trace, _) = load(input, &ReadOptions::default(), &|_| ()).unwrap();
+            let input = Single::new(name.clone(), Box::new(&bytes[..]));
+            let (trace, _) = load(&input, &ReadOptions::default(), &|_| ()).unwrap();
             invariants::check(&trace, &name);
         }
     }

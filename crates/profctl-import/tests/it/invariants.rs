@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use profctl_import::{ImportOptions, Input, ReadOptions, load};
+use profctl_import::{ImportOptions, ReadOptions, Single, load};
 use profctl_model::Trace;
 use profctl_testkit::generate::{self, Recording, Shape, Sums, truth};
 use profctl_testkit::{fixtures, invariants};
@@ -11,8 +11,8 @@ use profctl_testkit::{fixtures, invariants};
 use crate::recorder::{Outcome, read};
 
 fn whole(name: &str, bytes: &[u8], options: &ReadOptions) -> Trace {
-    let input = Input { name: name.to_owned(), bytes: Box::new(bytes) };
-    load(input, options, &|_| ()).unwrap_or_else(|error| panic!("{name}: {error}")).0
+    let input = Single::new(name.to_owned(), Box::new(bytes));
+    load(&input, options, &|_| ()).unwrap_or_else(|error| panic!("{name}: {error}")).0
 }
 
 #[test]

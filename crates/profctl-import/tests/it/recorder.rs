@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use profctl_import::{ImportError, Input, ReadOptions, Streamed, stream};
+use profctl_import::{ImportError, ReadOptions, Single, Streamed, stream};
 use profctl_model::diag::Entry;
 use profctl_model::{
     Func, FuncId, Gap, Mark, Names, Slice, Span, SpanSink, Thread, Tick, Ticks, Timebase, Wake,
@@ -54,9 +54,9 @@ pub(crate) struct Outcome {
 
 /// Reads `bytes`.
 pub(crate) fn read(bytes: &[u8], options: &ReadOptions) -> Result<Outcome, ImportError> {
-    let input = Input { name: "test".to_owned(), bytes: Box::new(bytes) };
+    let input = Single::new("test", Box::new(bytes));
     let Streamed { sink, names, meta, origin } =
-        stream(input, options, Recorder::default(), &|_| ())?;
+        stream(&input, options, Recorder::default(), &|_| ())?;
     Ok(Outcome {
         recorded: sink,
         funcs: names.funcs.as_slice().to_vec(),

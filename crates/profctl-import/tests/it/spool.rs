@@ -1,7 +1,7 @@
 //! Calls that were spilled and numbered afterwards have the numbers, callers and depths that a trace
 //! in memory gives them, on every fixture and on made-up recordings.
 
-use profctl_import::{Input, ReadOptions, stream};
+use profctl_import::{ReadOptions, Single, stream};
 use profctl_model::{FuncId, Names, Span, SpanId, SpanSink, Spool, TraceBuilder};
 use profctl_testkit::fixtures;
 use profctl_testkit::generate::{self, Recording, Shape};
@@ -21,10 +21,10 @@ impl SpanSink for Both {
 
 /// The number of calls compared.
 fn compare(name: &str, bytes: &[u8], options: &ReadOptions, block_rows: usize) -> Option<usize> {
-    let input = Input { name: name.to_owned(), bytes: Box::new(bytes) };
+    let input = Single::new(name.to_owned(), Box::new(bytes));
     let spool = Some(Spool::with_block_rows(Vec::new(), block_rows));
     let sink = Both { spool, ..Both::default() };
-    let read = stream(input, options, sink, &|_| ()).ok()?;
+    let read = stream(&input, options, sink, &|_| ()).ok()?;
     let trace = read.sink.trace.finish(read.meta, read.names);
     let spans = &trace.spans;
     let (mut rows, _) = read.sink.spool.expect("it was set").finish(Vec::new()).unwrap();

@@ -33,7 +33,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     let mut table = Table::new("profctl.formats/1", Timebase::NANOSECONDS, columns);
     for format in FORMATS {
         let format = format.descriptor();
-        let cells = ["read", format.name, format.about, format.recognised];
+        let cells = ["read", format.name, format.about, format.recognized];
         table.push(cells.map(Into::into).to_vec());
     }
     for preset in PRESETS {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use clap::{Arg, Command, CommandFactory as _};
 use profctl_import::formats::{
-    callgrind, chrome, fst, function_graph, itm, ktrace, perfetto, probe, speedscope,
+    callgrind, chrome, function_graph, itm, ktrace, perfetto, probe, speedscope,
 };
 use profctl_import::{capture, flow, sort, stitch};
 use profctl_model::Code;
@@ -51,7 +51,6 @@ static OF_MODULES: &[&Code] = &[
     &chrome::SAMPLES,
     &flow::FOREIGN_LINE,
     &flow::INFERRED,
-    &fst::NOT_WATCHED,
     &function_graph::FOREIGN_LINE,
     &function_graph::OVERRUNS,
     &itm::DELAYED,

@@ -121,7 +121,7 @@ fn profile(args: &Args, global: &Global) -> Result<Profile, Failure> {
             }
             Content::Trace(input) => {
                 let read =
-                    profctl_import::stream(input, &read_options, sink(args, global), &|bytes| {
+                    profctl_import::stream(&input, &read_options, sink(args, global), &|bytes| {
                         progress.at(bytes);
                     });
                 let read = read.map_err(|error| Failure::import(name, &error))?;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io;
 
-use profctl_import::{ImportOptions, Input, ReadOptions, load};
+use profctl_import::{ImportOptions, ReadOptions, Single, load};
 use profctl_model::{FuncId, FuncKind, Names, SpanId, ThreadId, Timebase, Timeline, Trace};
 use profctl_render::export::{chrome, folded, perfetto, speedscope};
 use profctl_testkit::fixtures;
@@ -14,8 +14,8 @@ use proptest::prelude::*;
 type Write = fn(&Trace, &mut dyn io::Write) -> io::Result<()>;
 
 fn read(bytes: &[u8], options: &ReadOptions) -> Option<Trace> {
-    let input = Input { name: "test".to_owned(), bytes: Box::new(bytes) };
-    load(input, options, &|_| ()).ok().map(|(trace, _)| trace)
+    let input = Single::new("test", Box::new(bytes));
+    load(&input, options, &|_| ()).ok().map(|(trace, _)| trace)
 }
 
 fn there_and_back(trace: &Trace, write: Write, format: &str, block_size: usize) -> (Trace, String) {
@@ -31,10 +31,10 @@ fn bytes_and_back(
 ) -> (Trace, Vec<u8>) {
     let mut text = Vec::new();
     write(trace, &mut text).expect("memory takes what is written to it");
-    // Recognised by its content, and in any blocks.
+    // Recognized by its content, and in any blocks.
     let options = ReadOptions { block_size, workers: 2, ..ReadOptions::default() };
-    let input = Input { name: "test".to_owned(), bytes: Box::new(&text[..]) };
-    let (back, origin) = load(input, &options, &|_| ()).expect("an export can be read");
+    let input = Single::new("test", Box::new(io::Cursor::new(text.clone())));
+    let (back, origin) = load(&input, &options, &|_| ()).expect("an export can be read");
     assert_eq!(origin.format.name, format);
     (back, text)
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::io::Read as _;
 
-use profctl_import::{Input, ReadOptions, load};
+use profctl_import::{ReadOptions, Single, load};
 use profctl_model::Trace;
 use profctl_render::export::pprof;
 use profctl_testkit::generate::{self, Recording, Shape};
@@ -116,8 +116,8 @@ fn samples_add_up_to_the_flat_profile() {
         .to_owned();
     let made = (0..4).map(|seed| generate::plain(&Recording::new(seed, Shape::BUSY)));
     for text in made.chain([with_modules]) {
-        let input = Input { name: "test".to_owned(), bytes: Box::new(text.as_bytes()) };
-        let (trace, _) = load(input, &ReadOptions::default(), &|_| ()).unwrap();
+        let input = Single::new("test", Box::new(text.as_bytes()));
+        let (trace, _) = load(&input, &ReadOptions::default(), &|_| ()).unwrap();
         assert!(trace.spans.len() > 4);
         let mut bytes = Vec::new();
         pprof::write(&trace, &mut bytes).unwrap();

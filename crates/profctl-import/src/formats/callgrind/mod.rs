@@ -1,13 +1,15 @@
 //! The profile that Valgrind's callgrind writes, and those that other tools write in its format:
 //! sums for each function and for each pair of caller and callee, no single call.
 
-use std::sync::Arc;
-
 use profctl_model::diag::{Code, Severity};
 use profctl_model::{Func, TickUnit, Ticks, Timebase, Timeline};
 
-use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Reader, State, Verdict};
+use super::{
+    Block, Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Reader, Recognition,
+    State,
+};
 use crate::emit::{Emitter, LaneKey, ThreadKey, Total};
+use crate::files::Files;
 use crate::text;
 
 mod lines;
@@ -23,7 +25,7 @@ pub struct Profile;
 static DESCRIPTOR: Descriptor = Descriptor {
     name: "callgrind",
     about: "profile of Valgrind's callgrind: sums for each function, no single call",
-    recognised: "`# callgrind format`, or a line `events: …` before the first `fn=`",
+    recognized: "`# callgrind format`, or a line `events: …` before the first `fn=`",
 };
 
 /// The file's own total is not the sum of its lines.
@@ -39,14 +41,15 @@ impl Importer for Profile {
         &DESCRIPTOR
     }
 
-    fn sniff(&self, head: &[u8], _whole: bool) -> Verdict {
+    fn recognize(&self, probe: &Probe<'_>) -> Recognition {
+        let head = probe.head;
         if !text::looks_like_text(head) {
-            return Verdict::No;
+            return Recognition::No;
         }
         let mut lines = text::lines(head).map(|line| line.text).filter(|line| !line.is_empty());
-        let Some(first) = lines.next() else { return Verdict::No };
+        let Some(first) = lines.next() else { return Recognition::No };
         if first.starts_with(b"# callgrind format") {
-            return Verdict::Yes("first line `# callgrind format`".into());
+            return Recognition::Yes("first line `# callgrind format`".into());
         }
         // Before version 3.13 there was no such line, nor is there where other tools write it.
         let mut head = std::iter::once(first).chain(lines);
@@ -55,12 +58,13 @@ impl Importer for Profile {
             .take_while(|line| !line.starts_with(b"fn="))
             .any(|line| line.starts_with(b"events: "));
         if has_events && head.any(|line| line.starts_with(b"fn=")) {
-            return Verdict::Yes("`events: …`, then `fn=`".into());
+            return Recognition::Yes("`events: …`, then `fn=`".into());
         }
-        Verdict::No
+        Recognition::No
     }
 
-    fn open(&self, head: &[u8], _options: &ImportOptions) -> Result<Opened, ImportError> {
+    fn open(&self, files: &dyn Files, _options: &ImportOptions) -> Result<Opened, ImportError> {
+        let head = &*super::all_bytes(files)?;
         let events = text::lines(head).find_map(|line| line.text.strip_prefix(b"events:"));
         let events = String::from_utf8_lossy(events.unwrap_or(b"Ir")).into_owned();
         let events: Vec<&str> = events.split_ascii_whitespace().collect();
@@ -74,22 +78,12 @@ impl Importer for Profile {
         if !others.is_empty() {
             facts.push(("other events", format!("{} (not read)", others.join(" "))));
         }
-        Ok(Opened {
-            timebase: Timebase {
-                unit: unit(event),
-                resolution: Ticks(1),
-                timeline: Timeline::Recorded,
-            },
-            counter_bits: None,
-            has_lines: true,
-            leaf_ends_are_stamps: true,
-            exits_may_be_late: false,
-            whole: true,
-            initial: Vec::new(),
-            facts,
-            reader: Box::new(Whole { column }),
-            state: Arc::new(()),
-        })
+        Ok(Opened::lines(
+            Timebase { unit: unit(event), resolution: Ticks(1), timeline: Timeline::Recorded },
+            Box::new(Whole { column }),
+        )
+        .with_facts(facts)
+        .in_one_block())
     }
 }
 
@@ -121,13 +115,8 @@ impl Reader for Whole {
         text::last_line_boundary(bytes)
     }
 
-    fn read(
-        &mut self,
-        block: &[u8],
-        _at_end: bool,
-        _state: &State,
-        out: &mut Emitter,
-    ) -> Option<State> {
+    fn read(&mut self, block: &Block<'_>, _state: &State, out: &mut Emitter) -> Option<State> {
+        let block = block.bytes;
         let mut sums = Sums::new(self.column);
         for line in text::lines(block) {
             out.lines += 1;

@@ -2,6 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::formats::plain::show::{example, read};
+use crate::testing::ImporterOfBytes;
 
 static CALLS: &str =
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/callgrind/calls.out"));
@@ -112,7 +113,7 @@ fn lines_that_are_none() {
 fn the_clock_is_what_is_counted() {
     let unit = |events: &str| {
         let head = format!("events: {events}\nfn=f\n");
-        Profile.open(head.as_bytes(), &ImportOptions::default()).unwrap().timebase.unit
+        Profile.open_bytes(head.as_bytes(), &ImportOptions::default()).unwrap().timebase.unit
     };
     assert_eq!(unit("Ir Dr Dw"), TickUnit::Instructions);
     assert_eq!(unit("Dr Ir"), TickUnit::Instructions);
@@ -123,12 +124,12 @@ fn the_clock_is_what_is_counted() {
 
 #[test]
 fn recognised_by_its_head() {
-    assert!(matches!(Profile.sniff(CALLS.as_bytes(), true), Verdict::Yes(_)));
+    assert!(matches!(Profile.recognize_bytes(CALLS.as_bytes(), true), Recognition::Yes(_)));
     let old =
         b"version: 1\ncreator: xdebug 3.2\nevents: Time\n\nfl=(1) a.php\nfn=(1) {main}\n1 5\n";
-    assert!(matches!(Profile.sniff(old, true), Verdict::Yes(_)));
+    assert!(matches!(Profile.recognize_bytes(old, true), Recognition::Yes(_)));
     for wrong in ["", "\n", "fn=f\nevents: Ir\n", "events: Ir\n1 2\n", "# callgrind\n"] {
-        assert_eq!(Profile.sniff(wrong.as_bytes(), true), Verdict::No, "{wrong}");
+        assert_eq!(Profile.recognize_bytes(wrong.as_bytes(), true), Recognition::No, "{wrong}");
     }
 }
 

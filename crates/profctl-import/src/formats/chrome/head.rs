@@ -6,7 +6,7 @@ use profctl_model::hash::FastMap;
 use super::own::Own;
 use super::read::{Events, Position};
 use crate::emit::{Emitter, EventKind};
-use crate::formats::Reader;
+use crate::formats::{Block, Reader};
 use crate::json::Scanner;
 use crate::sort::Order;
 use crate::text;
@@ -40,7 +40,8 @@ fn order(head: &[u8], own: Own) -> Order {
     let cut = events.boundary(head);
     let cut = if cut == 0 { head.len() } else { cut };
     let state: crate::formats::State = std::sync::Arc::new(Position::default());
-    events.read(&head[..cut], true, &state, &mut said);
+    let block = Block { bytes: &head[..cut], at_end: true, stream: 0, offset: 0 };
+    events.read(&block, &state, &mut said);
     let mut latest: FastMap<u32, u64> = FastMap::default();
     for event in &said.events {
         let latest = latest.entry(event.lane.0).or_default();

@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use profctl_model::{Code, Severity, TickUnit, Ticks, Timebase, Timeline};
 
-use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Verdict};
+use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Recognition};
+use crate::files::Files;
 use crate::json::{self, Scanner, Stop};
 use crate::sort::Order;
 use crate::text;
@@ -30,7 +31,7 @@ pub struct TraceEvents;
 static DESCRIPTOR: Descriptor = Descriptor {
     name: "chrome",
     about: "trace-event JSON of Chrome, Perfetto's legacy viewer, uftrace, viztracer and many tools",
-    recognised: "an array of objects with `ph`, or an object with `traceEvents`",
+    recognized: "an array of objects with `ph`, or an object with `traceEvents`",
 };
 
 /// Events that are no calls.
@@ -62,26 +63,29 @@ impl Importer for TraceEvents {
         &DESCRIPTOR
     }
 
-    fn sniff(&self, head: &[u8], _whole: bool) -> Verdict {
+    fn recognize(&self, probe: &Probe<'_>) -> Recognition {
+        let head = probe.head;
         if !json::looks_like_json(head) || !text::looks_like_text(head) {
-            return Verdict::No;
+            return Recognition::No;
         }
         let mut scanner = Scanner::new(head, text::after_byte_order_mark(head));
         match scanner.peek() {
             Ok(b'[') => match sniff_array(&mut scanner) {
                 Ok(true) if phase_is_near(head) => {
-                    Verdict::Yes("an array of objects with `ph`".into())
+                    Recognition::Yes("an array of objects with `ph`".into())
                 }
-                _ => Verdict::No,
+                _ => Recognition::No,
             },
             Ok(b'{') if has_key(scanner, b"traceEvents") && phase_is_near(head) => {
-                Verdict::Yes("an object with `traceEvents`".into())
+                Recognition::Yes("an object with `traceEvents`".into())
             }
-            _ => Verdict::No,
+            _ => Recognition::No,
         }
     }
 
-    fn open(&self, head: &[u8], options: &ImportOptions) -> Result<Opened, ImportError> {
+    fn open(&self, files: &dyn Files, options: &ImportOptions) -> Result<Opened, ImportError> {
+        let head = super::head(files)?;
+        let head = &*head.bytes;
         let found = Head::new(head);
         let order = match options.dialect.as_deref() {
             None => found.order,
@@ -97,22 +101,16 @@ impl Importer for TraceEvents {
             facts.push(("written by", "profctl".into()));
         }
         let own = found.own.unwrap_or_default();
-        Ok(Opened {
-            timebase: Timebase {
+        Ok(Opened::records(
+            Timebase {
                 unit: own.unit,
                 resolution: own.resolution.unwrap_or(Ticks(found.step)),
                 timeline: if own.synthetic { Timeline::Synthetic } else { Timeline::Recorded },
             },
-            counter_bits: None,
-            has_lines: false,
-            leaf_ends_are_stamps: true,
-            exits_may_be_late: false,
-            whole: false,
-            initial: Vec::new(),
-            facts,
-            reader: Box::new(read::Events::new(order, own)),
-            state: Arc::new(Position::default()),
-        })
+            Box::new(read::Events::new(order, own)),
+        )
+        .with_facts(facts)
+        .with_state(Arc::new(Position::default())))
     }
 }
 

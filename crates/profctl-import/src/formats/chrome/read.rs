@@ -12,11 +12,11 @@ use profctl_model::diag::codes::{CUT_RECORD, SKIPPED_RECORD};
 use super::SAMPLES;
 use super::event::{Fields, Meaning};
 use super::own::Own;
+use crate::blocks::RECORD_MAX;
 use crate::emit::{Emitter, Event, EventKind, LaneKey, NO_DEPTH, NameRef, ThreadKey, UNSTATED};
-use crate::formats::{Reader, State};
+use crate::formats::{Block, Reader, State};
 use crate::json::{Scanner, Stop, is_space};
 use crate::sort::Order;
-use crate::source::RECORD_MAX;
 use crate::text;
 
 /// Where a block ended. The default is "behind an event, a comma is next" and, at the very
@@ -118,13 +118,8 @@ impl Reader for Events {
         }
     }
 
-    fn read(
-        &mut self,
-        block: &[u8],
-        at_end: bool,
-        state: &State,
-        out: &mut Emitter,
-    ) -> Option<State> {
+    fn read(&mut self, block: &Block<'_>, state: &State, out: &mut Emitter) -> Option<State> {
+        let &Block { bytes: block, at_end, .. } = block;
         let start = Position::default();
         let before = state.downcast_ref::<Position>().unwrap_or(&start);
         let joined;

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::formats::plain::show::{check_cuts, example, read};
+use crate::testing::ImporterOfBytes;
 use crate::testing::{show, spans, told, trace};
 
 fn options() -> ImportOptions {
@@ -11,7 +12,7 @@ fn options() -> ImportOptions {
 }
 
 fn order_of(text: &str) -> Order {
-    let opened = TraceEvents.open(text.as_bytes(), &options()).unwrap();
+    let opened = TraceEvents.open_bytes(text.as_bytes(), &options()).unwrap();
     opened.reader.order()
 }
 
@@ -228,7 +229,7 @@ fn what_is_late_is_counted_unless_all_is_held() {
     let unsorted = ImportOptions { dialect: Some("unsorted".into()), ..options() };
     assert_eq!(outermost(unsorted), (1, 0));
     let wrong = ImportOptions { dialect: Some("random".into()), ..options() };
-    assert!(TraceEvents.open(b"[", &wrong).is_err());
+    assert!(TraceEvents.open_bytes(b"[", &wrong).is_err());
 }
 
 #[test]

@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use profctl_model::{TickUnit, Ticks, Timebase, Timeline};
 
-use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Verdict};
+use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Recognition};
 use crate::emit::Emitter;
+use crate::files::Files;
 use crate::flow::{self, Carried, Flow, LONGEST, Said, Source, Step, Stretch, asm};
 use crate::symbols::Symbols;
 use crate::text;
@@ -22,7 +23,7 @@ pub struct PluginLog;
 static DESCRIPTOR: Descriptor = Descriptor {
     name: "execlog",
     about: "log of QEMU's execlog plugin, instruction by instruction (takes --symbols)",
-    recognised: "two lines `CPU, 0xPC, 0xOPCODE, \"DISASSEMBLY\"`",
+    recognized: "two lines `CPU, 0xPC, 0xOPCODE, \"DISASSEMBLY\"`",
 };
 
 impl Importer for PluginLog {
@@ -30,40 +31,35 @@ impl Importer for PluginLog {
         &DESCRIPTOR
     }
 
-    fn sniff(&self, head: &[u8], _whole: bool) -> Verdict {
+    fn recognize(&self, probe: &Probe<'_>) -> Recognition {
+        let head = probe.head;
         if !text::looks_like_text(head) {
-            return Verdict::No;
+            return Recognition::No;
         }
         let reason = || "lines `CPU, 0xPC, 0xOPCODE, \"DISASSEMBLY\"`".to_owned();
         match text::lines(head).filter(|line| parse(line.text).is_ok()).take(2).count() {
-            0 => Verdict::No,
-            1 => Verdict::Maybe(reason()),
-            _ => Verdict::Yes(reason()),
+            0 => Recognition::No,
+            1 => Recognition::Maybe(reason()),
+            _ => Recognition::Yes(reason()),
         }
     }
 
-    fn open(&self, _head: &[u8], options: &ImportOptions) -> Result<Opened, ImportError> {
+    fn open(&self, _files: &dyn Files, options: &ImportOptions) -> Result<Opened, ImportError> {
         let symbols = flow::symbols(options)?;
         let names = match symbols {
             Some(_) => "from the symbol file",
             None => "addresses: name them with --symbols",
         };
-        Ok(Opened {
-            timebase: Timebase {
+        Ok(Opened::lines(
+            Timebase {
                 unit: TickUnit::Instructions,
                 resolution: Ticks(1),
                 timeline: Timeline::Recorded,
             },
-            counter_bits: None,
-            has_lines: true,
-            leaf_ends_are_stamps: true,
-            exits_may_be_late: false,
-            whole: false,
-            initial: Vec::new(),
-            facts: vec![("functions", names.into())],
-            reader: Box::<flow::Lines<Log>>::default(),
-            state: Carried::start(Log { symbols }),
-        })
+            Box::<flow::Lines<Log>>::default(),
+        )
+        .with_facts(vec![("functions", names.into())])
+        .with_state(Carried::start(Log { symbols })))
     }
 }
 

@@ -9,6 +9,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::flow::testing::{calls, check_blocks, sums, trace};
 use crate::formats::plain::show::{example, read};
+use crate::testing::ImporterOfBytes;
 
 static CALLS: &str =
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/execlog/calls.log"));
@@ -250,7 +251,7 @@ fn lines_that_are_none() {
 
 #[test]
 fn a_bad_symbol_file_is_refused() {
-    let Err(error) = PluginLog.open(CALLS.as_bytes(), &options("Dear Sir,\n")) else {
+    let Err(error) = PluginLog.open_bytes(CALLS.as_bytes(), &options("Dear Sir,\n")) else {
         panic!("taken for symbols");
     };
     assert!(error.message.contains("Dear Sir") && error.message.contains("expected"), "{error}");
@@ -258,10 +259,13 @@ fn a_bad_symbol_file_is_refused() {
 
 #[test]
 fn recognised_by_its_lines_only() {
-    assert!(matches!(PluginLog.sniff(CALLS.as_bytes(), true), Verdict::Yes(_)));
-    assert!(matches!(PluginLog.sniff(b"0, 0x1, 0x2, \"nop\"\n", true), Verdict::Maybe(_)));
+    assert!(matches!(PluginLog.recognize_bytes(CALLS.as_bytes(), true), Recognition::Yes(_)));
+    assert!(matches!(
+        PluginLog.recognize_bytes(b"0, 0x1, 0x2, \"nop\"\n", true),
+        Recognition::Maybe(_)
+    ));
     for wrong in ["", "1, 2, 3, 4\n1, 2, 3, 4\n", "0, 0x1, 0x2\n0, 0x1, 0x2\n", NM] {
-        assert_eq!(PluginLog.sniff(wrong.as_bytes(), true), Verdict::No, "{wrong}");
+        assert_eq!(PluginLog.recognize_bytes(wrong.as_bytes(), true), Recognition::No, "{wrong}");
     }
 }
 

@@ -4,13 +4,15 @@
 //! as partial. Every line is taken by itself; neighbours that begin alike are not joined, so that
 //! the order of the lines does not matter.
 
-use std::sync::Arc;
-
 use profctl_model::diag::codes::{CUT_RECORD, SKIPPED_RECORD};
 use profctl_model::{FuncKind, TickUnit, Ticks, Timebase, Timeline};
 
-use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Reader, State, Verdict};
+use super::{
+    Block, Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Reader, Recognition,
+    State,
+};
 use crate::emit::{Emitter, LaneKey, NameRef, ThreadKey, UNSTATED};
+use crate::files::Files;
 use crate::json::scaled;
 use crate::samples::Samples;
 use crate::text;
@@ -24,7 +26,7 @@ pub struct FoldedStacks;
 static DESCRIPTOR: Descriptor = Descriptor {
     name: "folded",
     about: "folded stacks `a;b;c N`, sums of stackcollapse, bpftrace, uftrace, perf scripts",
-    recognised: "lines that all end in a number, frames joined by `;` before it",
+    recognized: "lines that all end in a number, frames joined by `;` before it",
 };
 
 impl Importer for FoldedStacks {
@@ -32,9 +34,10 @@ impl Importer for FoldedStacks {
         &DESCRIPTOR
     }
 
-    fn sniff(&self, head: &[u8], whole: bool) -> Verdict {
+    fn recognize(&self, probe: &Probe<'_>) -> Recognition {
+        let Probe { head, whole, .. } = *probe;
         if !text::looks_like_text(head) || crate::json::looks_like_json(head) {
-            return Verdict::No;
+            return Recognition::No;
         }
         let mut n_joined = 0;
         for line in text::lines(head).filter(|line| line.ended || whole) {
@@ -43,16 +46,16 @@ impl Importer for FoldedStacks {
                 Some((stack, _)) if !stack[0].is_ascii_whitespace() => {
                     n_joined += usize::from(stack.contains(&b';'));
                 }
-                _ => return Verdict::No,
+                _ => return Recognition::No,
             }
         }
         if n_joined == 0 {
-            return Verdict::No;
+            return Recognition::No;
         }
-        Verdict::Yes("every line is `a;b;c N`".into())
+        Recognition::Yes("every line is `a;b;c N`".into())
     }
 
-    fn open(&self, _head: &[u8], options: &ImportOptions) -> Result<Opened, ImportError> {
+    fn open(&self, _files: &dyn Files, options: &ImportOptions) -> Result<Opened, ImportError> {
         let (unit, said) = match options.dialect.as_deref() {
             None => (TickUnit::Cycles, "not stated, shown as cycles; `--dialect ns` and its like"),
             Some(name) => {
@@ -65,21 +68,14 @@ impl Importer for FoldedStacks {
                 (unit, "as `--dialect` says")
             }
         };
-        Ok(Opened {
-            timebase: Timebase { unit, resolution: Ticks(1), timeline: Timeline::Synthetic },
-            counter_bits: None,
-            has_lines: true,
-            leaf_ends_are_stamps: true,
-            exits_may_be_late: false,
-            whole: false,
-            initial: Vec::new(),
-            facts: vec![
-                ("unit", said.to_owned()),
-                ("calls", "sums for each stack; no single call, no shortest or longest".into()),
-            ],
-            reader: Box::new(Lines),
-            state: Arc::new(()),
-        })
+        Ok(Opened::lines(
+            Timebase { unit, resolution: Ticks(1), timeline: Timeline::Synthetic },
+            Box::new(Lines),
+        )
+        .with_facts(vec![
+            ("unit", said.to_owned()),
+            ("calls", "sums for each stack; no single call, no shortest or longest".into()),
+        ]))
     }
 }
 
@@ -110,13 +106,8 @@ impl Reader for Lines {
         text::last_line_boundary(bytes)
     }
 
-    fn read(
-        &mut self,
-        block: &[u8],
-        _at_end: bool,
-        _state: &State,
-        out: &mut Emitter,
-    ) -> Option<State> {
+    fn read(&mut self, block: &Block<'_>, _state: &State, out: &mut Emitter) -> Option<State> {
+        let block = block.bytes;
         let lane = out.lane(LaneKey { cpu: None, thread: ThreadKey::Unstated });
         let mut samples = Samples::new(lane, out);
         let mut stack: Vec<NameRef> = Vec::new();

@@ -1,5 +1,6 @@
 use super::*;
 use crate::formats::plain::show::{check_cuts, example, read};
+use crate::testing::ImporterOfBytes;
 use crate::testing::{spans, told};
 
 const OPTIONS: fn() -> ImportOptions = ImportOptions::default;
@@ -44,7 +45,7 @@ fn a_recursive_stack_counts_its_time_once() {
 fn the_unit_is_what_the_dialect_says() {
     let unit = |dialect: &str| {
         let options = ImportOptions { dialect: Some(dialect.into()), ..OPTIONS() };
-        FoldedStacks.open(b"a;b 1\n", &options).map(|opened| opened.timebase.unit)
+        FoldedStacks.open_bytes(b"a;b 1\n", &options).map(|opened| opened.timebase.unit)
     };
     assert_eq!(unit("us"), Ok(Timebase::MICROSECONDS.unit));
     assert!(unit("bananas").unwrap_err().message.contains("`bananas`"));
@@ -52,7 +53,8 @@ fn the_unit_is_what_the_dialect_says() {
 
 #[test]
 fn only_folded_stacks_are_taken_for_some() {
-    let is_some = |text: &str| FoldedStacks.sniff(text.as_bytes(), true) != Verdict::No;
+    let is_some =
+        |text: &str| FoldedStacks.recognize_bytes(text.as_bytes(), true) != Recognition::No;
     assert!(is_some("a;b 1\nc 2\n"));
     for other in ["", "a 1\nb 2\n", "a;b 1\nsome text\n", "  a;b 1\n", "{\"a\":1}", "a;b\n"] {
         assert!(!is_some(other), "{other}");

@@ -6,12 +6,11 @@
 //! bytes that they did not expect.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use profctl_model::{TickUnit, Ticks, Timebase, Timeline};
 
-use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Verdict};
-use crate::source::HEAD;
+use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Recognition};
+use crate::files::Files;
 
 mod blocks;
 mod changes;
@@ -20,15 +19,13 @@ mod read;
 #[cfg(test)]
 mod tests;
 
-pub use read::NOT_WATCHED;
-
 /// See the module.
 pub struct WaveForm;
 
 static DESCRIPTOR: Descriptor = Descriptor {
     name: "fst",
     about: "FST wave form file of a simulator, with a tag bus or a wire a function",
-    recognised: "its first block: type 0, 329 bytes",
+    recognized: "its first block: type 0, 329 bytes",
 };
 
 /// How a file begins: a header block, or a wrapper around a file that was compressed once more.
@@ -40,48 +37,39 @@ impl Importer for WaveForm {
         &DESCRIPTOR
     }
 
-    fn sniff(&self, head: &[u8], _whole: bool) -> Verdict {
+    fn recognize(&self, probe: &Probe<'_>) -> Recognition {
+        let head = probe.head;
         if head.starts_with(HEADER) {
-            return Verdict::Yes("a header block of FST".into());
+            return Recognition::Yes("a header block of FST".into());
         }
         // Behind the wrapper's type and two lengths stands gzip.
         if head.first() == Some(&WRAPPED) && head.get(17..20) == Some(&[0x1f, 0x8b, 8]) {
-            return Verdict::Yes("a compressed FST".into());
+            return Recognition::Yes("a compressed FST".into());
         }
-        Verdict::No
+        Recognition::No
     }
 
-    fn open(&self, head: &[u8], options: &ImportOptions) -> Result<Opened, ImportError> {
+    fn open(&self, files: &dyn Files, options: &ImportOptions) -> Result<Opened, ImportError> {
+        let head = &*super::all_bytes(files)?;
         let unwrapped = blocks::unwrap(head);
         let header = blocks::header(&unwrapped).map_err(ImportError::whole)?;
         let mut facts = Vec::new();
-        let mut plan = None;
-        // The names stand at the end, which is only seen here if the file is small. Else the
-        // signals are found when it is read.
-        if head.len() < HEAD {
-            let contents = blocks::contents(&unwrapped).map_err(ImportError::whole)?;
-            let found = crate::capture::plan(&contents.signals, options)?;
-            facts.push(("signals", contents.signals.len().to_string()));
-            facts.extend(found.facts());
-            plan = Some(found);
-        }
+        // The names stand at the end.
+        let contents = blocks::contents(&unwrapped).map_err(ImportError::whole)?;
+        let plan = crate::capture::plan(&contents.signals, options)?;
+        facts.push(("signals", contents.signals.len().to_string()));
+        facts.extend(plan.facts());
         facts.push(("producer", header.producer.clone()));
-        Ok(Opened {
-            timebase: Timebase {
+        Ok(Opened::records(
+            Timebase {
                 unit: tick(header.exponent).map_err(ImportError::whole)?,
                 resolution: Ticks(1),
                 timeline: Timeline::Recorded,
             },
-            counter_bits: None,
-            has_lines: false,
-            leaf_ends_are_stamps: true,
-            exits_may_be_late: false,
-            whole: true,
-            initial: Vec::new(),
-            facts,
-            reader: Box::new(read::Whole { plan, options: Arc::new(options.clone()) }),
-            state: Arc::new(()),
-        })
+            Box::new(read::Whole { plan }),
+        )
+        .with_facts(facts)
+        .in_one_block())
     }
 }
 

@@ -3,60 +3,34 @@
 use std::sync::Arc;
 
 use profctl_model::diag::codes::SKIPPED_RECORD;
-use profctl_model::{Code, Severity};
 
 use super::blocks::{self, Contents};
 use super::changes::{self, Found};
-use crate::capture::{self, Plan, Sampler};
+use crate::capture::{Plan, Sampler};
 use crate::emit::Emitter;
-use crate::formats::{ImportOptions, Reader, State};
-
-/// A large file in which the signals that were asked for are not.
-pub static NOT_WATCHED: Code = Code {
-    name: "fst/not-watched",
-    severity: Severity::Error,
-    help: "the signals of a large file are only known once it was read, and those that were asked \
-           for are not among them: nothing was read from it",
-};
+use crate::formats::{Block, Reader, State};
 
 /// Reads a file as a whole.
 pub(super) struct Whole {
-    /// What to watch, if the head of the file already told.
-    pub(super) plan: Option<Arc<Plan>>,
-    pub(super) options: Arc<ImportOptions>,
+    /// What to watch.
+    pub(super) plan: Arc<Plan>,
 }
 
 impl Reader for Whole {
     fn fork(&self) -> Box<dyn Reader> {
-        Box::new(Self { plan: self.plan.clone(), options: Arc::clone(&self.options) })
+        Box::new(Self { plan: Arc::clone(&self.plan) })
     }
 
     fn boundary(&self, bytes: &[u8]) -> usize {
         bytes.len()
     }
 
-    fn read(
-        &mut self,
-        block: &[u8],
-        _at_end: bool,
-        _state: &State,
-        out: &mut Emitter,
-    ) -> Option<State> {
+    fn read(&mut self, block: &Block<'_>, _state: &State, out: &mut Emitter) -> Option<State> {
+        let block = block.bytes;
         let file = blocks::unwrap(block);
-        let contents = match blocks::contents(&file) {
-            Ok(contents) => contents,
-            Err(wrong) => {
-                out.diag(&NOT_WATCHED, 0, || wrong);
-                return None;
-            }
-        };
-        let plan = match &self.plan {
-            Some(plan) => Ok(Arc::clone(plan)),
-            None => capture::plan(&contents.signals, &self.options),
-        };
-        match plan {
-            Ok(plan) => read(&contents, &plan, out),
-            Err(error) => out.diag(&NOT_WATCHED, 0, || error.message),
+        match blocks::contents(&file) {
+            Ok(contents) => read(&contents, &self.plan, out),
+            Err(wrong) => out.diag(&SKIPPED_RECORD, 0, || wrong),
         }
         None
     }

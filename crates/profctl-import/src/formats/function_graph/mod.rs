@@ -18,7 +18,8 @@ use std::sync::Arc;
 
 use profctl_model::{TickUnit, Ticks, Timebase, Timeline};
 
-use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Verdict};
+use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Recognition};
+use crate::files::Files;
 use head::Head;
 
 pub use read::{FOREIGN_LINE, OVERRUNS};
@@ -29,7 +30,7 @@ pub struct FunctionGraph;
 static DESCRIPTOR: Descriptor = Descriptor {
     name: "function_graph",
     about: "Linux ftrace, tracer function_graph: trace, trace_pipe and per-CPU files as text",
-    recognised: "its header, or lines of its form where there is none (trace_pipe)",
+    recognized: "its header, or lines of its form where there is none (trace_pipe)",
 };
 
 impl Importer for FunctionGraph {
@@ -37,18 +38,19 @@ impl Importer for FunctionGraph {
         &DESCRIPTOR
     }
 
-    fn sniff(&self, head: &[u8], _whole: bool) -> Verdict {
+    fn recognize(&self, probe: &Probe<'_>) -> Recognition {
+        let head = probe.head;
         if let Some(header) = layout::find_header(head) {
             let columns = String::from_utf8_lossy(header.trim_ascii());
-            return Verdict::Yes(format!("the header `{columns}`"));
+            return Recognition::Yes(format!("the header `{columns}`"));
         }
         match head::tracer(head) {
             Some(b"function_graph") => {
-                return Verdict::Yes("the header `# tracer: function_graph`".into());
+                return Recognition::Yes("the header `# tracer: function_graph`".into());
             }
             Some(tracer) => {
                 let tracer = String::from_utf8_lossy(tracer);
-                return Verdict::Neighbour(format!(
+                return Recognition::Neighbor(format!(
                     "is ftrace text of the tracer `{tracer}`, which records no function exits; \
                      record with current_tracer=function_graph"
                 ));
@@ -56,14 +58,16 @@ impl Importer for FunctionGraph {
             None => {}
         }
         match layout::infer(head) {
-            Some((layout, fitting, lines)) => Verdict::Yes(format!(
+            Some((layout, fitting, lines)) => Recognition::Yes(format!(
                 "{fitting} of the first {lines} lines are graph lines with the columns {layout}"
             )),
-            None => Verdict::No,
+            None => Recognition::No,
         }
     }
 
-    fn open(&self, head: &[u8], _options: &ImportOptions) -> Result<Opened, ImportError> {
+    fn open(&self, files: &dyn Files, _options: &ImportOptions) -> Result<Opened, ImportError> {
+        let head = super::head(files)?;
+        let head = &*head.bytes;
         let known = layout::find_header(head).and_then(layout::Layout::from_header);
         let layout = match known {
             Some(layout) => layout,
@@ -89,21 +93,19 @@ impl Importer for FunctionGraph {
         if let Some(why) = clock.why_not() {
             facts.push(("timeline", why.into()));
         }
-        Ok(Opened {
-            timebase: Timebase {
+        let mut opened = Opened::lines(
+            Timebase {
                 unit: TickUnit::Seconds { numerator: 1, denominator: 1_000_000_000 },
                 resolution: Ticks(1),
                 timeline,
             },
-            counter_bits: None,
-            has_lines: true,
-            leaf_ends_are_stamps: false,
-            exits_may_be_late: true,
-            whole: false,
-            initial,
-            facts,
-            reader: Box::new(read::GraphReader::new(returns_only, clock.tells_time())),
-            state: Arc::new(layout),
-        })
+            Box::new(read::GraphReader::new(returns_only, clock.tells_time())),
+        )
+        .with_facts(facts)
+        .with_state(Arc::new(layout));
+        opened.quirks.leaf_ends_are_stamps = false;
+        opened.quirks.exits_may_be_late = true;
+        opened.quirks.initial = initial;
+        Ok(opened)
     }
 }

@@ -13,7 +13,7 @@ use super::{classify, fast};
 use crate::emit::{
     Emitter, Event, EventKind, LaneKey, LaneRef, NO_DEPTH, NameRef, ThreadKey, UNSTATED,
 };
-use crate::formats::{Reader, State};
+use crate::formats::{Block, Reader, State};
 use crate::text;
 
 /// Lines between the graph that are no part of it.
@@ -140,13 +140,8 @@ impl Reader for GraphReader {
         end
     }
 
-    fn read(
-        &mut self,
-        block: &[u8],
-        at_end: bool,
-        state: &State,
-        out: &mut Emitter,
-    ) -> Option<State> {
+    fn read(&mut self, block: &Block<'_>, state: &State, out: &mut Emitter) -> Option<State> {
+        let &Block { bytes: block, at_end, .. } = block;
         let before = state.downcast_ref::<Layout>().copied().unwrap_or(Layout::DEFAULT);
         let mut layout = before;
         let mut after_rule = false;

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use profctl_model::{TickUnit, Ticks, Timebase, Timeline};
 
-use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Verdict};
+use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Recognition};
 use crate::emit::Emitter;
+use crate::files::Files;
 use crate::flow::{self, Carried, Flow, LONGEST, Said, Source, Step, Stretch};
 use crate::symbols::Symbols;
 use crate::text;
@@ -22,7 +23,7 @@ pub struct ExecTrace;
 static DESCRIPTOR: Descriptor = Descriptor {
     name: "gem5",
     about: "gem5 `--debug-flags=Exec` trace, instruction by instruction",
-    recognised: "two lines `TICK: system.cpu: [0xPC] @SYMBOL+OFFSET : INSTRUCTION …`",
+    recognized: "two lines `TICK: system.cpu: [0xPC] @SYMBOL+OFFSET : INSTRUCTION …`",
 };
 
 impl Importer for ExecTrace {
@@ -30,36 +31,31 @@ impl Importer for ExecTrace {
         &DESCRIPTOR
     }
 
-    fn sniff(&self, head: &[u8], _whole: bool) -> Verdict {
+    fn recognize(&self, probe: &Probe<'_>) -> Recognition {
+        let head = probe.head;
         if !text::looks_like_text(head) {
-            return Verdict::No;
+            return Recognition::No;
         }
         let reason = || "lines `TICK: system.cpu: @SYMBOL+OFFSET : INSTRUCTION`".to_owned();
         match text::lines(head).filter(|line| line::parse(line.text).is_ok()).take(2).count() {
-            0 => Verdict::No,
-            1 => Verdict::Maybe(reason()),
-            _ => Verdict::Yes(reason()),
+            0 => Recognition::No,
+            1 => Recognition::Maybe(reason()),
+            _ => Recognition::Yes(reason()),
         }
     }
 
-    fn open(&self, _head: &[u8], options: &ImportOptions) -> Result<Opened, ImportError> {
+    fn open(&self, _files: &dyn Files, options: &ImportOptions) -> Result<Opened, ImportError> {
         let symbols = flow::symbols(options)?;
-        Ok(Opened {
-            timebase: Timebase {
+        Ok(Opened::lines(
+            Timebase {
                 unit: TickUnit::Seconds { numerator: 1, denominator: 1_000_000_000_000 },
                 resolution: Ticks(1),
                 timeline: Timeline::Recorded,
             },
-            counter_bits: None,
-            has_lines: true,
-            leaf_ends_are_stamps: true,
-            exits_may_be_late: false,
-            whole: false,
-            initial: Vec::new(),
-            facts: vec![("tick", "1 ps of simulated time, the default".into())],
-            reader: Box::<flow::Lines<Log>>::default(),
-            state: Carried::start(Log { symbols, cpus: Vec::new() }),
-        })
+            Box::<flow::Lines<Log>>::default(),
+        )
+        .with_facts(vec![("tick", "1 ps of simulated time, the default".into())])
+        .with_state(Carried::start(Log { symbols, cpus: Vec::new() })))
     }
 }
 

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::flow::testing::{calls, check_blocks, trace};
 use crate::formats::plain::show::{example, read};
+use crate::testing::ImporterOfBytes;
 
 macro_rules! fixture {
     ($name:literal) => {
@@ -128,14 +129,14 @@ fn lines_that_are_none() {
 #[test]
 fn recognised_by_its_lines_only() {
     for log in [X86, ARM] {
-        assert!(matches!(ExecTrace.sniff(log.as_bytes(), true), Verdict::Yes(_)));
+        assert!(matches!(ExecTrace.recognize_bytes(log.as_bytes(), true), Recognition::Yes(_)));
     }
     let line = b"1: system.cpu: 0x40 @f    : nop\n";
-    assert!(matches!(ExecTrace.sniff(line, true), Verdict::Maybe(_)));
+    assert!(matches!(ExecTrace.recognize_bytes(line, true), Recognition::Maybe(_)));
     for wrong in
         ["", "1: a: b\n2: c: d\n", "12: system.cpu.icache: access for ReadReq [1000:1003]\n"]
     {
-        assert_eq!(ExecTrace.sniff(wrong.as_bytes(), true), Verdict::No, "{wrong}");
+        assert_eq!(ExecTrace.recognize_bytes(wrong.as_bytes(), true), Recognition::No, "{wrong}");
     }
 }
 

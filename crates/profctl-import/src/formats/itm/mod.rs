@@ -4,11 +4,10 @@
 //! Written after the ARMv7-M manual (DDI 0403, appendix D4). A packet says nothing of when it was
 //! sent; the timestamp that follows does, so events wait for it.
 
-use std::sync::Arc;
-
 use profctl_model::{Code, Severity, TickUnit, Ticks, Timebase, Timeline};
 
-use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Verdict};
+use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Recognition};
+use crate::files::Files;
 use crate::formats::probe::{names, tags::Tags};
 
 mod packet;
@@ -25,7 +24,7 @@ pub struct Instrumentation;
 static DESCRIPTOR: Descriptor = Descriptor {
     name: "itm",
     about: "ARM ITM/DWT trace over SWO: stimulus writes as tags, exceptions as interrupts",
-    recognised: "begins with a synchronisation packet of ITM or of a TPIU around it",
+    recognized: "begins with a synchronisation packet of ITM or of a TPIU around it",
 };
 
 /// A stream without times.
@@ -54,31 +53,33 @@ impl Importer for Instrumentation {
         &DESCRIPTOR
     }
 
-    fn sniff(&self, head: &[u8], _whole: bool) -> Verdict {
+    fn recognize(&self, probe: &Probe<'_>) -> Recognition {
+        let head = probe.head;
         let (bytes, what) = if tpiu::is_framed(head) {
             (tpiu::unframe(head).into(), "frames of a TPIU")
         } else {
             (std::borrow::Cow::Borrowed(head), "a synchronisation packet of ITM")
         };
         if !packet::is_synchronised(&bytes) {
-            return Verdict::No;
+            return Recognition::No;
         }
         let (mut n_times, mut n_others) = (0, 0);
         for (_, packet) in Packets::new(&bytes) {
             match packet {
                 Packet::Time { .. } => n_times += 1,
-                Packet::Reserved(_) => return Verdict::No,
+                Packet::Reserved(_) => return Recognition::No,
                 Packet::Synchronised | Packet::Cut => {}
                 _ => n_others += 1,
             }
         }
         if n_times > 0 && n_others > 0 {
-            return Verdict::Yes(format!("{what}, then packets"));
+            return Recognition::Yes(format!("{what}, then packets"));
         }
-        Verdict::No
+        Recognition::No
     }
 
-    fn open(&self, head: &[u8], options: &ImportOptions) -> Result<Opened, ImportError> {
+    fn open(&self, files: &dyn Files, options: &ImportOptions) -> Result<Opened, ImportError> {
+        let head = &*super::all_bytes(files)?;
         let is_framed = match options.dialect.as_deref() {
             None => tpiu::is_framed(head),
             Some("bare") => false,
@@ -98,22 +99,16 @@ impl Importer for Instrumentation {
             ("frames", if is_framed { "of a TPIU".into() } else { "none".into() }),
             ("ports", options.capture.tag.clone().unwrap_or_else(|| "all but 0".into())),
         ];
-        Ok(Opened {
-            timebase: Timebase {
+        Ok(Opened::records(
+            Timebase {
                 unit: options.capture.clock.unwrap_or(TickUnit::Cycles),
                 resolution: Ticks(1),
                 timeline: Timeline::Recorded,
             },
-            counter_bits: None,
-            has_lines: false,
-            leaf_ends_are_stamps: true,
-            exits_may_be_late: false,
-            whole: true,
-            initial: Vec::new(),
-            facts,
-            reader: Box::new(read::Stream { is_framed, ports, tags: Tags::new(names) }),
-            state: Arc::new(()),
-        })
+            Box::new(read::Stream { is_framed, ports, tags: Tags::new(names) }),
+        )
+        .with_facts(facts)
+        .in_one_block())
     }
 }
 

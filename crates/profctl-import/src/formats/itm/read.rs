@@ -9,7 +9,7 @@ use crate::emit::{
     Emitter, Event, EventKind, LaneKey, LaneRef, NO_DEPTH, NameRef, ThreadKey, UNSTATED,
 };
 use crate::formats::probe::tags::Tags;
-use crate::formats::{Reader, State};
+use crate::formats::{Block, Reader, State};
 
 /// Exceptions that have a name; those from 16 on are the interrupts of the chip.
 const EXCEPTIONS: [(u32, &str); 10] = [
@@ -56,13 +56,8 @@ impl Reader for Stream {
         bytes.len()
     }
 
-    fn read(
-        &mut self,
-        block: &[u8],
-        _at_end: bool,
-        _state: &State,
-        out: &mut Emitter,
-    ) -> Option<State> {
+    fn read(&mut self, block: &Block<'_>, _state: &State, out: &mut Emitter) -> Option<State> {
+        let block = block.bytes;
         let unframed;
         let bytes = if self.is_framed {
             unframed = tpiu::unframe(block);

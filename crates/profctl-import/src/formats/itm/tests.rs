@@ -11,6 +11,7 @@ use crate::capture::testing::{
     capture, check_blocks, check_cuts, check_tells_of_1993, complaints, load, read_anyhow, records,
 };
 use crate::formats::plain::show::show;
+use crate::testing::ImporterOfBytes;
 
 macro_rules! fixture {
     ($name:literal) => {
@@ -257,7 +258,7 @@ fn ports_and_dialects() {
     }
     let open = |dialect: &str| {
         let dialect = Some(dialect.to_owned());
-        Instrumentation.open(BARE, &ImportOptions { dialect, ..ImportOptions::default() })
+        Instrumentation.open_bytes(BARE, &ImportOptions { dialect, ..ImportOptions::default() })
     };
     assert!(open("bare").is_ok() && open("tpiu").is_ok() && open("swo").is_err());
     assert_eq!(open("bare").unwrap().timebase.unit, TickUnit::Cycles);
@@ -268,7 +269,7 @@ fn what_is_none() {
     let text = Sent::default().raw(&SYNC).write(0, b"text").0;
     let reserved = [&bare()[..60], &[0x84]].concat();
     for bytes in [&b""[..], &[0; 100], &SYNC, &text, &reserved, &[0xff, 0xff, 0xff, 0x7f, 0, 0]] {
-        assert_eq!(Instrumentation.sniff(bytes, true), Verdict::No, "{bytes:x?}");
+        assert_eq!(Instrumentation.recognize_bytes(bytes, true), Recognition::No, "{bytes:x?}");
     }
 }
 

@@ -8,8 +8,12 @@ use std::sync::Arc;
 use profctl_model::diag::codes::{CUT_RECORD, SKIPPED_RECORD};
 use profctl_model::{Ticks, Timebase};
 
-use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Reader, State, Verdict};
+use super::{
+    Block, Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Reader, Recognition,
+    State,
+};
 use crate::emit::Emitter;
+use crate::files::Files;
 use crate::text;
 
 mod events;
@@ -26,7 +30,7 @@ pub struct KdumpText;
 static DESCRIPTOR: Descriptor = Descriptor {
     name: "kdump",
     about: "text of kdump -T, -E or -R (FreeBSD, NetBSD, OpenBSD): system calls of ktrace",
-    recognised: "at least three lines `pid command time CALL  name(…)` and the like",
+    recognized: "at least three lines `pid command time CALL  name(…)` and the like",
 };
 
 /// From this many records on, a text is kdump's.
@@ -59,25 +63,28 @@ impl Importer for KdumpText {
         &DESCRIPTOR
     }
 
-    fn sniff(&self, head: &[u8], _whole: bool) -> Verdict {
+    fn recognize(&self, probe: &Probe<'_>) -> Recognition {
+        let head = probe.head;
         if !text::looks_like_text(head) {
-            return Verdict::No;
+            return Recognition::No;
         }
-        let Some((layout, records, others)) = line::survey(head) else { return Verdict::No };
+        let Some((layout, records, others)) = line::survey(head) else { return Recognition::No };
         if others * 4 > records {
-            return Verdict::No;
+            return Recognition::No;
         }
         if layout.stamps == 0 && records >= RECORDS_SURE {
-            return Verdict::Neighbour(format!("is {WITHOUT_TIMES}"));
+            return Recognition::Neighbor(format!("is {WITHOUT_TIMES}"));
         }
         match records {
-            _ if layout.stamps == 0 => Verdict::No,
-            0..RECORDS_SURE => Verdict::Maybe(format!("{records} record(s) of kdump")),
-            _ => Verdict::Yes("lines `pid command time TYPE  …` of kdump".into()),
+            _ if layout.stamps == 0 => Recognition::No,
+            0..RECORDS_SURE => Recognition::Maybe(format!("{records} record(s) of kdump")),
+            _ => Recognition::Yes("lines `pid command time TYPE  …` of kdump".into()),
         }
     }
 
-    fn open(&self, head: &[u8], options: &ImportOptions) -> Result<Opened, ImportError> {
+    fn open(&self, files: &dyn Files, options: &ImportOptions) -> Result<Opened, ImportError> {
+        let head = super::head(files)?;
+        let head = &*head.bytes;
         let forced = clock_of(options)?;
         let Some((layout, ..)) = line::survey(head) else {
             let message = "no line of kdump, expected `pid command time CALL  name(…)`";
@@ -98,18 +105,14 @@ impl Importer for KdumpText {
             line::Ids::ProcessThread | line::Ids::Slash => "of processes and threads",
         };
         let resolution = Ticks(10_u64.pow(9_u32.saturating_sub(decimals as u32)));
-        Ok(Opened {
-            timebase: Timebase { resolution, ..Timebase::NANOSECONDS },
-            counter_bits: None,
-            has_lines: true,
-            leaf_ends_are_stamps: false,
-            exits_may_be_late: false,
-            whole: false,
-            initial: Vec::new(),
-            facts: vec![("times", about.into()), ("ids", ids.into())],
-            reader: Box::new(Lines { layout, clock }),
-            state: Arc::new(Sum::default()),
-        })
+        let mut opened = Opened::lines(
+            Timebase { resolution, ..Timebase::NANOSECONDS },
+            Box::new(Lines { layout, clock }),
+        )
+        .with_facts(vec![("times", about.into()), ("ids", ids.into())])
+        .with_state(Arc::new(Sum::default()));
+        opened.quirks.leaf_ends_are_stamps = false;
+        Ok(opened)
     }
 }
 
@@ -178,13 +181,8 @@ impl Reader for Lines {
         0
     }
 
-    fn read(
-        &mut self,
-        block: &[u8],
-        _at_end: bool,
-        state: &State,
-        out: &mut Emitter,
-    ) -> Option<State> {
+    fn read(&mut self, block: &Block<'_>, state: &State, out: &mut Emitter) -> Option<State> {
+        let block = block.bytes;
         let before = state.downcast_ref::<Sum>().copied().unwrap_or_default();
         let Sum(mut sum) = before;
         let mut events = Events::default();

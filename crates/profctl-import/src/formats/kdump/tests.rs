@@ -8,7 +8,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::emit::EventKind;
 use crate::formats::plain::show::{read, show};
-use crate::{Input, ReadOptions};
+use crate::testing::{ImporterOfBytes, ReaderOfBytes};
+use crate::{ReadOptions, Single};
 
 const FIXTURES: [&str; 12] = [
     "freebsd-E",
@@ -111,9 +112,9 @@ impl SpanSink for Calls {
 }
 
 fn calls(bytes: &[u8], block_size: usize, workers: usize) -> Vec<(String, u64, u64, u64)> {
-    let input = Input { name: "test".into(), bytes: Box::new(bytes) };
+    let input = Single::new("test", Box::new(bytes));
     let options = ReadOptions { workers, block_size, ..ReadOptions::default() };
-    crate::stream(input, &options, Calls::default(), &|_| ()).unwrap().sink.0
+    crate::stream(&input, &options, Calls::default(), &|_| ()).unwrap().sink.0
 }
 
 /// The same trace as `ktrace.out`, read by the reader of those.
@@ -174,12 +175,12 @@ fn every_cut() {
     for name in FIXTURES {
         let bytes = fixture(name);
         let whole = read(&KdumpText, &bytes, &ImportOptions::default()).events;
-        let opened = KdumpText.open(&bytes, &ImportOptions::default()).unwrap();
+        let opened = KdumpText.open_bytes(&bytes, &ImportOptions::default()).unwrap();
         for cut in 0..=bytes.len() {
             let start = &bytes[..cut];
             let mut said = Emitter::default();
             let mut reader = opened.reader.fork();
-            reader.read(start, true, &opened.state, &mut said);
+            reader.read_bytes(start, true, &opened.state, &mut said);
             // The last whole record is held back for what may follow it, and half a one is left.
             let boundary = reader.boundary(start);
             let kept = whole.iter().filter(|e| (e.offset as usize) < boundary).count();
@@ -193,10 +194,13 @@ fn every_cut() {
 #[test]
 fn fixtures_are_recognised_and_neighbours_are_not() {
     for name in FIXTURES {
-        assert!(matches!(KdumpText.sniff(&fixture(name), true), Verdict::Yes(_)), "{name}");
+        assert!(
+            matches!(KdumpText.recognize_bytes(&fixture(name), true), Recognition::Yes(_)),
+            "{name}"
+        );
     }
     for other in ["", "\n", "prose\n", " 100 is a number\n", "1 CALL  f\nand\nso\non\nand on\n"] {
-        assert_eq!(KdumpText.sniff(other.as_bytes(), true), Verdict::No, "{other}");
+        assert_eq!(KdumpText.recognize_bytes(other.as_bytes(), true), Recognition::No, "{other}");
     }
 }
 
@@ -207,11 +211,11 @@ fn text_without_times_is_refused() {
         "  2642   2642 ktrace   EMUL  \"netbsd\"\n  2642   2642 a b      CALL  issetugid\n  2642   2642 a b      RET   issetugid 0\n",
         "   613 w        CALL  issetugid()\n   613 w        RET   issetugid 0\n   613 w        CALL  exit(0)\n",
     ] {
-        let Verdict::Neighbour(what) = KdumpText.sniff(text.as_bytes(), true) else {
+        let Recognition::Neighbor(what) = KdumpText.recognize_bytes(text.as_bytes(), true) else {
             panic!("{text}")
         };
         assert!(what.contains("kdump -T"), "{what}");
-        let error = KdumpText.open(text.as_bytes(), &ImportOptions::default()).err().unwrap();
+        let error = KdumpText.open_bytes(text.as_bytes(), &ImportOptions::default()).err().unwrap();
         assert!(error.message.contains("without times"), "{error}");
     }
 }
@@ -306,7 +310,7 @@ fn a_dialect_says_what_stamps_count_from() {
     assert_eq!(times(None), [0, 2_000, 3_000]);
     assert_eq!(times(Some("relative")), [0, 2_000, 5_000]);
     let options = ImportOptions { dialect: Some("vms".into()), ..ImportOptions::default() };
-    let error = KdumpText.open(text, &options).err().unwrap();
+    let error = KdumpText.open_bytes(text, &options).err().unwrap();
     assert!(error.message.contains("absolute, elapsed or relative"), "{error}");
 }
 
@@ -314,7 +318,7 @@ fn a_dialect_says_what_stamps_count_from() {
 fn the_documented_example_is_kdump_text() {
     let page = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/formats/kdump.md"));
     let example = crate::formats::plain::show::example(page);
-    assert!(matches!(KdumpText.sniff(example.as_bytes(), true), Verdict::Yes(_)));
+    assert!(matches!(KdumpText.recognize_bytes(example.as_bytes(), true), Recognition::Yes(_)));
     let said = read(&KdumpText, example.as_bytes(), &ImportOptions::default());
     assert!(said.diags.is_empty() && said.events.len() > 3, "{:?}", said.diags);
 }
@@ -322,8 +326,8 @@ fn the_documented_example_is_kdump_text() {
 proptest! {
     #[test]
     fn garbage_is_refused_or_skipped(bytes: Vec<u8>) {
-        KdumpText.sniff(&bytes, true);
-        if KdumpText.open(&bytes, &ImportOptions::default()).is_ok() {
+        KdumpText.recognize_bytes(&bytes, true);
+        if KdumpText.open_bytes(&bytes, &ImportOptions::default()).is_ok() {
             read(&KdumpText, &bytes, &ImportOptions::default());
         }
     }
@@ -333,15 +337,15 @@ proptest! {
         input in "( {0,7}[0-9]{1,3}([/ ][0-9]{1,2})?( [a-zA-Z0-9.]{1,5}){1,2}( -?[0-9]{1,2}\\.[0-9]{5,7}){0,4} (CALL|RET |CSW|USER|PSIG|GIO|Events|UNKNOWN)  ?[a-z\"0-9 (]{0,12}\r?\n){1,6}",
         block in 1_usize..100,
     ) {
-        if KdumpText.open(input.as_bytes(), &ImportOptions::default()).is_ok() {
+        if KdumpText.open_bytes(input.as_bytes(), &ImportOptions::default()).is_ok() {
             let said = read(&KdumpText, input.as_bytes(), &ImportOptions::default());
             let more: u64 = said.more_diags.iter().map(|more| more.1).sum();
             prop_assert!(said.diags.len() as u64 + more <= said.records);
             let read_in = |block_size| {
-                let input = Input { name: "test".into(), bytes: Box::new(input.as_bytes()) };
+                let input = Single::new("test", Box::new(input.as_bytes()));
                 let format = Some("kdump".to_owned());
                 let options = ReadOptions { format, block_size, ..ReadOptions::default() };
-                crate::stream(input, &options, Calls::default(), &|_| ()).unwrap().sink.0
+                crate::stream(&input, &options, Calls::default(), &|_| ()).unwrap().sink.0
             };
             prop_assert_eq!(read_in(block), read_in(0));
         }

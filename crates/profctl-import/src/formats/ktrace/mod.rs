@@ -6,8 +6,9 @@
 
 use profctl_model::{Ticks, Timebase};
 
-use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Verdict};
+use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Recognition};
 use crate::bytes::{Endian, little};
+use crate::files::Files;
 
 mod detect;
 mod dialect;
@@ -33,7 +34,7 @@ pub struct Ktrace;
 static DESCRIPTOR: Descriptor = Descriptor {
     name: "ktrace",
     about: "system calls of FreeBSD, NetBSD, OpenBSD, 4.4BSD or old macOS (ktrace.out)",
-    recognised: "by records that follow each other in one of its dialects; `--dialect` names one",
+    recognized: "by records that follow each other in one of its dialects; `--dialect` names one",
 };
 
 impl Importer for Ktrace {
@@ -41,27 +42,30 @@ impl Importer for Ktrace {
         &DESCRIPTOR
     }
 
-    fn sniff(&self, head: &[u8], _whole: bool) -> Verdict {
+    fn recognize(&self, probe: &Probe<'_>) -> Recognition {
+        let head = probe.head;
         if is_kdebug(head) {
-            return Verdict::Neighbour(
+            return Recognition::Neighbor(
                 "is a kdebug file, which the ktrace of today's macOS writes, not a ktrace.out of \
                  a BSD; record with `dtrace -F` instead"
                     .into(),
             );
         }
         match detect::best(head, true) {
-            None => Verdict::No,
+            None => Recognition::No,
             Some(found) => {
                 let what = describe(&found.dialect, found.endian);
                 match found.records {
-                    1 => Verdict::Maybe(format!("a record of {what}")),
-                    n => Verdict::Yes(format!("{n} records of {what} follow each other")),
+                    1 => Recognition::Maybe(format!("a record of {what}")),
+                    n => Recognition::Yes(format!("{n} records of {what} follow each other")),
                 }
             }
         }
     }
 
-    fn open(&self, head: &[u8], options: &ImportOptions) -> Result<Opened, ImportError> {
+    fn open(&self, files: &dyn Files, options: &ImportOptions) -> Result<Opened, ImportError> {
+        let head = super::head(files)?;
+        let head = &*head.bytes;
         let (dialect, endian) = match &options.dialect {
             Some(name) => detect::forced(name, head)?,
             None => match detect::best(head, true).or_else(|| detect::best(head, false)) {
@@ -75,18 +79,12 @@ impl Importer for Ktrace {
             },
         };
         let resolution = if dialect.nanos { Ticks(1) } else { Ticks(1_000) };
-        Ok(Opened {
-            timebase: Timebase { resolution, ..Timebase::NANOSECONDS },
-            counter_bits: None,
-            has_lines: false,
-            leaf_ends_are_stamps: true,
-            exits_may_be_late: false,
-            whole: false,
-            initial: Vec::new(),
-            facts: vec![("dialect", describe(&dialect, endian))],
-            reader: Box::new(Records::new(dialect, endian)),
-            state: std::sync::Arc::new(Before::default()),
-        })
+        Ok(Opened::records(
+            Timebase { resolution, ..Timebase::NANOSECONDS },
+            Box::new(Records::new(dialect, endian)),
+        )
+        .with_facts(vec![("dialect", describe(&dialect, endian))])
+        .with_state(std::sync::Arc::new(Before::default())))
     }
 }
 

@@ -8,8 +8,8 @@ use super::tests::{FIXTURES, NOW, forced, load, show_calls};
 use super::{Ktrace, detect, payload, syscalls};
 use crate::bytes::Endian;
 use crate::emit::{Emitter, EventKind, ThreadKey};
-use crate::formats::Importer;
 use crate::formats::plain::show::read;
+use crate::testing::ImporterOfBytes;
 
 /// Any record that some dialect has.
 fn any_said() -> impl Strategy<Value = Said> {
@@ -121,7 +121,7 @@ proptest! {
 
     #[test]
     fn garbage_is_refused_or_read(bytes: Vec<u8>, which in 0..DIALECTS.len(), big: bool) {
-        let _ = Ktrace.sniff(&bytes, true);
+        let _ = Ktrace.recognize_bytes(&bytes, true);
         let endian = if big { Endian::Big } else { Endian::Little };
         let options = forced(&DIALECTS[which].full_name(endian));
         let said = read(&Ktrace, &bytes, &options);

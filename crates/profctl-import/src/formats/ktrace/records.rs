@@ -16,7 +16,7 @@ use super::payload;
 use super::syscalls::Abi;
 use crate::bytes::Endian;
 use crate::emit::{Emitter, Event, EventKind, LaneRef, NO_DEPTH, NameRef, UNSTATED};
-use crate::formats::{Reader, State};
+use crate::formats::{Block, Reader, State};
 
 /// A type of record that is in no list.
 pub static UNKNOWN_RECORD: Code = Code {
@@ -60,13 +60,8 @@ impl Reader for Records {
         }
     }
 
-    fn read(
-        &mut self,
-        block: &[u8],
-        at_end: bool,
-        state: &State,
-        out: &mut Emitter,
-    ) -> Option<State> {
+    fn read(&mut self, block: &Block<'_>, state: &State, out: &mut Emitter) -> Option<State> {
+        let &Block { bytes: block, at_end, .. } = block;
         let before = state.downcast_ref::<Before>().cloned().unwrap_or_default();
         let mut after = before.clone();
         match self.endian {

@@ -12,7 +12,8 @@ use super::encode::{Said, What, encode};
 use super::*;
 use crate::emit::{Emitter, EventKind};
 use crate::formats::plain::show::{check_cuts, read, show};
-use crate::{Input, ReadOptions};
+use crate::testing::{ImporterOfBytes, ReaderOfBytes};
+use crate::{ReadOptions, Single};
 
 macro_rules! fixtures {
     ($($name:literal)*) => {
@@ -50,10 +51,10 @@ pub(super) fn load(
     block_size: usize,
     workers: usize,
 ) -> Trace {
-    let input = Input { name: "-".into(), bytes: Box::new(bytes) };
+    let input = Single::new("-", Box::new(bytes));
     let format = Some("ktrace".into());
     let options = ReadOptions { format, import, workers, block_size, ..ReadOptions::default() };
-    crate::load(input, &options, &|_| {}).expect("a trace").0
+    crate::load(&input, &options, &|_| {}).expect("a trace").0
 }
 
 /// Calls in the order of their entry: time since the start, who, what, wall, off the CPU.
@@ -180,10 +181,10 @@ fn every_cut_of_every_fixture() {
     for (_, bytes) in FIXTURES {
         check_cuts(&Ktrace, bytes, &ImportOptions::default());
         for cut in 0..bytes.len() {
-            let _ = Ktrace.sniff(&bytes[..cut], true);
-            if let Ok(opened) = Ktrace.open(&bytes[..cut], &ImportOptions::default()) {
+            let _ = Ktrace.recognize_bytes(&bytes[..cut], true);
+            if let Ok(opened) = Ktrace.open_bytes(&bytes[..cut], &ImportOptions::default()) {
                 let mut said = Emitter::default();
-                opened.reader.fork().read(&bytes[..cut], true, &opened.state, &mut said);
+                opened.reader.fork().read_bytes(&bytes[..cut], true, &opened.state, &mut said);
             }
         }
     }
@@ -195,7 +196,7 @@ fn fixtures_are_recognised_as_what_they_are() {
     for (name, bytes) in FIXTURES {
         let found = detect::best(bytes, true).expect(name);
         writeln!(text, "{name}: {}", found.dialect.full_name(found.endian)).unwrap();
-        assert!(matches!(Ktrace.sniff(bytes, true), Verdict::Yes(_)), "{name}");
+        assert!(matches!(Ktrace.recognize_bytes(bytes, true), Recognition::Yes(_)), "{name}");
     }
     expect![[r#"
         freebsd-v0-amd64: freebsd-v0-64
@@ -243,13 +244,17 @@ fn all_dialects_are_told_apart() {
         let found = detect::best(&bytes, true).map(|f| f.dialect.full_name(f.endian));
         assert_eq!(found, Some(dialect.full_name(endian)));
         let bytes = encode(&dialect, endian, &[ret(45, 1)]);
-        assert!(matches!(Ktrace.sniff(&bytes, true), Verdict::Maybe(_)), "{}", dialect.name);
+        assert!(
+            matches!(Ktrace.recognize_bytes(&bytes, true), Recognition::Maybe(_)),
+            "{}",
+            dialect.name
+        );
     }
 }
 
 #[test]
 fn a_dialect_can_be_forced() {
-    let open = |bytes: &[u8], name: &str| Ktrace.open(bytes, &forced(name));
+    let open = |bytes: &[u8], name: &str| Ktrace.open_bytes(bytes, &forced(name));
     let bytes = fixture("freebsd-v1-powerpc64be");
     for (name, expected) in [
         ("freebsd-v1-64", "freebsd-v1-64-be (FreeBSD, 64 bits, big-endian)"),
@@ -263,16 +268,16 @@ fn a_dialect_can_be_forced() {
     let early = Said { time: 5_000_000_000, ..call(20, 0) };
     let (dialect, _) = by_name_le("netbsd-v2-32");
     let bytes = encode(&dialect, Endian::Little, &[early]);
-    assert_eq!(Ktrace.sniff(&bytes, true), Verdict::No);
+    assert_eq!(Ktrace.recognize_bytes(&bytes, true), Recognition::No);
     let opened = open(&bytes, "netbsd-v2-32").unwrap();
     let mut said = Emitter::default();
-    opened.reader.fork().read(&bytes, true, &opened.state, &mut said);
+    opened.reader.fork().read_bytes(&bytes, true, &opened.state, &mut said);
     assert_eq!(said.events[0].time, 5_000_000_000);
 
     let error = open(&bytes, "plan9").err().unwrap().message;
     assert!(error.starts_with("there is no dialect `plan9`"), "{error}");
     assert!(DIALECTS.iter().all(|dialect| error.contains(dialect.name)), "{error}");
-    let error = Ktrace.open(b"nothing", &ImportOptions::default()).err().unwrap().message;
+    let error = Ktrace.open_bytes(b"nothing", &ImportOptions::default()).err().unwrap().message;
     assert!(error.contains("no record of ktrace.out begins here") && error.contains("bsd44-32"));
 }
 
@@ -287,11 +292,11 @@ fn the_files_of_todays_macos_are_named() {
     newest[16] = 125;
     newest[20] = 3;
     for head in [&newest[..], b"\x01\x01\xaa\x55....", b"\x00\x02\xaa\x55...."] {
-        let verdict = Ktrace.sniff(head, true);
-        assert!(matches!(&verdict, Verdict::Neighbour(text) if text.contains("kdebug")));
+        let verdict = Ktrace.recognize_bytes(head, true);
+        assert!(matches!(&verdict, Recognition::Neighbor(text) if text.contains("kdebug")));
     }
     newest[16] = 124;
-    assert_eq!(Ktrace.sniff(&newest, true), Verdict::No);
+    assert_eq!(Ktrace.recognize_bytes(&newest, true), Recognition::No);
 }
 
 /// The calls of `records`, written in a dialect.
@@ -472,8 +477,8 @@ fn kdump_tells_the_same() {
         env!("CARGO_MANIFEST_DIR"),
         "/../../fixtures/kdump/freebsd-H-T.txt"
     ));
-    let input = Input { name: "-".into(), bytes: Box::new(PRINTED) };
-    let (printed, origin) = crate::load(input, &ReadOptions::default(), &|_| {}).unwrap();
+    let input = Single::new("-", Box::new(PRINTED));
+    let (printed, origin) = crate::load(&input, &ReadOptions::default(), &|_| {}).unwrap();
     assert_eq!(origin.format.name, "kdump");
     let recorded = load(fixture("freebsd-v0-amd64"), ImportOptions::default(), 0, 1);
     // Text has no room for the module.

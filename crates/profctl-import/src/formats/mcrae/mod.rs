@@ -3,13 +3,15 @@
 //!
 //! A call without callees is a single line, so the number of arrows is not the number of calls.
 
-use std::sync::Arc;
-
 use profctl_model::diag::codes::{CUT_RECORD, SKIPPED_RECORD};
 use profctl_model::{Func, FuncKind, Timebase};
 
-use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Reader, State, Verdict};
+use super::{
+    Block, Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Reader, Recognition,
+    State,
+};
 use crate::emit::{Emitter, Event, EventKind, LaneKey, LaneRef, NameRef, ThreadKey, UNSTATED};
+use crate::files::Files;
 use crate::text;
 
 mod line;
@@ -24,7 +26,7 @@ pub struct CodeTrace;
 static DESCRIPTOR: Descriptor = Descriptor {
     name: "mcrae",
     about: "code trace text: McRae's profiler (1993), `profctl replay`",
-    recognised: "at least three lines `S:MMM UUU -> name (N us)` or `S:MMM UUU <-`",
+    recognized: "at least three lines `S:MMM UUU -> name (N us)` or `S:MMM UUU <-`",
 };
 
 /// From this many lines on, a text is a code trace.
@@ -35,34 +37,30 @@ impl Importer for CodeTrace {
         &DESCRIPTOR
     }
 
-    fn sniff(&self, head: &[u8], _whole: bool) -> Verdict {
+    fn recognize(&self, probe: &Probe<'_>) -> Recognition {
+        let head = probe.head;
         if !text::looks_like_text(head) {
-            return Verdict::No;
+            return Recognition::No;
         }
         let records = text::lines(head).filter(|line| line::parse(line.text).is_ok()).count();
         match records {
-            0 => Verdict::No,
-            1..LINES_SURE => Verdict::Maybe(format!("{records} line(s) of a code trace")),
-            _ => Verdict::Yes("lines `S:MMM UUU -> name (N us)` of a code trace".into()),
+            0 => Recognition::No,
+            1..LINES_SURE => Recognition::Maybe(format!("{records} line(s) of a code trace")),
+            _ => Recognition::Yes("lines `S:MMM UUU -> name (N us)` of a code trace".into()),
         }
     }
 
-    fn open(&self, head: &[u8], _options: &ImportOptions) -> Result<Opened, ImportError> {
+    fn open(&self, files: &dyn Files, _options: &ImportOptions) -> Result<Opened, ImportError> {
+        let head = super::head(files)?;
+        let head = &*head.bytes;
         let fine = text::lines(head)
             .filter_map(|line| line::parse(line.text).ok())
             .any(|record| record.has_decimals);
-        Ok(Opened {
-            timebase: if fine { Timebase::NANOSECONDS } else { Timebase::MICROSECONDS },
-            counter_bits: None,
-            has_lines: true,
-            leaf_ends_are_stamps: true,
-            exits_may_be_late: false,
-            whole: false,
-            initial: Vec::new(),
-            facts: vec![("digits", if fine { "nanoseconds" } else { "microseconds" }.into())],
-            reader: Box::new(Lines { fine }),
-            state: Arc::new(()),
-        })
+        Ok(Opened::lines(
+            if fine { Timebase::NANOSECONDS } else { Timebase::MICROSECONDS },
+            Box::new(Lines { fine }),
+        )
+        .with_facts(vec![("digits", if fine { "nanoseconds" } else { "microseconds" }.into())]))
     }
 }
 
@@ -80,13 +78,8 @@ impl Reader for Lines {
         text::last_line_boundary(bytes)
     }
 
-    fn read(
-        &mut self,
-        block: &[u8],
-        _at_end: bool,
-        _state: &State,
-        out: &mut Emitter,
-    ) -> Option<State> {
+    fn read(&mut self, block: &Block<'_>, _state: &State, out: &mut Emitter) -> Option<State> {
+        let block = block.bytes;
         let lane = out.lane(LaneKey { cpu: None, thread: ThreadKey::Unstated });
         for line in text::lines(block) {
             out.lines += 1;

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use super::line::{self, Arrow};
 use super::*;
 use crate::formats::plain::show::{check_cuts, example, read, show};
+use crate::testing::{ImporterOfBytes, ReaderOfBytes};
 
 static POST: &[u8] =
     include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/mcrae/trace.txt"));
@@ -88,10 +89,10 @@ fn the_last_line_may_stop_anywhere() {
 #[test]
 fn decimals_below_a_head_without_are_refused() {
     let head = b"   2:394 270 -> f (26 us)\n";
-    let opened = CodeTrace.open(head, &ImportOptions::default()).unwrap();
+    let opened = CodeTrace.open_bytes(head, &ImportOptions::default()).unwrap();
     let mut said = Emitter::default();
     let block = b"   2:394 280.500 -> g (1 us)\n";
-    opened.reader.fork().read(block, true, &opened.state, &mut said);
+    opened.reader.fork().read_bytes(block, true, &opened.state, &mut said);
     assert!(said.events.is_empty());
     assert_eq!(said.diags[0].code.name, SKIPPED_RECORD.name);
 }
@@ -156,11 +157,14 @@ fn the_trace_of_the_post_reads_whole() {
 
 #[test]
 fn recognised_by_its_lines_only() {
-    assert!(matches!(CodeTrace.sniff(POST, true), Verdict::Yes(_)));
-    assert_eq!(CodeTrace.sniff(SUMMARY, true), Verdict::No);
-    assert_eq!(CodeTrace.sniff(b"", true), Verdict::No);
-    assert_eq!(CodeTrace.sniff(b"2:394 270 <-\n\0", true), Verdict::No);
-    assert!(matches!(CodeTrace.sniff(b"Hello\n2:394 270 <-\n", true), Verdict::Maybe(_)));
+    assert!(matches!(CodeTrace.recognize_bytes(POST, true), Recognition::Yes(_)));
+    assert_eq!(CodeTrace.recognize_bytes(SUMMARY, true), Recognition::No);
+    assert_eq!(CodeTrace.recognize_bytes(b"", true), Recognition::No);
+    assert_eq!(CodeTrace.recognize_bytes(b"2:394 270 <-\n\0", true), Recognition::No);
+    assert!(matches!(
+        CodeTrace.recognize_bytes(b"Hello\n2:394 270 <-\n", true),
+        Recognition::Maybe(_)
+    ));
 }
 
 #[test]

@@ -9,8 +9,9 @@ use std::sync::Arc;
 
 use profctl_model::{Code, Severity, Timebase};
 
-use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Verdict};
+use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Recognition};
 use crate::emit::Emitter;
+use crate::files::Files;
 use crate::sort::Order;
 
 mod clocks;
@@ -33,7 +34,7 @@ pub struct Packets;
 static DESCRIPTOR: Descriptor = Descriptor {
     name: "perfetto",
     about: "Perfetto trace: events of tracks, calls of Linux functions",
-    recognised: "packets that hold what Perfetto's do",
+    recognized: "packets that hold what Perfetto's do",
 };
 
 /// Packets that hold no calls.
@@ -72,27 +73,30 @@ impl Importer for Packets {
         &DESCRIPTOR
     }
 
-    fn sniff(&self, head: &[u8], whole: bool) -> Verdict {
+    fn recognize(&self, probe: &Probe<'_>) -> Recognition {
+        let Probe { head, whole, .. } = *probe;
         let (mut at, mut n, mut is_known) = (0, 0, false);
         while at < head.len() && n < PACKETS_SURE {
             match packet::item(&head[at..]) {
                 (Item::Packet(bytes), length) => {
-                    let Some(packet) = Packet::read(bytes) else { return Verdict::No };
+                    let Some(packet) = Packet::read(bytes) else { return Recognition::No };
                     is_known |= packet.is_known();
                     (at, n) = (at + length, n + 1);
                 }
                 (Item::Cut, _) if n > 0 => break,
-                (Item::Cut | Item::Stray, _) => return Verdict::No,
+                (Item::Cut | Item::Stray, _) => return Recognition::No,
             }
         }
         // One packet in a long file could be chance.
         if is_known && (n > 1 || whole) {
-            return Verdict::Yes(format!("{n} packets of Perfetto at its head"));
+            return Recognition::Yes(format!("{n} packets of Perfetto at its head"));
         }
-        Verdict::No
+        Recognition::No
     }
 
-    fn open(&self, head: &[u8], options: &ImportOptions) -> Result<Opened, ImportError> {
+    fn open(&self, files: &dyn Files, options: &ImportOptions) -> Result<Opened, ImportError> {
+        let head = super::head(files)?;
+        let head = &*head.bytes;
         if head.first() != Some(&packet::TAG) {
             return Err(ImportError {
                 offset: Some(0),
@@ -116,17 +120,8 @@ impl Importer for Packets {
         let Memory { tracks, ours, .. } = reading.memory;
         let timebase = ours.as_ref().map_or(Timebase::NANOSECONDS, |ours| ours.timebase);
         let written = ours.is_some().then(|| ("written by", "profctl".to_owned()));
-        Ok(Opened {
-            timebase,
-            counter_bits: None,
-            has_lines: false,
-            leaf_ends_are_stamps: true,
-            exits_may_be_late: false,
-            whole: false,
-            initial: Vec::new(),
-            facts: written.into_iter().collect(),
-            reader: Box::new(read::PacketReader { order }),
-            state: Arc::new(Memory { tracks, ..Memory::default() }),
-        })
+        Ok(Opened::records(timebase, Box::new(read::PacketReader { order }))
+            .with_facts(written.into_iter().collect())
+            .with_state(Arc::new(Memory { tracks, ..Memory::default() })))
     }
 }

@@ -3,7 +3,7 @@
 //! A trace is nothing but packets, each behind the byte `0x0a` and its length.
 
 use super::wire::{Fields, Value, Wrong, varint};
-use crate::source::RECORD_MAX;
+use crate::blocks::RECORD_MAX;
 
 /// The first byte of every packet: field 1, which has a length.
 pub(super) const TAG: u8 = 0x0a;

@@ -16,7 +16,7 @@ use super::{MISSING_NAME, NO_STATE, NOT_READ, UNKNOWN_CLOCK, ftrace};
 use crate::emit::{
     Emitter, Event, EventKind, LaneKey, LaneRef, NO_DEPTH, NameRef, ThreadKey, UNSTATED,
 };
-use crate::formats::{Reader, State};
+use crate::formats::{Block, Reader, State};
 use crate::sort::Order;
 
 /// The most bytes that one compressed packet may hold.
@@ -42,13 +42,8 @@ impl Reader for PacketReader {
         packet::boundary(bytes)
     }
 
-    fn read(
-        &mut self,
-        block: &[u8],
-        _at_end: bool,
-        state: &State,
-        out: &mut Emitter,
-    ) -> Option<State> {
+    fn read(&mut self, block: &Block<'_>, state: &State, out: &mut Emitter) -> Option<State> {
+        let block = block.bytes;
         let memory = state.downcast_ref::<Memory>().cloned().unwrap_or_default();
         let mut reading = Reading::new(memory, out);
         reading.block(block);

@@ -11,6 +11,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::ReadOptions;
 use crate::capture::testing::{calls, check_blocks, check_cuts, complaints, load, read_anyhow};
+use crate::testing::ImporterOfBytes;
 use crate::testing::show;
 
 macro_rules! fixture {
@@ -240,15 +241,18 @@ fn compressed_packets_do_not_nest_and_have_an_end() {
 #[test]
 fn only_perfetto_is_taken_for_it() {
     for trace in [OF_1993, SDK, KERNEL] {
-        assert!(matches!(Packets.sniff(trace, true), Verdict::Yes(_)));
-        assert!(matches!(Packets.sniff(&trace[..trace.len() - 3], true), Verdict::Yes(_)));
+        assert!(matches!(Packets.recognize_bytes(trace, true), Recognition::Yes(_)));
+        assert!(matches!(
+            Packets.recognize_bytes(&trace[..trace.len() - 3], true),
+            Recognition::Yes(_)
+        ));
     }
     // A profile of pprof begins with the same byte; so does a text with an empty first line.
     let pprof = [text(1, &[number(1, 1), number(2, 2)].concat()), text(6, b"")].concat();
     for other in
         [&pprof[..], b"\n", b"\n\n\n\n", b"\n# tracer: function_graph\n#\n", b"", b"\x0a\x00"]
     {
-        assert_eq!(Packets.sniff(other, true), Verdict::No, "{other:?}");
+        assert_eq!(Packets.recognize_bytes(other, true), Recognition::No, "{other:?}");
     }
 }
 

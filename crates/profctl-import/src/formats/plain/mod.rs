@@ -3,12 +3,11 @@
 //!
 //! [`write()`] is its inverse: what a reader of any format says, written so that it can be read.
 
-use std::sync::Arc;
-
 use profctl_model::{TickUnit, Ticks, Timebase, Timeline};
 
-use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Verdict};
+use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Recognition};
 use crate::bytes::low_bits;
+use crate::files::Files;
 use crate::text;
 
 mod lex;
@@ -27,7 +26,7 @@ pub struct Plain;
 static DESCRIPTOR: Descriptor = Descriptor {
     name: "plain",
     about: "a line an event: `TIME [cpuN] [THREAD] > NAME`, made by scripts",
-    recognised: "first line `# profctl plain 1`",
+    recognized: "first line `# profctl plain 1`",
 };
 
 const MAGIC: &str = "# profctl plain";
@@ -45,15 +44,18 @@ impl Importer for Plain {
         &DESCRIPTOR
     }
 
-    fn sniff(&self, head: &[u8], _whole: bool) -> Verdict {
+    fn recognize(&self, probe: &Probe<'_>) -> Recognition {
+        let head = probe.head;
         let first = text::lines(head).next();
         match first.and_then(|line| line.text.strip_prefix(MAGIC.as_bytes())) {
-            Some([] | [b' ', ..]) => Verdict::Yes(format!("first line `{MAGIC}`")),
-            _ => Verdict::No,
+            Some([] | [b' ', ..]) => Recognition::Yes(format!("first line `{MAGIC}`")),
+            _ => Recognition::No,
         }
     }
 
-    fn open(&self, head: &[u8], _options: &ImportOptions) -> Result<Opened, ImportError> {
+    fn open(&self, files: &dyn Files, _options: &ImportOptions) -> Result<Opened, ImportError> {
+        let head = super::head(files)?;
+        let head = &*head.bytes;
         let first = text::lines(head).next().map_or(&b""[..], |line| line.text);
         let header = parse_header(first).map_err(|message| ImportError {
             offset: None,
@@ -61,22 +63,11 @@ impl Importer for Plain {
             message,
         })?;
         let time_max = header.counter_bits.map_or(u64::MAX - 1, low_bits);
-        Ok(Opened {
-            timebase: Timebase {
-                unit: header.unit,
-                resolution: Ticks(1),
-                timeline: header.timeline,
-            },
-            counter_bits: header.counter_bits,
-            has_lines: true,
-            leaf_ends_are_stamps: true,
-            exits_may_be_late: false,
-            whole: false,
-            initial: Vec::new(),
-            facts: Vec::new(),
-            reader: Box::new(parse::Lines { timeline: header.timeline, time_max }),
-            state: Arc::new(()),
-        })
+        Ok(Opened::lines(
+            Timebase { unit: header.unit, resolution: Ticks(1), timeline: header.timeline },
+            Box::new(parse::Lines { timeline: header.timeline, time_max }),
+        )
+        .with_counter(header.counter_bits))
     }
 }
 

@@ -5,7 +5,7 @@ use profctl_model::{Func, Timeline};
 
 use super::lex::{self, Word, Words};
 use crate::emit::{Emitter, Event, EventKind, LaneKey, NO_DEPTH, NameRef, ThreadKey, UNSTATED};
-use crate::formats::{Reader, State};
+use crate::formats::{Block, Reader, State};
 use crate::text;
 
 /// Reads lines under one header.
@@ -25,13 +25,8 @@ impl Reader for Lines {
         text::last_line_boundary(bytes)
     }
 
-    fn read(
-        &mut self,
-        block: &[u8],
-        _at_end: bool,
-        _state: &State,
-        out: &mut Emitter,
-    ) -> Option<State> {
+    fn read(&mut self, block: &Block<'_>, _state: &State, out: &mut Emitter) -> Option<State> {
+        let block = block.bytes;
         for line in text::lines(block) {
             out.lines += 1;
             if matches!(line.text.trim_ascii_start(), [] | [b'#', ..]) {
@@ -123,7 +118,10 @@ impl Lines {
                 let woken = parse_thread(&words.next().ok_or("the thread that is woken")?)?;
                 event.extra = u64::from(out.lane(LaneKey { cpu, thread: woken }).0);
             }
-            EventKind::InterruptEnter
+            EventKind::Counter
+            | EventKind::Fork
+            | EventKind::ThreadExit
+            | EventKind::InterruptEnter
             | EventKind::InterruptExit
             | EventKind::Complete
             | EventKind::Settle

@@ -6,10 +6,11 @@ use std::fmt::Write;
 use super::write;
 use crate::emit::{Emitter, Event};
 use crate::formats::{ImportOptions, Importer};
+use crate::testing::{ImporterOfBytes, ReaderOfBytes};
 
 /// What a reader says of `input`: events as lines, then the complaints.
 pub(crate) fn show(importer: &dyn Importer, input: &[u8], options: &ImportOptions) -> String {
-    let opened = importer.open(input, options).expect("an input that can be opened");
+    let opened = importer.open_bytes(input, options).expect("an input that can be opened");
     let said = read(importer, input, options);
     let mut text = write(&said, &opened.timebase);
     for diag in &said.diags {
@@ -23,9 +24,9 @@ pub(crate) fn show(importer: &dyn Importer, input: &[u8], options: &ImportOption
 
 /// What a reader says of `input`, read as one block.
 pub(crate) fn read(importer: &dyn Importer, input: &[u8], options: &ImportOptions) -> Emitter {
-    let opened = importer.open(input, options).expect("an input that can be opened");
+    let opened = importer.open_bytes(input, options).expect("an input that can be opened");
     let mut said = Emitter::default();
-    opened.reader.fork().read(input, true, &opened.state, &mut said);
+    opened.reader.fork().read_bytes(input, true, &opened.state, &mut said);
     said
 }
 
@@ -35,12 +36,12 @@ pub(crate) fn check_cuts(importer: &dyn Importer, input: &[u8], options: &Import
     let whole = read(importer, input, options).events;
     for cut in 0..=input.len() {
         let start = &input[..cut];
-        let opened = importer.open(input, options).expect("an input that can be opened");
+        let opened = importer.open_bytes(input, options).expect("an input that can be opened");
         let mut reader = opened.reader;
         let boundary = reader.boundary(start);
 
         let mut said = Emitter::default();
-        reader.read(start, true, &opened.state, &mut said);
+        reader.read_bytes(start, true, &opened.state, &mut said);
         let complete = |event: &&Event| (event.offset as usize) < boundary;
         let kept: Vec<_> = said.events.iter().filter(complete).collect();
         let expected: Vec<_> = whole.iter().filter(complete).collect();
@@ -49,9 +50,9 @@ pub(crate) fn check_cuts(importer: &dyn Importer, input: &[u8], options: &Import
 
         let mut reader = reader.fork();
         let mut said = Emitter::default();
-        reader.read(&input[..boundary], false, &opened.state, &mut said);
+        reader.read_bytes(&input[..boundary], false, &opened.state, &mut said);
         let mut events = said.take().events;
-        reader.read(&input[boundary..], true, &opened.state, &mut said);
+        reader.read_bytes(&input[boundary..], true, &opened.state, &mut said);
         let moved = |event: &Event| Event { offset: event.offset + boundary as u32, ..*event };
         events.extend(said.events.iter().map(moved));
         assert_eq!(events, whole, "two blocks, the second from byte {boundary}");

@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use super::show::{check_cuts, example, read, show};
 use super::*;
 use crate::emit::{Emitter, Event, EventKind, LaneKey, NO_DEPTH, NameRef, ThreadKey, UNSTATED};
+use crate::testing::ImporterOfBytes;
 
 macro_rules! fixtures {
     ($($name:literal)*) => {
@@ -231,7 +232,7 @@ fn a_timeline_is_recorded_or_synthetic_throughout() {
 
 #[test]
 fn headers() {
-    let opened = |line: &str| Plain.open(line.as_bytes(), &options());
+    let opened = |line: &str| Plain.open_bytes(line.as_bytes(), &options());
     let timebase = |line| opened(line).expect(line).timebase;
     assert_eq!(timebase("10 > f\n"), Timebase::NANOSECONDS);
     assert_eq!(timebase("# profctl plain 1 unit=us\r\n"), Timebase::MICROSECONDS);
@@ -244,7 +245,10 @@ fn headers() {
             timeline: Timeline::Synthetic,
         }
     );
-    assert_eq!(opened("# profctl plain 1 counter-bits=24").unwrap().counter_bits, Some(24));
+    assert_eq!(
+        opened("# profctl plain 1 counter-bits=24").unwrap().streams[0].clock.counter_bits,
+        Some(24)
+    );
 
     let mut said = String::new();
     for line in [
@@ -271,10 +275,13 @@ fn headers() {
 #[test]
 fn recognised_by_the_first_line_only() {
     for (name, text) in FIXTURES {
-        assert!(matches!(Plain.sniff(text.as_bytes(), true), Verdict::Yes(_)), "{name}");
+        assert!(
+            matches!(Plain.recognize_bytes(text.as_bytes(), true), Recognition::Yes(_)),
+            "{name}"
+        );
     }
     for other in ["", "10 > f\n", "\n# profctl plain 1\n", "# profctl plainer\n"] {
-        assert_eq!(Plain.sniff(other.as_bytes(), true), Verdict::No, "{other}");
+        assert_eq!(Plain.recognize_bytes(other.as_bytes(), true), Recognition::No, "{other}");
     }
 }
 
@@ -416,7 +423,10 @@ fn emit(sketch: &Sketch, out: &mut Emitter) {
                 made.duration = first % 2;
             }
         }
-        EventKind::InterruptEnter
+        EventKind::Counter
+        | EventKind::Fork
+        | EventKind::ThreadExit
+        | EventKind::InterruptEnter
         | EventKind::InterruptExit
         | EventKind::Complete
         | EventKind::Settle
@@ -460,7 +470,7 @@ proptest! {
 
     #[test]
     fn garbage_is_skipped(bytes: Vec<u8>) {
-        if Plain.open(&bytes, &options()).is_ok() {
+        if Plain.open_bytes(&bytes, &options()).is_ok() {
             read(&Plain, &bytes, &options());
         }
     }

@@ -73,6 +73,9 @@ fn line(block: &Emitter, event: &Event, text: &mut String) -> std::fmt::Result {
         | EventKind::Seen
         | EventKind::Gap
         | EventKind::RunsNow
+        | EventKind::Counter
+        | EventKind::Fork
+        | EventKind::ThreadExit
         | EventKind::InterruptEnter
         | EventKind::InterruptExit
         | EventKind::SwitchTagEnter

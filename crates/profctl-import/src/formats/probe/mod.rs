@@ -6,8 +6,9 @@
 
 use profctl_model::{TickUnit, Ticks, Timebase, Timeline};
 
-use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Verdict};
+use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Recognition};
 use crate::bytes::Endian;
+use crate::files::Files;
 
 mod layout;
 pub(crate) mod names;
@@ -25,7 +26,7 @@ pub struct ProbeCapture;
 static DESCRIPTOR: Descriptor = Descriptor {
     name: "probe",
     about: "tag and counter records of a hardware probe, with a name file",
-    recognised: "not from content: needs `--names FILE` (`name/tag` lines)",
+    recognized: "not from content: needs `--names FILE` (`name/tag` lines)",
 };
 
 /// The layout of a probe's records.
@@ -73,11 +74,11 @@ impl Importer for ProbeCapture {
         &DESCRIPTOR
     }
 
-    fn sniff(&self, _head: &[u8], _whole: bool) -> Verdict {
-        Verdict::No
+    fn recognize(&self, _probe: &Probe<'_>) -> Recognition {
+        Recognition::No
     }
 
-    fn open(&self, _head: &[u8], options: &ImportOptions) -> Result<Opened, ImportError> {
+    fn open(&self, _files: &dyn Files, options: &ImportOptions) -> Result<Opened, ImportError> {
         let probe = &options.probe;
         let layout = Layout::of(probe).map_err(ImportError::whole)?;
         let Some(names) = &options.names else {
@@ -88,21 +89,12 @@ impl Importer for ProbeCapture {
         };
         let names = names::parse(names, probe.tag_bits)?;
         let facts = vec![("record", layout.describe(probe)), ("tags", names.len().to_string())];
-        Ok(Opened {
-            timebase: Timebase {
-                unit: probe.tick,
-                resolution: Ticks(1),
-                timeline: Timeline::Recorded,
-            },
-            counter_bits: (probe.time_bits < u64::BITS).then_some(probe.time_bits),
-            has_lines: false,
-            leaf_ends_are_stamps: true,
-            exits_may_be_late: false,
-            whole: false,
-            initial: Vec::new(),
-            facts,
-            reader: Box::new(records::Records::new(layout, names)),
-            state: std::sync::Arc::new(()),
-        })
+        Ok(Opened::records(
+            Timebase { unit: probe.tick, resolution: Ticks(1), timeline: Timeline::Recorded },
+            Box::new(records::Records::new(layout, names)),
+        )
+        .with_facts(facts)
+        .with_state(std::sync::Arc::new(()))
+        .with_counter((probe.time_bits < u64::BITS).then_some(probe.time_bits)))
     }
 }

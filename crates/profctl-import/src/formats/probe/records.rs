@@ -7,7 +7,7 @@ use super::names::Named;
 use super::tags::Tags;
 use crate::bytes::Endian;
 use crate::emit::{Emitter, Event, LaneKey, LaneRef, NO_DEPTH, ThreadKey, UNSTATED};
-use crate::formats::{Reader, State};
+use crate::formats::{Block, Reader, State};
 
 /// The most bytes that a field is read with.
 const WINDOW: usize = 8;
@@ -33,13 +33,8 @@ impl Reader for Records {
         bytes.len() - bytes.len() % self.layout.stride
     }
 
-    fn read(
-        &mut self,
-        block: &[u8],
-        _at_end: bool,
-        _state: &State,
-        out: &mut Emitter,
-    ) -> Option<State> {
+    fn read(&mut self, block: &Block<'_>, _state: &State, out: &mut Emitter) -> Option<State> {
+        let block = block.bytes;
         let whole = self.boundary(block);
         let stride = self.layout.stride;
         let lane = out.lane(LaneKey { cpu: None, thread: ThreadKey::Unstated });

@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::emit::{Emitter, EventKind};
 use crate::formats::plain::show::{check_cuts, example, read, show};
+use crate::testing::ImporterOfBytes;
 
 static CAPTURE: &[u8] =
     include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/probe/tcp_rx.raw"));
@@ -134,7 +135,7 @@ fn name_files_that_are_refused() {
         "\n# nothing\n",
     ] {
         let options = options(names.as_bytes(), ProbeOptions::default());
-        let error = ProbeCapture.open(b"", &options).err().expect(names);
+        let error = ProbeCapture.open_bytes(b"", &options).err().expect(names);
         said.extend([format!("{names:?} {error}\n")]);
     }
     expected.assert_eq(&said);
@@ -153,7 +154,7 @@ fn names_that_are_unusual_but_right() {
 
 #[test]
 fn without_a_name_file_there_is_nothing_to_read() {
-    let error = ProbeCapture.open(CAPTURE, &ImportOptions::default()).err().unwrap();
+    let error = ProbeCapture.open_bytes(CAPTURE, &ImportOptions::default()).err().unwrap();
     assert!(error.message.contains("name file"), "{error}");
 }
 
@@ -170,7 +171,7 @@ fn layouts_that_cannot_be() {
         ProbeOptions { record_bytes: Some(4), ..default() },
         ProbeOptions { record_bytes: Some(usize::MAX), ..default() },
     ] {
-        let error = ProbeCapture.open(b"", &options(NAMES, wrong)).err();
+        let error = ProbeCapture.open_bytes(b"", &options(NAMES, wrong)).err();
         assert!(error.is_some(), "{wrong:?}");
     }
 }
@@ -250,8 +251,8 @@ proptest! {
 #[test]
 fn the_capture_reads_whole() {
     let options = options(NAMES, ProbeOptions::default());
-    let opened = ProbeCapture.open(CAPTURE, &options).unwrap();
-    assert_eq!(opened.counter_bits, Some(24));
+    let opened = ProbeCapture.open_bytes(CAPTURE, &options).unwrap();
+    assert_eq!(opened.streams[0].clock.counter_bits, Some(24));
     let record = "tag 16 bits, counter 24 bits, little-endian, 5 bytes".to_owned();
     assert_eq!(opened.facts, [("record", record), ("tags", "26".to_owned())]);
     let said: Emitter = read(&ProbeCapture, CAPTURE, &options);
@@ -286,8 +287,8 @@ fn the_capture_tells_what_the_code_trace_tells() {
     static TRACE: &[u8] =
         include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/mcrae/trace.txt"));
     let calls = |bytes: &'static [u8], options| {
-        let input = crate::Input { name: "-".into(), bytes: Box::new(bytes) };
-        let (trace, origin) = crate::load(input, &options, &|_| {}).unwrap();
+        let input = crate::Single::new("-", Box::new(bytes));
+        let (trace, origin) = crate::load(&input, &options, &|_| {}).unwrap();
         let spans = &trace.spans;
         let start = |id: profctl_model::SpanId| spans.start[id.index()] - trace.meta.first;
         let call = |id: profctl_model::SpanId| {

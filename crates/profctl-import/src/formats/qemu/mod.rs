@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use profctl_model::{TickUnit, Ticks, Timebase, Timeline};
 
-use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Verdict};
+use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Recognition};
+use crate::files::Files;
 use crate::flow::{self, Carried, Flow, Said, Source, Step, Stretch};
 use crate::symbols::Symbols;
 use crate::text;
@@ -26,7 +27,7 @@ pub struct ExecLog;
 static DESCRIPTOR: Descriptor = Descriptor {
     name: "qemu",
     about: "QEMU `-d exec,nochain[,in_asm]` log, block by block",
-    recognised: "a line `Trace CPU: 0xHOST [CS_BASE/PC/FLAGS/CFLAGS] SYMBOL`",
+    recognized: "a line `Trace CPU: 0xHOST [CS_BASE/PC/FLAGS/CFLAGS] SYMBOL`",
 };
 
 /// How far a block without disassembly may reach: what follows a call in it is looked for there.
@@ -37,17 +38,20 @@ impl Importer for ExecLog {
         &DESCRIPTOR
     }
 
-    fn sniff(&self, head: &[u8], _whole: bool) -> Verdict {
+    fn recognize(&self, probe: &Probe<'_>) -> Recognition {
+        let head = probe.head;
         if !text::looks_like_text(head) {
-            return Verdict::No;
+            return Recognition::No;
         }
         match text::lines(head).find(|line| line::trace(line.text).is_ok()) {
-            Some(_) => Verdict::Yes("lines `Trace CPU: 0xHOST […/PC/…] SYMBOL`".into()),
-            None => Verdict::No,
+            Some(_) => Recognition::Yes("lines `Trace CPU: 0xHOST […/PC/…] SYMBOL`".into()),
+            None => Recognition::No,
         }
     }
 
-    fn open(&self, head: &[u8], options: &ImportOptions) -> Result<Opened, ImportError> {
+    fn open(&self, files: &dyn Files, options: &ImportOptions) -> Result<Opened, ImportError> {
+        let head = super::head(files)?;
+        let head = &*head.bytes;
         let symbols = flow::symbols(options)?;
         let mut traces = text::lines(head).filter_map(|line| line::trace(line.text).ok());
         let singly = traces.any(|trace| trace.most == Some(1));
@@ -62,22 +66,16 @@ impl Importer for ExecLog {
         } else {
             "inferred from addresses: record with in_asm to be sure"
         };
-        Ok(Opened {
-            timebase: Timebase {
+        Ok(Opened::lines(
+            Timebase {
                 unit: TickUnit::Instructions,
                 resolution: Ticks(1),
                 timeline: Timeline::Recorded,
             },
-            counter_bits: None,
-            has_lines: true,
-            leaf_ends_are_stamps: true,
-            exits_may_be_late: false,
-            whole: false,
-            initial: Vec::new(),
-            facts: vec![("tick", tick.into()), ("calls", calls.into())],
-            reader: Box::<flow::Lines<Log>>::default(),
-            state: Carried::start(Log { symbols, blocks: Blocks::default() }),
-        })
+            Box::<flow::Lines<Log>>::default(),
+        )
+        .with_facts(vec![("tick", tick.into()), ("calls", calls.into())])
+        .with_state(Carried::start(Log { symbols, blocks: Blocks::default() })))
     }
 }
 

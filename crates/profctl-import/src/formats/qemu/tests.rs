@@ -11,6 +11,7 @@ use crate::flow::asm::Kind;
 use crate::flow::testing::{calls, check_blocks, sums, trace};
 use crate::formats::execlog::PluginLog;
 use crate::formats::plain::show::{example, read};
+use crate::testing::ImporterOfBytes;
 
 macro_rules! fixture {
     ($name:literal) => {
@@ -271,7 +272,7 @@ fn the_head_says_what_a_tick_is() {
         (IN_ASM, "the disassembly of each block"),
         (BLOCKS, "blocks, not instructions"),
     ] {
-        let opened = ExecLog.open(log.as_bytes(), &ImportOptions::default()).unwrap();
+        let opened = ExecLog.open_bytes(log.as_bytes(), &ImportOptions::default()).unwrap();
         let (_, tick) = opened.facts.iter().find(|(name, _)| *name == "tick").unwrap();
         assert!(tick.contains(part), "{tick}");
     }
@@ -280,10 +281,10 @@ fn the_head_says_what_a_tick_is() {
 #[test]
 fn recognised_by_its_lines_only() {
     for log in [SINGLY, IN_ASM, BLOCKS] {
-        assert!(matches!(ExecLog.sniff(log.as_bytes(), true), Verdict::Yes(_)));
+        assert!(matches!(ExecLog.recognize_bytes(log.as_bytes(), true), Recognition::Yes(_)));
     }
     for wrong in ["", "Trace 0: started\n", "exec_tb tb:0x7f600ce00040 pc=0x4014f0\n", NM, PLUGIN] {
-        assert_eq!(ExecLog.sniff(wrong.as_bytes(), true), Verdict::No, "{wrong}");
+        assert_eq!(ExecLog.recognize_bytes(wrong.as_bytes(), true), Recognition::No, "{wrong}");
     }
 }
 

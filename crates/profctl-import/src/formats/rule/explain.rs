@@ -1,7 +1,6 @@
 //! A rule line by line: which pattern matched, what its groups held, what event that makes.
 
 use std::cell::OnceCell;
-use std::io::Read;
 use std::sync::Arc;
 
 use super::compile::GROUPS;
@@ -9,8 +8,8 @@ use super::line::{Found, Matcher};
 use super::near::Near;
 use super::{Midnights, Survey, rule_for, symbols};
 use crate::emit::Emitter;
+use crate::files::Files;
 use crate::formats::{ImportError, ImportOptions, plain};
-use crate::source::Source;
 use crate::text;
 
 /// What a rule makes of one line.
@@ -46,13 +45,12 @@ pub enum Outcome {
 
 /// Explains the first `n` lines of an input that are not empty.
 pub fn explain(
-    bytes: Box<dyn Read + Send + '_>,
+    files: &dyn Files,
     options: &ImportOptions,
     n: usize,
 ) -> Result<Vec<Explained>, ImportError> {
-    let mut source = Source::new(bytes)
-        .map_err(|error| ImportError::whole(format!("cannot be read: {error}")))?;
-    let (head, _) = source.head();
+    let head = crate::formats::head(files)?;
+    let head = &*head.bytes;
     let rule = rule_for(head, options)?;
     let survey = Survey::of(&rule, head)?;
     let timebase = rule.times.timebase(survey.resolution);

@@ -9,8 +9,12 @@ use std::sync::Arc;
 use profctl_model::Ticks;
 use profctl_model::diag::codes::{CUT_RECORD, SKIPPED_RECORD};
 
-use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Reader, State, Verdict};
+use super::{
+    Block, Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Reader, Recognition,
+    State,
+};
 use crate::emit::Emitter;
+use crate::files::Files;
 use crate::symbols::Symbols;
 use crate::text;
 
@@ -37,7 +41,7 @@ pub struct ByRule;
 static DESCRIPTOR: Descriptor = Descriptor {
     name: "rule",
     about: "any text log with a rule file: named groups of regular expressions",
-    recognised: "by --rule FILE or --rule PRESET; some presets by their text",
+    recognized: "by --rule FILE or --rule PRESET; some presets by their text",
 };
 
 /// A rule file as the user gives it.
@@ -59,14 +63,19 @@ impl Importer for ByRule {
         &DESCRIPTOR
     }
 
-    fn sniff(&self, head: &[u8], _whole: bool) -> Verdict {
+    fn recognize(&self, probe: &Probe<'_>) -> Recognition {
+        let head = probe.head;
         match presets::recognise(head) {
-            Some(rule) => Verdict::Maybe(format!("the lines are what rule `{}` reads", rule.name)),
-            None => Verdict::No,
+            Some(rule) => {
+                Recognition::Maybe(format!("the lines are what rule `{}` reads", rule.name))
+            }
+            None => Recognition::No,
         }
     }
 
-    fn open(&self, head: &[u8], options: &ImportOptions) -> Result<Opened, ImportError> {
+    fn open(&self, files: &dyn Files, options: &ImportOptions) -> Result<Opened, ImportError> {
+        let head = super::head(files)?;
+        let head = &*head.bytes;
         let rule = rule_for(head, options)?;
         let symbols = symbols(options)?;
         let survey = Survey::of(&rule, head)?;
@@ -82,18 +91,10 @@ impl Importer for ByRule {
             };
             facts.push(("addresses", from.into()));
         }
-        Ok(Opened {
-            timebase: rule.times.timebase(survey.resolution),
-            counter_bits: rule.times.bits,
-            has_lines: true,
-            leaf_ends_are_stamps: true,
-            exits_may_be_late: false,
-            whole: false,
-            initial: Vec::new(),
-            facts,
-            reader: Box::new(Lines { matcher }),
-            state: Arc::new(Midnights::default()),
-        })
+        Ok(Opened::lines(rule.times.timebase(survey.resolution), Box::new(Lines { matcher }))
+            .with_facts(facts)
+            .with_state(Arc::new(Midnights::default()))
+            .with_counter(rule.times.bits))
     }
 }
 
@@ -201,13 +202,8 @@ impl Reader for Lines {
         text::last_line_boundary(bytes)
     }
 
-    fn read(
-        &mut self,
-        block: &[u8],
-        _at_end: bool,
-        state: &State,
-        out: &mut Emitter,
-    ) -> Option<State> {
+    fn read(&mut self, block: &Block<'_>, state: &State, out: &mut Emitter) -> Option<State> {
+        let block = block.bytes;
         let before = state.downcast_ref::<Midnights>().copied().unwrap_or_default();
         let mut midnights = before;
         for line in text::lines(block) {

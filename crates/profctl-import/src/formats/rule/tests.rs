@@ -8,7 +8,9 @@ use profctl_model::{Names, Span, SpanSink};
 use proptest::prelude::*;
 
 use super::*;
+use crate::Single;
 use crate::formats::plain::show::{check_cuts, read, show};
+use crate::testing::ImporterOfBytes;
 
 /// Symbols of `fixtures/rule/cyg-profile.log`.
 static NM: &[u8] = include_bytes!(concat!(
@@ -33,7 +35,7 @@ fn check(rule: &str, input: &str, expected: Expect) {
 
 /// What opening `input` by a rule objects to.
 fn objection(rule: &str, input: &str) -> String {
-    match ByRule.open(input.as_bytes(), &with_rule(rule)) {
+    match ByRule.open_bytes(input.as_bytes(), &with_rule(rule)) {
         Err(error) => error.to_string(),
         Ok(_) => panic!("nothing was objected to"),
     }
@@ -164,8 +166,8 @@ fn a_counter_that_wraps_keeps_its_ticks() {
             16 < f
         "#]],
     );
-    let opened = ByRule.open(b"1 > f\n", &with_rule(rule)).unwrap();
-    assert_eq!(opened.counter_bits, Some(32));
+    let opened = ByRule.open_bytes(b"1 > f\n", &with_rule(rule)).unwrap();
+    assert_eq!(opened.streams[0].clock.counter_bits, Some(32));
 }
 
 #[test]
@@ -283,7 +285,7 @@ fn a_rule_that_reads_no_line_shows_how_far_it_came() {
 fn lines_are_explained() {
     let input = "# log\n1 > f\n2 < f\n3 frobs f\nnothing at all, really\n";
     let options = with_rule(&(SIMPLE.to_owned() + "ignore = ['^#']\n"));
-    let explained = explain(Box::new(input.as_bytes()), &options, 5).unwrap();
+    let explained = explain(&Single::new("test", Box::new(input.as_bytes())), &options, 5).unwrap();
     let mut said = String::new();
     for line in explained {
         writeln!(said, "{} {:?}", line.number, line.outcome).unwrap();
@@ -340,7 +342,7 @@ fn presets_with_a_text_of_their_own_are_recognised() {
         assert_eq!(recognised, expected, "{file}");
     }
     for other in ["", "CPU FUNCTION\n", "1.5 E 0x1 0x2\n", "# DURATION  TID  FUNCTION\nprose\n"] {
-        assert_eq!(ByRule.sniff(other.as_bytes(), true), Verdict::No, "{other}");
+        assert_eq!(ByRule.recognize_bytes(other.as_bytes(), true), Recognition::No, "{other}");
     }
 }
 
@@ -358,8 +360,8 @@ fn every_fixture_is_claimed_by_its_format_alone() {
                 let name = other.descriptor().name;
                 let is_ours = matches!(name, "rule" | "kdump");
                 if name != own && (text || is_ours) {
-                    let verdict = other.sniff(head, head.len() == bytes.len());
-                    assert_eq!(verdict, Verdict::No, "{} by {name}", path.display());
+                    let verdict = other.recognize_bytes(head, head.len() == bytes.len());
+                    assert_eq!(verdict, Recognition::No, "{} by {name}", path.display());
                 }
             }
         }
@@ -423,10 +425,10 @@ fn symbols_name_addresses() {
     // By hand: `nm` has ISAINTR at 0x401441.
     let isaintr = said.names.iter().find(|func| func.name == "ISAINTR").unwrap();
     assert_eq!(isaintr.address, Some(0x40_1441));
-    let facts = ByRule.open(&fixture("cyg-profile.log"), &options).unwrap().facts;
+    let facts = ByRule.open_bytes(&fixture("cyg-profile.log"), &options).unwrap().facts;
     assert!(facts.contains(&("addresses", "named by --symbols".into())));
     let nonsense = ImportOptions { symbols: Some(b"\0\x01\x02".to_vec()), ..options };
-    assert!(ByRule.open(&fixture("cyg-profile.log"), &nonsense).is_err());
+    assert!(ByRule.open_bytes(&fixture("cyg-profile.log"), &nonsense).is_err());
 }
 
 #[derive(Default)]
@@ -445,8 +447,8 @@ impl SpanSink for Sums {
 #[test]
 fn uftrace_replay_sums_up_to_uftrace_report() {
     let bytes = fixture("uftrace-replay.txt");
-    let input = crate::Input { name: "test".into(), bytes: Box::new(bytes.as_slice()) };
-    let read = crate::stream(input, &crate::ReadOptions::default(), Sums::default(), &|_| ());
+    let input = Single::new("test", Box::new(bytes.as_slice()));
+    let read = crate::stream(&input, &crate::ReadOptions::default(), Sums::default(), &|_| ());
     let sums = read.unwrap().sink.0;
     let report = String::from_utf8(fixture("oracle/uftrace-report.txt")).unwrap();
     let mut compared = 0;
@@ -487,8 +489,8 @@ proptest! {
     #[test]
     fn garbage_is_refused_or_skipped(bytes: Vec<u8>, row in 0..FIXTURES.len()) {
         let options = with_preset(FIXTURES[row].0);
-        ByRule.sniff(&bytes, true);
-        if ByRule.open(&bytes, &options).is_ok() {
+        ByRule.recognize_bytes(&bytes, true);
+        if ByRule.open_bytes(&bytes, &options).is_ok() {
             read(&ByRule, &bytes, &options);
         }
     }
@@ -505,7 +507,7 @@ proptest! {
             bytes[at] = byte;
         }
         let options = with_preset(preset);
-        if ByRule.open(&bytes, &options).is_ok() {
+        if ByRule.open_bytes(&bytes, &options).is_ok() {
             let said = read(&ByRule, &bytes, &options);
             let more: u64 = said.more_diags.iter().map(|more| more.1).sum();
             let told = (said.events.len() + said.diags.len()) as u64 + more;

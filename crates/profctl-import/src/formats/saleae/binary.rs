@@ -9,7 +9,7 @@ use super::opened;
 use crate::bytes::little;
 use crate::capture::{self, Plan, Sampler, Signal};
 use crate::emit::Emitter;
-use crate::formats::{ImportError, ImportOptions, Opened, Reader, State};
+use crate::formats::{Block, ImportError, ImportOptions, Opened, Reader, State};
 
 const MAGIC: &[u8] = b"<SALEAE>";
 /// What the channel is called: the file does not say.
@@ -80,13 +80,8 @@ impl Reader for Transitions {
         bytes.len()
     }
 
-    fn read(
-        &mut self,
-        block: &[u8],
-        _at_end: bool,
-        _state: &State,
-        out: &mut Emitter,
-    ) -> Option<State> {
+    fn read(&mut self, block: &Block<'_>, _state: &State, out: &mut Emitter) -> Option<State> {
+        let block = block.bytes;
         let mut fields = Fields { bytes: block, at: MAGIC.len() };
         if self.chunks(&mut fields, out).is_none() {
             out.diag(&CUT_RECORD, fields.at, || "the file ends before its last transition".into());

@@ -9,7 +9,7 @@ use super::seconds::nanoseconds;
 use crate::capture::rows::{Columns, cells};
 use crate::capture::{self, Levels, Sampler, Signal};
 use crate::emit::Emitter;
-use crate::formats::{ImportError, ImportOptions, Opened, Reader, State, Verdict};
+use crate::formats::{Block, ImportError, ImportOptions, Opened, Reader, Recognition, State};
 use crate::text;
 
 /// What a spreadsheet may put first.
@@ -46,8 +46,8 @@ fn read_head(head: &[u8]) -> Option<Head> {
     None
 }
 
-pub(super) fn sniff(head: &[u8]) -> Verdict {
-    let Some(Head { separator, names }) = read_head(head) else { return Verdict::No };
+pub(super) fn sniff(head: &[u8]) -> Recognition {
+    let Some(Head { separator, names }) = read_head(head) else { return Recognition::No };
     let mut row = Vec::new();
     let first = text::lines(head).nth(1).filter(|line| line.ended);
     // A table of something else may have a time too: the first row must be levels.
@@ -58,9 +58,9 @@ pub(super) fn sniff(head: &[u8]) -> Verdict {
             && row[1..].iter().all(|cell| matches!(*cell, b"0" | b"1" | b"X"))
     });
     if is_ours {
-        return Verdict::Yes("a head with the time in seconds over rows of 0 and 1".into());
+        return Recognition::Yes("a head with the time in seconds over rows of 0 and 1".into());
     }
-    Verdict::No
+    Recognition::No
 }
 
 pub(super) fn open(head: &[u8], options: &ImportOptions) -> Result<Opened, ImportError> {
@@ -104,13 +104,8 @@ impl Reader for Rows {
         text::last_line_boundary(bytes)
     }
 
-    fn read(
-        &mut self,
-        block: &[u8],
-        _at_end: bool,
-        state: &State,
-        out: &mut Emitter,
-    ) -> Option<State> {
+    fn read(&mut self, block: &Block<'_>, state: &State, out: &mut Emitter) -> Option<State> {
+        let block = block.bytes;
         let mut point = state.downcast_ref::<Point>().expect("a point of this reader").clone();
         let mut row = Vec::with_capacity(self.columns.n_cells);
         for line in text::lines(block) {

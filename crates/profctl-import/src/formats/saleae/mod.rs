@@ -2,7 +2,10 @@
 
 use profctl_model::Timebase;
 
-use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Reader, State, Verdict};
+use super::{
+    Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Reader, Recognition, State,
+};
+use crate::files::Files;
 
 mod binary;
 mod csv;
@@ -16,7 +19,7 @@ pub struct Export;
 static DESCRIPTOR: Descriptor = Descriptor {
     name: "saleae",
     about: "Saleae Logic export: digital CSV, or the binary file of one digital channel",
-    recognised: "a head `Time [s],…` over rows of 0 and 1, or `<SALEAE>`",
+    recognized: "a head `Time [s],…` over rows of 0 and 1, or `<SALEAE>`",
 };
 
 impl Importer for Export {
@@ -24,11 +27,12 @@ impl Importer for Export {
         &DESCRIPTOR
     }
 
-    fn sniff(&self, head: &[u8], _whole: bool) -> Verdict {
+    fn recognize(&self, probe: &Probe<'_>) -> Recognition {
+        let head = probe.head;
         if let Some(kind) = binary::kind(head) {
             return match kind {
-                binary::Kind::Digital => Verdict::Yes("`<SALEAE>`, digital".into()),
-                binary::Kind::Analog => Verdict::Neighbour(
+                binary::Kind::Digital => Recognition::Yes("`<SALEAE>`, digital".into()),
+                binary::Kind::Analog => Recognition::Neighbor(
                     "is an analog channel of Saleae's Logic: export the digital ones".into(),
                 ),
             };
@@ -36,7 +40,9 @@ impl Importer for Export {
         csv::sniff(head)
     }
 
-    fn open(&self, head: &[u8], options: &ImportOptions) -> Result<Opened, ImportError> {
+    fn open(&self, files: &dyn Files, options: &ImportOptions) -> Result<Opened, ImportError> {
+        let head = super::head(files)?;
+        let head = &*head.bytes;
         match binary::kind(head) {
             Some(_) => binary::open(head, options),
             None => csv::open(head, options),
@@ -51,16 +57,11 @@ fn opened(
     reader: Box<dyn Reader>,
     state: State,
 ) -> Opened {
-    Opened {
-        timebase: Timebase::NANOSECONDS,
-        counter_bits: None,
-        has_lines: !whole,
-        leaf_ends_are_stamps: true,
-        exits_may_be_late: false,
-        whole,
-        initial: Vec::new(),
-        facts,
-        reader,
-        state,
+    let opened = Opened::lines(Timebase::NANOSECONDS, reader).with_facts(facts).with_state(state);
+    if !whole {
+        return opened;
     }
+    let mut opened = opened.in_one_block();
+    opened.quirks.has_lines = false;
+    opened
 }

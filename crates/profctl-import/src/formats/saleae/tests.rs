@@ -10,6 +10,7 @@ use crate::capture::testing::{
     TAG_WIRES, calls, capture, check_blocks, check_cuts, check_tells_of_1993, complaints, load,
     read_anyhow, rows, wires,
 };
+use crate::testing::ImporterOfBytes;
 
 macro_rules! fixture {
     ($name:literal) => {
@@ -81,8 +82,8 @@ fn channels_of_one_name() {
     let found: Vec<_> =
         calls(&trace).iter().map(|call| (call.times[1], call.fidelity.is_partial())).collect();
     assert_eq!(found, [(0, true), (53_000, false), (0, true)]);
-    let input = crate::Input { name: "-".into(), bytes: Box::new(GIST) };
-    let error = crate::load(input, &of("Channel 1"), &|_| {}).err().unwrap();
+    let input = crate::Single::new("-", Box::new(GIST));
+    let error = crate::load(&input, &of("Channel 1"), &|_| {}).err().unwrap();
     assert!(error.message.contains("`Channel 1#1` to `Channel 1#2`"), "{error}");
     // Every wire, if nothing is said, each under a name of its own.
     let (trace, _) = load(GIST, &ReadOptions::default());
@@ -120,7 +121,7 @@ fn tables_of_something_else() {
         "time,a\n0,0\n",
         "",
     ] {
-        assert_eq!(Export.sniff(text.as_bytes(), true), Verdict::No, "{text}");
+        assert_eq!(Export.recognize_bytes(text.as_bytes(), true), Recognition::No, "{text}");
     }
 }
 
@@ -184,13 +185,13 @@ fn between_two_chunks_is_a_gap() {
 fn channels_that_are_refused() {
     let mut analog = strobe();
     analog[12] = 1;
-    assert!(matches!(Export.sniff(&analog, true), Verdict::Neighbour(_)));
-    assert!(Export.open(&analog, &ImportOptions::default()).is_err());
+    assert!(matches!(Export.recognize_bytes(&analog, true), Recognition::Neighbor(_)));
+    assert!(Export.open_bytes(&analog, &ImportOptions::default()).is_err());
     let mut newer = strobe();
     newer[8] = 2;
-    let error = Export.open(&newer, &ImportOptions::default()).err().unwrap();
+    let error = Export.open_bytes(&newer, &ImportOptions::default()).err().unwrap();
     assert!(error.message.contains("found version 2"), "{error}");
-    assert!(Export.open(b"", &ImportOptions::default()).is_err());
+    assert!(Export.open_bytes(b"", &ImportOptions::default()).is_err());
 }
 
 #[test]

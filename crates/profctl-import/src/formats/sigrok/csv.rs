@@ -8,7 +8,7 @@ use super::{Found, rate, wires};
 use crate::capture::rows::{Columns, cells};
 use crate::capture::{self, Levels, Sampler};
 use crate::emit::Emitter;
-use crate::formats::{ImportError, ImportOptions, Opened, Reader, State};
+use crate::formats::{Block, ImportError, ImportOptions, Opened, Reader, State};
 use crate::text;
 
 /// How the first line begins.
@@ -125,13 +125,8 @@ impl Reader for Rows {
         text::last_line_boundary(bytes)
     }
 
-    fn read(
-        &mut self,
-        block: &[u8],
-        _at_end: bool,
-        state: &State,
-        out: &mut Emitter,
-    ) -> Option<State> {
+    fn read(&mut self, block: &Block<'_>, state: &State, out: &mut Emitter) -> Option<State> {
+        let block = block.bytes;
         let mut row = state.downcast_ref::<Row>().expect("a row of this reader").clone();
         let mut of_line = Vec::with_capacity(self.columns.n_cells);
         let mut before: &[u8] = b"";

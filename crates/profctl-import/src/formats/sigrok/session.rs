@@ -10,7 +10,7 @@ use super::{Found, archive, rate};
 use crate::bytes::little;
 use crate::capture::{self, Levels, Plan, Sampler, Signal};
 use crate::emit::Emitter;
-use crate::formats::{ImportError, ImportOptions, Opened, Reader, State};
+use crate::formats::{Block, ImportError, ImportOptions, Opened, Reader, State};
 
 /// The largest `metadata` that is believed, bytes.
 const METADATA_MAX: u64 = 1 << 20;
@@ -118,13 +118,8 @@ impl Reader for Session {
         bytes.len()
     }
 
-    fn read(
-        &mut self,
-        block: &[u8],
-        _at_end: bool,
-        _state: &State,
-        out: &mut Emitter,
-    ) -> Option<State> {
+    fn read(&mut self, block: &Block<'_>, _state: &State, out: &mut Emitter) -> Option<State> {
+        let block = block.bytes;
         let levels = self.sampler.levels();
         let mut progress = Progress { levels, n: 0, last: None, part: Vec::new() };
         for member in archive::members(block) {

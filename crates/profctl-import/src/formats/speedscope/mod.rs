@@ -3,11 +3,10 @@
 //!
 //! Frames may stand behind the profiles that use them, so the file is read as a whole.
 
-use std::sync::Arc;
-
 use profctl_model::{Code, Severity, TickUnit, Ticks, Timebase, Timeline};
 
-use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Verdict};
+use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Recognition};
+use crate::files::Files;
 use crate::json::{self, Scanner};
 use crate::text;
 
@@ -23,7 +22,7 @@ pub struct Profiles;
 static DESCRIPTOR: Descriptor = Descriptor {
     name: "speedscope",
     about: "profiles for speedscope, by rbspy, py-spy, .NET, Clinic, hotspot and many converters",
-    recognised: "an object whose `$schema` is speedscope's",
+    recognized: "an object whose `$schema` is speedscope's",
 };
 
 /// A profile in another unit than the first.
@@ -49,16 +48,18 @@ impl Importer for Profiles {
         &DESCRIPTOR
     }
 
-    fn sniff(&self, head: &[u8], _whole: bool) -> Verdict {
+    fn recognize(&self, probe: &Probe<'_>) -> Recognition {
+        let head = probe.head;
         let is_object = json::looks_like_json(head)
             && Scanner::new(head, text::after_byte_order_mark(head)).peek() == Ok(b'{');
         if is_object && memchr::memmem::find(head, SCHEMA).is_some() {
-            return Verdict::Yes("`$schema` is speedscope's".into());
+            return Recognition::Yes("`$schema` is speedscope's".into());
         }
-        Verdict::No
+        Recognition::No
     }
 
-    fn open(&self, head: &[u8], _options: &ImportOptions) -> Result<Opened, ImportError> {
+    fn open(&self, files: &dyn Files, _options: &ImportOptions) -> Result<Opened, ImportError> {
+        let head = &*super::all_bytes(files)?;
         let file = file::File::new(head);
         let unit = file.unit();
         let own = &file.own;
@@ -69,21 +70,15 @@ impl Importer for Profiles {
             let unit = String::from_utf8_lossy(file.first_unit()).into_owned();
             facts.push(("unit", format!("{unit}, shown as cycles")));
         }
-        Ok(Opened {
-            timebase: Timebase {
+        Ok(Opened::lines(
+            Timebase {
                 unit: unit.unit,
                 resolution: own.resolution.unwrap_or(Ticks(1)),
                 timeline: Timeline::Recorded,
             },
-            counter_bits: None,
-            has_lines: true,
-            leaf_ends_are_stamps: true,
-            exits_may_be_late: false,
-            whole: true,
-            initial: Vec::new(),
-            facts,
-            reader: Box::new(read::Whole),
-            state: Arc::new(()),
-        })
+            Box::new(read::Whole),
+        )
+        .with_facts(facts)
+        .in_one_block())
     }
 }

@@ -10,7 +10,7 @@ use super::profile::Context;
 use crate::emit::{
     Emitter, Event, EventKind, LaneKey, LaneRef, NO_DEPTH, NameRef, ThreadKey, UNSTATED,
 };
-use crate::formats::{Reader, State};
+use crate::formats::{Block, Reader, State};
 use crate::json::{Stop, Text};
 use crate::text;
 
@@ -27,13 +27,8 @@ impl Reader for Whole {
         0
     }
 
-    fn read(
-        &mut self,
-        block: &[u8],
-        _at_end: bool,
-        _state: &State,
-        out: &mut Emitter,
-    ) -> Option<State> {
+    fn read(&mut self, block: &Block<'_>, _state: &State, out: &mut Emitter) -> Option<State> {
+        let block = block.bytes;
         out.lines += memchr::memchr_iter(b'\n', block).count() as u64;
         let file = File::new(block);
         let names: Vec<NameRef> = file.frames.iter().map(|frame| name(frame, out)).collect();

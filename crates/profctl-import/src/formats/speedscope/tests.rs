@@ -1,5 +1,6 @@
 use super::*;
 use crate::formats::plain::show::{example, read};
+use crate::testing::ImporterOfBytes;
 use crate::testing::{spans, told};
 
 fn options() -> ImportOptions {
@@ -67,7 +68,7 @@ fn units_are_exact() {
              {{\"type\":\"O\",\"frame\":0,\"at\":0}},{{\"type\":\"C\",\"frame\":0,\"at\":{at}}}]}}],\
              \"shared\":{{\"frames\":[{{\"name\":\"f\"}}]}}}}"
         );
-        let unit = Profiles.open(text.as_bytes(), &options()).unwrap().timebase.unit;
+        let unit = Profiles.open_bytes(text.as_bytes(), &options()).unwrap().timebase.unit;
         (unit, read(&Profiles, text.as_bytes(), &options()).events.last().unwrap().time)
     };
     let nanoseconds = Timebase::NANOSECONDS.unit;

@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use profctl_model::{TickUnit, Ticks, Timebase, Timeline};
 
-use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Verdict};
+use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Recognition};
 use crate::emit::Emitter;
+use crate::files::Files;
 use crate::flow::{self, Carried, Flow, Said, Source, Step, Stretch, asm};
 use crate::symbols::{self, Symbols};
 use crate::text;
@@ -24,7 +25,7 @@ pub struct SpikeLog;
 static DESCRIPTOR: Descriptor = Descriptor {
     name: "spike",
     about: "log of the RISC-V simulator Spike (`-l`), instruction by instruction",
-    recognised: "two lines `core N: 0xPC (0xINSN) DISASSEMBLY`",
+    recognized: "two lines `core N: 0xPC (0xINSN) DISASSEMBLY`",
 };
 
 /// No instruction of RISC-V that calls is longer.
@@ -35,42 +36,37 @@ impl Importer for SpikeLog {
         &DESCRIPTOR
     }
 
-    fn sniff(&self, head: &[u8], _whole: bool) -> Verdict {
+    fn recognize(&self, probe: &Probe<'_>) -> Recognition {
+        let head = probe.head;
         if !text::looks_like_text(head) {
-            return Verdict::No;
+            return Recognition::No;
         }
         let is_one =
             |line: &text::Line<'_>| matches!(line::parse(line.text), Ok(Line::Step { .. }));
         let reason = || "lines `core N: 0xPC (0xINSN) DISASSEMBLY`".to_owned();
         match text::lines(head).filter(is_one).take(2).count() {
-            0 => Verdict::No,
-            1 => Verdict::Maybe(reason()),
-            _ => Verdict::Yes(reason()),
+            0 => Recognition::No,
+            1 => Recognition::Maybe(reason()),
+            _ => Recognition::Yes(reason()),
         }
     }
 
-    fn open(&self, _head: &[u8], options: &ImportOptions) -> Result<Opened, ImportError> {
+    fn open(&self, _files: &dyn Files, options: &ImportOptions) -> Result<Opened, ImportError> {
         let symbols = flow::symbols(options)?;
         let names = match symbols {
             Some(_) => "from the symbol file",
             None => "from lines `>>>>`, where every label counts as a function",
         };
-        Ok(Opened {
-            timebase: Timebase {
+        Ok(Opened::lines(
+            Timebase {
                 unit: TickUnit::Instructions,
                 resolution: Ticks(1),
                 timeline: Timeline::Recorded,
             },
-            counter_bits: None,
-            has_lines: true,
-            leaf_ends_are_stamps: true,
-            exits_may_be_late: false,
-            whole: false,
-            initial: Vec::new(),
-            facts: vec![("functions", names.into())],
-            reader: Box::<flow::Lines<Log>>::default(),
-            state: Carried::start(Log { symbols, labels: BTreeMap::new() }),
-        })
+            Box::<flow::Lines<Log>>::default(),
+        )
+        .with_facts(vec![("functions", names.into())])
+        .with_state(Carried::start(Log { symbols, labels: BTreeMap::new() })))
     }
 }
 

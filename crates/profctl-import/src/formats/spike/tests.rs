@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::flow::testing::{calls, check_blocks, trace};
 use crate::formats::plain::show::{example, read};
+use crate::testing::ImporterOfBytes;
 
 static CALLS: &str =
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/spike/calls.log"));
@@ -111,11 +112,11 @@ fn lines_that_are_none() {
 
 #[test]
 fn recognised_by_its_lines_only() {
-    assert!(matches!(SpikeLog.sniff(CALLS.as_bytes(), true), Verdict::Yes(_)));
+    assert!(matches!(SpikeLog.recognize_bytes(CALLS.as_bytes(), true), Recognition::Yes(_)));
     let line = b"core   0: 0x80000000 (0x00000013) nop\n";
-    assert!(matches!(SpikeLog.sniff(line, true), Verdict::Maybe(_)));
+    assert!(matches!(SpikeLog.recognize_bytes(line, true), Recognition::Maybe(_)));
     for wrong in ["", "core dumped\n", "core   0: >>>>  main\ncore   0: >>>>  main\n"] {
-        assert_eq!(SpikeLog.sniff(wrong.as_bytes(), true), Verdict::No, "{wrong}");
+        assert_eq!(SpikeLog.recognize_bytes(wrong.as_bytes(), true), Recognition::No, "{wrong}");
     }
 }
 

@@ -8,7 +8,7 @@ use super::packet::{self, Event as Said, Packet, Packets};
 use crate::emit::{
     Emitter, Event, EventKind, LaneKey, LaneRef, NO_DEPTH, NameRef, ThreadKey, UNSTATED,
 };
-use crate::formats::{Reader, State};
+use crate::formats::{Block, Reader, State};
 
 /// Cores that a recording tells apart.
 const CORES: usize = 2;
@@ -61,13 +61,8 @@ impl Reader for Whole {
         bytes.len()
     }
 
-    fn read(
-        &mut self,
-        block: &[u8],
-        _at_end: bool,
-        _state: &State,
-        out: &mut Emitter,
-    ) -> Option<State> {
+    fn read(&mut self, block: &Block<'_>, _state: &State, out: &mut Emitter) -> Option<State> {
+        let block = block.bytes;
         let names = names::read(block);
         let core = || Core {
             running: Running::Unknown,

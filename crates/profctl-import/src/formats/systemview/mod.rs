@@ -5,11 +5,10 @@
 //! own, some after what they name, so a recording is gone through twice: for names, then for
 //! events.
 
-use std::sync::Arc;
-
 use profctl_model::{TickUnit, Ticks, Timebase, Timeline};
 
-use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Verdict};
+use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Recognition};
+use crate::files::Files;
 
 mod events;
 mod names;
@@ -25,7 +24,7 @@ pub struct Recording;
 static DESCRIPTOR: Descriptor = Descriptor {
     name: "systemview",
     about: "SEGGER SystemView recording: tasks, interrupts, markers, API calls",
-    recognised: "a head of `;` lines that name SystemView, or its synchronisation bytes",
+    recognized: "a head of `;` lines that name SystemView, or its synchronisation bytes",
 };
 
 /// Packets behind the synchronisation that must make sense.
@@ -36,10 +35,11 @@ impl Importer for Recording {
         &DESCRIPTOR
     }
 
-    fn sniff(&self, head: &[u8], _whole: bool) -> Verdict {
-        let Some(start) = packet::start(head) else { return Verdict::No };
+    fn recognize(&self, probe: &Probe<'_>) -> Recognition {
+        let head = probe.head;
+        let Some(start) = packet::start(head) else { return Recognition::No };
         if memchr::memmem::find(&head[..start], b"SystemView").is_some() {
-            return Verdict::Yes("a head that names SystemView".into());
+            return Recognition::Yes("a head that names SystemView".into());
         }
         // Bare bytes from the target begin with a start of the trace and its clock.
         let mut packets = Packets::new(head).filter(|packet| !matches!(packet, Packet::Nop));
@@ -49,12 +49,13 @@ impl Importer for Recording {
         });
         let follow = packets.next().is_some();
         if start == 0 && begins && follow {
-            return Verdict::Yes("synchronisation bytes, a start and a clock".into());
+            return Recognition::Yes("synchronisation bytes, a start and a clock".into());
         }
-        Verdict::No
+        Recognition::No
     }
 
-    fn open(&self, head: &[u8], options: &ImportOptions) -> Result<Opened, ImportError> {
+    fn open(&self, files: &dyn Files, options: &ImportOptions) -> Result<Opened, ImportError> {
+        let head = &*super::all_bytes(files)?;
         if packet::start(head).is_none() {
             return Err(ImportError::whole(
                 "no synchronisation, expected ten zero bytes behind the head",
@@ -68,17 +69,11 @@ impl Importer for Recording {
         };
         let mut facts = vec![("cores", if packet::has_cores(head) { "two" } else { "one" }.into())];
         facts.extend(names.system.map(|system| ("system", system)));
-        Ok(Opened {
-            timebase: Timebase { unit, resolution: Ticks(1), timeline: Timeline::Recorded },
-            counter_bits: None,
-            has_lines: false,
-            leaf_ends_are_stamps: true,
-            exits_may_be_late: false,
-            whole: true,
-            initial: Vec::new(),
-            facts,
-            reader: Box::new(events::Whole),
-            state: Arc::new(()),
-        })
+        Ok(Opened::records(
+            Timebase { unit, resolution: Ticks(1), timeline: Timeline::Recorded },
+            Box::new(events::Whole),
+        )
+        .with_facts(facts)
+        .in_one_block())
     }
 }

@@ -8,6 +8,7 @@ use super::*;
 use crate::ReadOptions;
 use crate::capture::testing::{calls, check_blocks, check_cuts, complaints, load, read_anyhow};
 use crate::formats::plain::show::show;
+use crate::testing::ImporterOfBytes;
 
 static DEMO: &[u8] =
     include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/systemview/demo.SVDat"));
@@ -222,12 +223,13 @@ fn two_cores() {
 #[test]
 fn without_a_clock_cycles_are_counted() {
     let bytes = [&[0; 10][..], &[2, 5, 1, 3, 9]].concat();
-    let unit = |options: &ImportOptions| Recording.open(&bytes, options).unwrap().timebase.unit;
+    let unit =
+        |options: &ImportOptions| Recording.open_bytes(&bytes, options).unwrap().timebase.unit;
     assert_eq!(unit(&ImportOptions::default()), TickUnit::Cycles);
     let mut options = ImportOptions::default();
     options.capture.clock = crate::text::tick_unit("16MHz");
     assert_eq!(unit(&options), TickUnit::Seconds { numerator: 1, denominator: 16_000_000 });
-    assert!(Recording.open(b"; SystemView\n", &ImportOptions::default()).is_err());
+    assert!(Recording.open_bytes(b"; SystemView\n", &ImportOptions::default()).is_err());
 }
 
 #[test]
@@ -235,9 +237,12 @@ fn what_is_none() {
     for bytes in
         [&b""[..], &[0; 100], b"; SystemView\n", b"; a b\n\0\0\0\0\0\0\0\0\0\0\x02\x01\x01"]
     {
-        assert_eq!(Recording.sniff(bytes, true), Verdict::No, "{bytes:x?}");
+        assert_eq!(Recording.recognize_bytes(bytes, true), Recognition::No, "{bytes:x?}");
     }
-    assert!(matches!(Recording.sniff(&Sent::new("").event(17, &[], 1).0, true), Verdict::Yes(_)));
+    assert!(matches!(
+        Recording.recognize_bytes(&Sent::new("").event(17, &[], 1).0, true),
+        Recognition::Yes(_)
+    ));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use profctl_model::hash::FastMap;
 use super::header::{Header, words};
 use crate::capture::{Levels, Plan, Sampler};
 use crate::emit::Emitter;
-use crate::formats::{Reader, State};
+use crate::formats::{Block, Reader, State};
 use crate::text;
 
 /// A block of this size without a timestamp in it ends at a line instead: a dump of all levels may
@@ -89,13 +89,8 @@ impl Reader for Changes {
         }
     }
 
-    fn read(
-        &mut self,
-        block: &[u8],
-        at_end: bool,
-        state: &State,
-        out: &mut Emitter,
-    ) -> Option<State> {
+    fn read(&mut self, block: &Block<'_>, state: &State, out: &mut Emitter) -> Option<State> {
+        let &Block { bytes: block, at_end, .. } = block;
         let mut point = state.downcast_ref::<Point>().expect("a point of this reader").clone();
         out.lines += memchr::memchr_iter(b'\n', block).count() as u64;
         // Where the changes of the present timestamp began.

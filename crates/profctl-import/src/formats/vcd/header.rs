@@ -73,7 +73,7 @@ pub(super) fn read(head: &[u8]) -> Result<Header, String> {
         "no `$enddefinitions` in the first {} bytes, expected it within the first {}: dump fewer \
          signals",
         head.len(),
-        crate::source::HEAD,
+        crate::files::HEAD,
     ))
 }
 

@@ -5,8 +5,9 @@
 
 use profctl_model::{Ticks, Timebase, Timeline};
 
-use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Verdict};
+use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Recognition};
 use crate::capture;
+use crate::files::Files;
 use crate::text;
 
 mod body;
@@ -20,7 +21,7 @@ pub struct Dump;
 static DESCRIPTOR: Descriptor = Descriptor {
     name: "vcd",
     about: "value change dump of a simulator or logic analyser, with a tag bus or a wire a function",
-    recognised: "begins with `$date`, `$version`, `$timescale` or the like, and declares signals",
+    recognized: "begins with `$date`, `$version`, `$timescale` or the like, and declares signals",
 };
 
 /// What may come first.
@@ -32,9 +33,10 @@ impl Importer for Dump {
         &DESCRIPTOR
     }
 
-    fn sniff(&self, head: &[u8], _whole: bool) -> Verdict {
+    fn recognize(&self, probe: &Probe<'_>) -> Recognition {
+        let head = probe.head;
         if !text::looks_like_text(head) {
-            return Verdict::No;
+            return Recognition::No;
         }
         let first = header::words(head).next().map(|(_, word)| word);
         let declares = [&b"$var "[..], b"$scope ", b"$timescale"]
@@ -43,34 +45,27 @@ impl Importer for Dump {
         match first {
             Some(first) if declares && FIRST.contains(&first) => {
                 let first = String::from_utf8_lossy(first);
-                Verdict::Yes(format!("declarations of a value change dump from `{first}` on"))
+                Recognition::Yes(format!("declarations of a value change dump from `{first}` on"))
             }
-            _ => Verdict::No,
+            _ => Recognition::No,
         }
     }
 
-    fn open(&self, head: &[u8], options: &ImportOptions) -> Result<Opened, ImportError> {
+    fn open(&self, files: &dyn Files, options: &ImportOptions) -> Result<Opened, ImportError> {
+        let head = super::head(files)?;
+        let head = &*head.bytes;
         let header = header::read(head).map_err(ImportError::whole)?;
         let plan = capture::plan(&header.signals, options)?;
         let changes = body::Changes::new(&header, &plan);
+        let state = changes.start();
         let mut facts = vec![("signals", header.signals.len().to_string())];
         facts.extend(plan.facts());
         facts.extend(header.producer.map(|producer| ("producer", producer)));
-        Ok(Opened {
-            timebase: Timebase {
-                unit: header.tick,
-                resolution: Ticks(1),
-                timeline: Timeline::Recorded,
-            },
-            counter_bits: None,
-            has_lines: true,
-            leaf_ends_are_stamps: true,
-            exits_may_be_late: false,
-            whole: false,
-            initial: Vec::new(),
-            facts,
-            state: changes.start(),
-            reader: Box::new(changes),
-        })
+        Ok(Opened::lines(
+            Timebase { unit: header.tick, resolution: Ticks(1), timeline: Timeline::Recorded },
+            Box::new(changes),
+        )
+        .with_facts(facts)
+        .with_state(state))
     }
 }

@@ -12,6 +12,7 @@ use crate::capture::testing::{
     dump_of_wires, load, read_anyhow, wires,
 };
 use crate::formats::plain::show::show;
+use crate::testing::ImporterOfBytes;
 
 macro_rules! fixture {
     ($name:literal) => {
@@ -216,7 +217,7 @@ fn what_cannot_be_watched_is_refused() {
         if typed == "nothing" {
             options.names = None;
         }
-        let error = Dump.open(dump("").as_bytes(), &options).err().expect(typed);
+        let error = Dump.open_bytes(dump("").as_bytes(), &options).err().expect(typed);
         said.extend([format!("{typed}: {error}\n")]);
     }
     expect![[r#"

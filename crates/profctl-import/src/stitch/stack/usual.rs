@@ -47,7 +47,7 @@ impl Stack {
             core,
             here,
         };
-        let ends_are_stamps = run.core.setup.leaf_ends_are_stamps;
+        let ends_are_stamps = run.core.setup.quirks.leaf_ends_are_stamps;
         let mut clock_now = *clock;
         let mut taken = 0;
         while let Some(event) = events.get(taken) {

@@ -190,8 +190,8 @@ fn quirk_07_the_kernel_release_is_a_fact() {
         "# tracer: function_graph\n#\n# function_graph latency trace v1.1.5 on 7.3.4+deb13-amd64\n{} 1)  ...1. |   9.371 us    |  read_hpet();\n",
         "# CPU||||     DURATION                  FUNCTION CALLS\n"
     );
-    let input = Input { name: "trace".to_owned(), bytes: Box::new(text.as_bytes()) };
-    let (_, origin) = load(input, &ReadOptions::default(), &|_| ()).unwrap();
+    let input = Single::new("trace", Box::new(text.as_bytes()));
+    let (_, origin) = load(&input, &ReadOptions::default(), &|_| ()).unwrap();
     let release = origin.facts.iter().find(|(_, fact)| fact == "7.3.4+deb13-amd64");
     assert!(release.is_some(), "{:?}", origin.facts);
 }

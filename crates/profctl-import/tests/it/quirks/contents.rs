@@ -318,7 +318,7 @@ fn quirk_25_columns_are_told_by_the_header_alone() {
 fn quirk_26_binary_traces_are_refused() {
     let mut head = b"\x17\x08\x44tracing6\0\0\x08\0\x10\0\0".to_vec();
     head.extend([0; 500]);
-    expect!["is no trace in a known format (tried function_graph, kdump, ktrace, mcrae, plain, probe, vcd, fst, sigrok, saleae, itm, systemview, perfetto, callgrind, chrome, speedscope, folded, execlog, gem5, qemu, spike, rule); `--input-format NAME` reads it as one of them"].assert_eq(&refusal(&head));
+    expect!["unrecognized trace format (tried function_graph, kdump, ktrace, mcrae, plain, probe, vcd, fst, sigrok, saleae, itm, systemview, perfetto, callgrind, chrome, speedscope, folded, execlog, gem5, qemu, spike, rule); `--input-format NAME` reads it as one of them"].assert_eq(&refusal(&head));
 }
 
 #[test]
@@ -328,5 +328,5 @@ fn quirk_27_reports_of_trace_cmd_are_refused() {
         workload-269   [000]   174.097124: funcgraph_entry:        1.7 us     |    f();
         workload-269   [000]   174.097130: funcgraph_exit:         7.0 us     |  }
 ";
-    expect!["is no trace in a known format (tried function_graph, kdump, ktrace, mcrae, plain, probe, vcd, fst, sigrok, saleae, itm, systemview, perfetto, callgrind, chrome, speedscope, folded, execlog, gem5, qemu, spike, rule); `--input-format NAME` reads it as one of them"].assert_eq(&refusal(report));
+    expect!["unrecognized trace format (tried function_graph, kdump, ktrace, mcrae, plain, probe, vcd, fst, sigrok, saleae, itm, systemview, perfetto, callgrind, chrome, speedscope, folded, execlog, gem5, qemu, spike, rule); `--input-format NAME` reads it as one of them"].assert_eq(&refusal(report));
 }

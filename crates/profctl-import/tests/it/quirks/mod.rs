@@ -11,7 +11,7 @@ mod contents;
 use std::fmt::Write as _;
 
 use expect_test::{Expect, expect};
-use profctl_import::{Input, ReadOptions, load};
+use profctl_import::{ReadOptions, Single, load};
 use profctl_model::{FuncKind, Timeline, Trace};
 
 /// `# CPU  DURATION                  FUNCTION CALLS`
@@ -28,13 +28,13 @@ pub(super) const WIDE: &str = "# tracer: function_graph
 ";
 
 pub(super) fn read(text: &str) -> Trace {
-    let input = Input { name: "trace".to_owned(), bytes: Box::new(text.as_bytes()) };
-    load(input, &ReadOptions::default(), &|_| ()).unwrap().0
+    let input = Single::new("trace", Box::new(text.as_bytes()));
+    load(&input, &ReadOptions::default(), &|_| ()).unwrap().0
 }
 
 pub(super) fn refusal(text: &[u8]) -> String {
-    let input = Input { name: "trace".to_owned(), bytes: Box::new(text) };
-    match load(input, &ReadOptions::default(), &|_| ()) {
+    let input = Single::new("trace", Box::new(text));
+    match load(&input, &ReadOptions::default(), &|_| ()) {
         Ok((_, origin)) => panic!("taken for {}: {}", origin.format.name, origin.reason),
         Err(error) => error.to_string(),
     }

@@ -71,7 +71,7 @@ impl Reader<'_> {
                 Content::Trace(input) => {
                     let only = self.selection.only(self.sink(), &[]);
                     let progress = |bytes| progress.at(bytes);
-                    let read = profctl_import::stream(input, &self.options, only, &progress)
+                    let read = profctl_import::stream(&input, &self.options, only, &progress)
                         .map_err(|error| Failure::import(name, &error))?;
                     self.selection.fits(&read.meta.timebase)?;
                     read::say_origin(&read.origin, read.meta.events, self.global);

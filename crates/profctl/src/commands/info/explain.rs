@@ -25,7 +25,7 @@ pub(super) fn append(
     }
     let file = Inputs::single(trace)?;
     let Content::Trace(input) = file.open()? else { return Ok(()) };
-    let explained = rule::explain(input.bytes, options, LINES)
+    let explained = rule::explain(&input, options, LINES)
         .map_err(|error| Failure::import(&file.name, &error))?;
     line(text, "");
     line(text, &format!("rule {}, line by line:", rule.name));

@@ -48,7 +48,7 @@ fn read(args: &Args, global: &Global) -> Result<(Profile, Option<Trace>), Failur
                 let calls = is_single.then(TraceBuilder::default);
                 let sink = args.selection.only((summary, calls), &[]);
                 let progress = |bytes| progress.at(bytes);
-                let read = profctl_import::stream(input, &options, sink, &progress)
+                let read = profctl_import::stream(&input, &options, sink, &progress)
                     .map_err(|error| Failure::import(name, &error))?;
                 args.selection.fits(&read.meta.timebase)?;
                 read::say_origin(&read.origin, read.meta.events, global);

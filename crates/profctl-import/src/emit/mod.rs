@@ -4,14 +4,17 @@
 //! and lanes (who, where) are interned per worker, so that blocks can be read side by side; the
 //! stitcher maps them to the ids of the trace in the order of the input.
 
+mod event;
+mod sched;
+mod verbs;
+
 use profctl_model::diag::Code;
 use profctl_model::hash::FastMap;
 use profctl_model::{Fidelity, Func, FuncKind};
 
-/// A time or duration that the record does not state.
-pub const UNSTATED: u64 = u64::MAX;
-/// A depth that the format does not show: exits are then paired by name.
-pub const NO_DEPTH: u16 = u16::MAX;
+pub use event::{Event, EventKind, NO_DEPTH, UNSTATED};
+pub use sched::{PrevState, WakerContext, Waking, WakingKind};
+pub use verbs::{At, Stated, ThreadName};
 
 /// A function name as this worker interned it; 0 is "no name".
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -59,58 +62,6 @@ pub struct LaneKey {
     pub thread: ThreadKey,
 }
 
-/// What happened.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum EventKind {
-    /// A call began. `duration` and `extra` may state its wall and net time in advance.
-    Enter,
-    /// A call ended. `duration` may state its wall time.
-    Exit,
-    /// A call without callees, at its entry time; `duration` is its wall time.
-    Leaf,
-    /// A call whose entry is not a record of its own, at its exit time, after its callees;
-    /// `duration` is its wall time.
-    Return,
-    /// An instant.
-    Mark,
-    /// The lane's thread is in function `name`, whatever came before: if none of its calls is open,
-    /// this one is, and began before the trace.
-    Seen,
-    /// The recorder lost `duration` events ([`UNSTATED`]: unknown how many) on the lane's CPU, or
-    /// anywhere if it has none. If `extra` is stated, the gap was at `time` and the calls that it
-    /// cut short say so themselves.
-    Gap,
-    /// From here on the lane's thread runs on the lane's CPU. Carries no time of its own.
-    /// `extra` is the lane of the thread that ran before, or [`UNSTATED`].
-    RunsNow,
-    /// At `time` the lane's thread got the lane's CPU from the thread of lane `extra`;
-    /// `duration` is 1 if that one was still runnable.
-    Switch,
-    /// The lane's thread made the thread of lane `extra` runnable.
-    Wake,
-    /// What the lane's thread calls next is an interrupt handler.
-    InterruptEnter,
-    /// The interrupt handler has returned.
-    InterruptExit,
-    /// A probe's switch tag was entered: the running thread leaves the CPU in function `name`.
-    SwitchTagEnter,
-    /// A probe's switch tag was left: a thread comes back, and the exits that follow tell which.
-    SwitchTagExit,
-    /// A call from `time` on, `duration` long, that may hold others and stands anywhere among them;
-    /// `extra` is the row of its [`Account`], if it has one. Only from readers whose events are
-    /// sorted (see [`crate::sort`]), which makes entries and exits of it.
-    Complete,
-    /// The innermost open call ends, and account `extra` says what is known of it.
-    Settle,
-    /// What the lane's thread is: named as in the lane; `duration` is its id and `extra` its
-    /// process, if they have such; `depth` is 1 for an idle task. Takes no time.
-    Describe,
-    /// The clock was at `time`, or went on by `duration` where the timeline is synthetic; nothing
-    /// happened. If `extra` is stated, the trace begins or ends there whatever else it holds; 1 says
-    /// that the input tells when threads were switched out.
-    Pass,
-}
-
 /// What an input states of one call beyond when it began and ended. What is left out follows from
 /// the events, as for any other call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -127,28 +78,6 @@ pub struct Account {
     pub outermost: Option<bool>,
     /// What of it was seen.
     pub fidelity: Fidelity,
-}
-
-/// One record, as far as it matters.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Event {
-    /// Ticks of the trace's clock (or the raw counter, if it wraps); [`UNSTATED`] if the format
-    /// has durations only.
-    pub time: u64,
-    /// A stated length in ticks, or what the kind says; else [`UNSTATED`].
-    pub duration: u64,
-    /// What the kind says; else [`UNSTATED`].
-    pub extra: u64,
-    /// The function.
-    pub name: NameRef,
-    /// Where and on whom.
-    pub lane: LaneRef,
-    /// Byte offset of the record in its block.
-    pub offset: u32,
-    /// Number of callers as the format shows it, or [`NO_DEPTH`].
-    pub depth: u16,
-    /// What happened.
-    pub kind: EventKind,
 }
 
 /// All calls of one function in one sum, where the input has nothing finer.
@@ -186,6 +115,8 @@ pub struct BlockEvents {
     pub totals: Vec<Total>,
     /// What is stated of single calls; events name a row.
     pub accounts: Vec<Account>,
+    /// Texts that belong to marks; events name a row.
+    pub details: Vec<Box<str>>,
     /// Functions that this worker met for the first time; see [`Emitter::names`].
     pub names: Vec<Func>,
     /// Lanes that this worker met for the first time; see [`Emitter::lanes`].
@@ -209,6 +140,8 @@ pub struct Emitter {
     pub totals: Vec<Total>,
     /// What is stated of single calls; events name a row.
     pub accounts: Vec<Account>,
+    /// Texts that belong to marks; events name a row.
+    pub details: Vec<Box<str>>,
     /// All functions that this worker has met; a [`NameRef`] is a row. Row 0 is the anonymous one.
     pub names: Vec<Func>,
     /// All lanes that this worker has met; a [`LaneRef`] is a row.
@@ -233,6 +166,7 @@ impl Default for Emitter {
             events: Vec::new(),
             totals: Vec::new(),
             accounts: Vec::new(),
+            details: Vec::new(),
             names: vec![Func::default()],
             lanes: Vec::new(),
             diags: Vec::new(),
@@ -261,6 +195,7 @@ impl Emitter {
             events: std::mem::take(&mut self.events),
             totals: std::mem::take(&mut self.totals),
             accounts: std::mem::take(&mut self.accounts),
+            details: std::mem::take(&mut self.details),
             names: self.names[n_names..].to_vec(),
             lanes: self.lanes[n_lanes..].to_vec(),
             diags: std::mem::take(&mut self.diags),

@@ -1,0 +1,77 @@
+//! Compression of the input: gzip, zstd and xz, recognized by their first bytes.
+
+use std::io::{self, BufReader, Cursor, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A compressed trace may be compressed once more, by whoever archived it.
+const LAYERS_MAX: usize = 2;
+const BUFFER: usize = 64 << 10;
+
+/// A file that is open for reading from its beginning to its end.
+pub struct OpenFile<'a> {
+    /// The bytes, decompressed.
+    pub bytes: Box<dyn Read + Send + 'a>,
+    /// The outermost compression, if there is one.
+    pub compression: Option<&'static str>,
+    /// Bytes read so far, before decompression.
+    pub taken: Arc<AtomicU64>,
+}
+
+struct Counted<R> {
+    inner: R,
+    taken: Arc<AtomicU64>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.inner.read(buffer)?;
+        self.taken.fetch_add(n as u64, Ordering::Relaxed);
+        Ok(n)
+    }
+}
+
+impl<'a> OpenFile<'a> {
+    /// Looks at the first bytes and decompresses up to two layers of compression. Fails if the
+    /// first bytes cannot be read.
+    pub fn new(bytes: Box<dyn Read + Send + 'a>) -> io::Result<Self> {
+        let taken = Arc::new(AtomicU64::new(0));
+        let counted = Counted { inner: bytes, taken: Arc::clone(&taken) };
+        let mut bytes: Box<dyn Read + Send + 'a> = Box::new(counted);
+        let mut compression = None;
+        for _ in 0..LAYERS_MAX {
+            let mut magic = Vec::with_capacity(6);
+            bytes.by_ref().take(6).read_to_end(&mut magic)?;
+            let kind = compression_of(&magic);
+            let whole = Cursor::new(magic).chain(bytes);
+            bytes = match kind {
+                None => {
+                    bytes = Box::new(whole);
+                    break;
+                }
+                Some("gzip") => Box::new(flate2::bufread::MultiGzDecoder::new(buffered(whole))),
+                Some("xz") => {
+                    Box::new(liblzma::bufread::XzDecoder::new_multi_decoder(buffered(whole)))
+                }
+                Some(_) => Box::new(zstd::stream::read::Decoder::with_buffer(buffered(whole))?),
+            };
+            compression = compression.or(kind);
+        }
+        Ok(Self { bytes, compression, taken })
+    }
+}
+
+fn buffered<R: Read>(bytes: R) -> BufReader<R> {
+    BufReader::with_capacity(BUFFER, bytes)
+}
+
+/// The compression of a file that begins like this.
+pub fn compression_of(head: &[u8]) -> Option<&'static str> {
+    match head {
+        [0x1f, 0x8b, 0x08, ..] => Some("gzip"),
+        // A zstd frame, or a skippable frame in front of one.
+        [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Some("zstd"),
+        [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some("xz"),
+        _ => None,
+    }
+}

@@ -1,0 +1,124 @@
+//! From files to a filled sink: recognizes and opens an input, reads its streams in blocks on as
+//! many threads as asked, and stitches what they say in order.
+//!
+//! [`blocks`] reads the blocks of one stream side by side; [`merge`] reads several streams and puts
+//! their records in the order of time. Both hand records to the [`stage`], so the result does not
+//! depend on the number of workers or the size of the blocks.
+
+mod blocks;
+mod feed;
+mod merge;
+mod stage;
+
+use profctl_model::diag::Sample;
+use profctl_model::diag::codes;
+use profctl_model::{Place, SpanSink, Ticks, Timebase, Timeline};
+
+use crate::files::{FileId, Files};
+use crate::formats::{ImportError, Opened, Reader, State};
+use crate::recognize::{is_empty, recognize};
+use crate::sort::{Order, Sorter};
+use crate::stitch::Setup;
+use crate::{Origin, ReadOptions, Streamed};
+use feed::Feed;
+use stage::StitchStage;
+
+pub(crate) fn run<S: SpanSink + Send>(
+    files: &dyn Files,
+    options: &ReadOptions,
+    sink: S,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Result<Streamed<S>, ImportError> {
+    let (importer, reason) = recognize(files, options)?;
+    if is_empty(files)? {
+        return Err(ImportError::whole("is empty"));
+    }
+    let opened = importer.open(files, &options.import)?;
+    let Opened { timebase, streams, quirks, facts, reader, state } = opened;
+    let ticks = |nanos: Option<u64>| match nanos {
+        Some(nanos) if timebase.is_time() => timebase.ticks_of_nanos(u128::from(nanos)),
+        other => other.map(Ticks),
+    };
+    let order = match reader.order() {
+        // The interval counts from the first timestamp, which may stand anywhere.
+        Order::Nearly if options.from.is_some() || options.until.is_some() => Order::Any,
+        order => order,
+    };
+    let sorter = (order != Order::AsWritten).then(|| Sorter::new(order, timebase.resolution.0));
+    // What is sorted has times, even if they were laid end to end by whoever wrote them.
+    let timeline = if sorter.is_some() { Timeline::Recorded } else { timebase.timeline };
+    let counter_bits = match &streams[..] {
+        [stream] => stream.clock.counter_bits,
+        // The merge unfolds the counter of each stream.
+        _ => None,
+    };
+    let mut sources: Vec<String> = files.entries().iter().map(|entry| entry.name.clone()).collect();
+    if let [_] = sources[..] {
+        files.name().clone_into(&mut sources[0]);
+    }
+    let setup = Setup {
+        sources,
+        timebase: Timebase { timeline, ..timebase },
+        counter_bits,
+        quirks,
+        grouping: options.grouping,
+        from: ticks(options.from),
+        until: ticks(options.until),
+    };
+    let workers = options.workers.max(1);
+    let work = Work { reader, state, workers, block_size: options.block_size, progress };
+    let mut feeds = Vec::with_capacity(streams.len());
+    for stream in &streams {
+        feeds.push(Feed::new(files, stream).map_err(|error| {
+            let name = files.entries().get(stream.file.0).map_or("", |entry| &entry.name);
+            ImportError::whole(format!("{name}: cannot be read: {error}"))
+        })?);
+    }
+    let stage = |emitters| StitchStage::new(setup, sink, emitters, sorter, &*work.reader);
+    let (stage, feeds) = if let [_] = feeds[..] {
+        blocks::run(stage(workers), feeds.remove(0), work)
+    } else {
+        merge::run(stage(feeds.len()), feeds, &streams, work)
+    };
+
+    let (sink, names, mut meta) = stage.finish();
+    meta.timebase = timebase;
+    let mut bytes = 0;
+    for feed in &feeds {
+        bytes += feed.handed_out();
+        if let Some(error) = feed.broken() {
+            let source = match files.entries() {
+                [_] => files.name().to_owned(),
+                entries => entries[feed.file().0].name.clone(),
+            };
+            let place = Place { source, offset: feed.handed_out(), line: None };
+            meta.diags.add(&codes::CUT_RECORD, 1, || Sample {
+                place,
+                message: format!("reading ended early: {error}"),
+            });
+        }
+    }
+    let compression = files.head(FileId(0)).ok().and_then(|head| head.compression);
+    let origin = Origin {
+        name: files.name().to_owned(),
+        format: importer.descriptor(),
+        reason,
+        bytes,
+        compression,
+        facts,
+    };
+    Ok(Streamed { sink, names, meta, origin })
+}
+
+/// How the streams of an input are read.
+struct Work<'a> {
+    /// Reads blocks; every worker forks its own.
+    reader: Box<dyn Reader>,
+    /// The state of every stream before its first block.
+    state: State,
+    workers: usize,
+    /// Bytes a block; 0 means the default.
+    block_size: usize,
+    /// Is told the number of bytes read, before decompression.
+    progress: &'a (dyn Fn(u64) + Sync),
+}

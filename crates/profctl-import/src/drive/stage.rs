@@ -1,0 +1,133 @@
+//! The last stage: what blocks say is put in order, where it is in another, and stitched.
+
+use profctl_model::{Names, SpanSink, TraceMeta};
+
+use crate::blocks::CutBlock;
+use crate::emit::{BlockEvents, Emitter, Event};
+use crate::formats::{Block, Reader, State};
+use crate::sort::Sorter;
+use crate::stitch::{BlockView, Setup, Stitcher, WorkerIds};
+
+/// The stitcher with what it needs to know of the emitters.
+pub(super) struct StitchStage<S> {
+    stitcher: Stitcher<S>,
+    /// By emitter; then one for `in_turn` and one for the sorter.
+    ids: Vec<WorkerIds>,
+    /// Reads blocks that were not read before their turn, or with a state that was not theirs.
+    in_turn: (Box<dyn Reader>, Emitter),
+    /// Puts events in order first, where they are in another.
+    sorter: Option<Sorter>,
+    /// Lines before the next block.
+    lines: u64,
+}
+
+/// What stands in a block.
+pub(super) enum Content {
+    /// That is still to be read, into this buffer.
+    Unread(Vec<Event>),
+    /// It was read with the state `before`, and left another if that is given.
+    Read { before: State, after: Option<State>, events: BlockEvents },
+}
+
+impl<S: SpanSink> StitchStage<S> {
+    pub(super) fn new(
+        setup: Setup,
+        sink: S,
+        emitters: usize,
+        sorter: Option<Sorter>,
+        reader: &dyn Reader,
+    ) -> Self {
+        Self {
+            stitcher: Stitcher::new(setup, sink),
+            ids: (0..emitters + 2).map(|_| WorkerIds::default()).collect(),
+            in_turn: (reader.fork(), Emitter::default()),
+            sorter,
+            lines: 0,
+        }
+    }
+
+    /// Stitches the next block of the only stream, read by `emitter`; returns the reader's state
+    /// after it if that is another, and the buffers.
+    pub(super) fn block(
+        &mut self,
+        block: CutBlock,
+        emitter: usize,
+        content: Content,
+        state: &State,
+    ) -> (Option<State>, (Vec<u8>, Vec<Event>)) {
+        let in_turn = self.ids.len() - 2;
+        let (emitter, (after, mut events)) = match content {
+            Content::Read { before, after, events } if std::sync::Arc::ptr_eq(&before, state) => {
+                (emitter, (after, events))
+            }
+            Content::Read { mut events, .. } => {
+                // Names and lanes that the worker met here are used by its later blocks.
+                if let Some(sorter) = &mut self.sorter {
+                    sorter.learn(emitter, &events);
+                }
+                self.ids[emitter].learn(&mut events);
+                (in_turn, self.read(&block, events.events, state))
+            }
+            Content::Unread(spare) => (in_turn, self.read(&block, spare, state)),
+        };
+        let view =
+            BlockView { bytes: block.bytes(), source: 0, offset: block.offset, lines: self.lines };
+        self.take(emitter, &mut events, view);
+        self.lines += events.lines;
+        if block.skipped > 0 {
+            let view = BlockView { source: 0, bytes: &[], offset: block.offset, lines: self.lines };
+            self.skipped(block.skipped, view);
+            self.lines += 1;
+        }
+        (after, (block.into_buffer(), events.events))
+    }
+
+    /// Stitches events of an emitter, which follow all that came before.
+    pub(super) fn take(&mut self, emitter: usize, events: &mut BlockEvents, view: BlockView<'_>) {
+        if let Some(sorter) = &mut self.sorter {
+            sorter.take(emitter, events, view.offset);
+        }
+        self.stitcher.take(events, &mut self.ids[emitter], view);
+        self.sorted(false);
+    }
+
+    /// Counts `bytes` of a record that was too long to be read.
+    pub(super) fn skipped(&mut self, bytes: u64, view: BlockView<'_>) {
+        self.stitcher.skipped(bytes, view);
+    }
+
+    /// Reads a block whose turn has come.
+    fn read(
+        &mut self,
+        block: &CutBlock,
+        spare: Vec<Event>,
+        state: &State,
+    ) -> (Option<State>, BlockEvents) {
+        let (reader, emitter) = &mut self.in_turn;
+        emitter.reuse(spare);
+        let after = reader.read(&view_of(block, 0), state, emitter);
+        (after, emitter.take())
+    }
+
+    /// Stitches what has been put in order.
+    fn sorted(&mut self, at_end: bool) {
+        let Some(sorter) = &mut self.sorter else { return };
+        while let Some((mut events, offset)) = sorter.next(at_end) {
+            let ids = self.ids.last_mut().expect("the sorter has names of its own");
+            let view = BlockView { bytes: &[], source: 0, offset, lines: 0 };
+            self.stitcher.take(&mut events, ids, view);
+            sorter.reuse(events.events);
+        }
+    }
+
+    /// Stitches what is left, and ends the trace.
+    pub(super) fn finish(mut self) -> (S, Names, TraceMeta) {
+        self.sorted(true);
+        self.stitcher.finish()
+    }
+}
+
+/// A block as a reader sees it.
+pub(super) fn view_of(block: &CutBlock, stream: usize) -> Block<'_> {
+    Block { bytes: block.bytes(), at_end: block.at_end, stream, offset: block.offset }
+}

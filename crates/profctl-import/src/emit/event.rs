@@ -1,0 +1,90 @@
+//! The packed form of a record between the emitter, the sort stage and the stitcher. Formats never
+//! see it: they say what a record is with the verbs of [`super::Emitter`].
+
+use super::{LaneRef, NameRef};
+
+/// A time or duration that the record does not state.
+pub const UNSTATED: u64 = u64::MAX;
+/// A depth that the format does not show: exits are then paired by name.
+pub const NO_DEPTH: u16 = u16::MAX;
+
+/// What happened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EventKind {
+    /// A call began. `duration` and `extra` may state its wall and net time in advance.
+    Enter,
+    /// A call ended. `duration` may state its wall time.
+    Exit,
+    /// A call without callees, at its entry time; `duration` is its wall time.
+    Leaf,
+    /// A call whose entry is not a record of its own, at its exit time, after its callees;
+    /// `duration` is its wall time.
+    Return,
+    /// An instant. `extra` is the row of its detail text, if it has one.
+    Mark,
+    /// A value of a counter; `duration` holds the bits of an `f64`.
+    Counter,
+    /// The lane's thread is in function `name`, whatever came before: if none of its calls is open,
+    /// this one is, and began before the trace.
+    Seen,
+    /// The recorder lost `duration` events ([`UNSTATED`]: unknown how many) on the lane's CPU, or
+    /// anywhere if it has none. If `extra` is stated, the gap was at `time` and the calls that it
+    /// cut short say so themselves.
+    Gap,
+    /// From here on the lane's thread runs on the lane's CPU. Carries no time of its own.
+    /// `extra` is the lane of the thread that ran before, or [`UNSTATED`].
+    RunsNow,
+    /// At `time` the lane's thread got the lane's CPU from the thread of lane `extra`;
+    /// `duration` is a packed [`super::PrevState`].
+    Switch,
+    /// The lane's thread made the thread of lane `extra` runnable; `duration` is a packed
+    /// [`super::Waking`].
+    Wake,
+    /// The lane's thread created the thread of lane `extra`.
+    Fork,
+    /// The lane's thread ended.
+    ThreadExit,
+    /// What the lane's thread calls next is an interrupt handler.
+    InterruptEnter,
+    /// The interrupt handler has returned.
+    InterruptExit,
+    /// A probe's switch tag was entered: the running thread leaves the CPU in function `name`.
+    SwitchTagEnter,
+    /// A probe's switch tag was left: a thread comes back, and the exits that follow tell which.
+    SwitchTagExit,
+    /// A call from `time` on, `duration` long, that may hold others and stands anywhere among them;
+    /// `extra` is the row of its [`super::Account`], if it has one. Only from readers whose events
+    /// are sorted (see [`crate::sort`]), which makes entries and exits of it.
+    Complete,
+    /// The innermost open call ends, and account `extra` says what is known of it.
+    Settle,
+    /// What the lane's thread is: named as in the lane; `duration` is its id and `extra` its
+    /// process, if they have such; `depth` is 1 for an idle task. Takes no time.
+    Describe,
+    /// The clock was at `time`, or went on by `duration` where the timeline is synthetic; nothing
+    /// happened. If `extra` is stated, the trace begins or ends there whatever else it holds; 1 says
+    /// that the input tells when threads were switched out.
+    Pass,
+}
+
+/// One record, as far as it matters.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Event {
+    /// Ticks of the trace's clock (or the raw counter, if it wraps); [`UNSTATED`] if the format
+    /// has durations only.
+    pub time: u64,
+    /// A stated length in ticks, or what the kind says; else [`UNSTATED`].
+    pub duration: u64,
+    /// What the kind says; else [`UNSTATED`].
+    pub extra: u64,
+    /// The function.
+    pub name: NameRef,
+    /// Where and on whom.
+    pub lane: LaneRef,
+    /// Byte offset of the record in its block.
+    pub offset: u32,
+    /// Number of callers as the format shows it, or [`NO_DEPTH`].
+    pub depth: u16,
+    /// What happened.
+    pub kind: EventKind,
+}

@@ -1,0 +1,206 @@
+//! The verbs with which a reader says what a record is. Each takes what it needs and nothing else,
+//! so a record that makes no sense cannot be built.
+
+use super::event::{Event, EventKind, NO_DEPTH, UNSTATED};
+use super::{Emitter, LaneRef, NameRef, PrevState, Waking};
+
+/// When and on whom something happened, and where the record stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct At {
+    /// Ticks of the stream's clock (the raw counter, if it wraps), if the record says.
+    pub time: Option<u64>,
+    /// The CPU and the thread.
+    pub lane: LaneRef,
+    /// Byte offset of the record in its block.
+    pub offset: usize,
+}
+
+/// What a record states of a call beyond its name; all of it may be missing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Stated {
+    /// Number of callers.
+    pub depth: Option<u16>,
+    /// Exit minus entry, ticks.
+    pub wall: Option<u64>,
+    /// Time of its own, ticks.
+    pub net: Option<u64>,
+}
+
+impl Stated {
+    /// Nothing is stated.
+    pub const NOTHING: Self = Self { depth: None, wall: None, net: None };
+
+    /// Only the number of callers is stated.
+    pub fn depth(depth: u16) -> Self {
+        Self { depth: Some(depth), ..Self::NOTHING }
+    }
+
+    /// Only the wall time is stated.
+    pub fn wall(wall: u64) -> Self {
+        Self { wall: Some(wall), ..Self::NOTHING }
+    }
+}
+
+/// What a thread is called.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ThreadName {
+    /// Its id, if it has one.
+    pub tid: Option<u64>,
+    /// Its process, if the input tells processes from threads.
+    pub pid: Option<u64>,
+    /// Whether it is the idle task of a CPU.
+    pub idle: bool,
+}
+
+/// A stated number as an event carries it.
+#[inline]
+fn packed(stated: Option<u64>) -> u64 {
+    stated.unwrap_or(UNSTATED)
+}
+
+impl Emitter {
+    #[inline]
+    fn record(&mut self, kind: EventKind, at: At, name: NameRef, stated: Stated) -> &mut Event {
+        let index = self.events.len();
+        self.events.push(Event {
+            time: packed(at.time),
+            duration: packed(stated.wall),
+            extra: packed(stated.net),
+            name,
+            lane: at.lane,
+            offset: at.offset as u32,
+            depth: stated.depth.unwrap_or(NO_DEPTH),
+            kind,
+        });
+        &mut self.events[index]
+    }
+
+    fn plain(&mut self, kind: EventKind, at: At) -> &mut Event {
+        self.record(kind, at, NameRef::ANONYMOUS, Stated::NOTHING)
+    }
+
+    /// A call began. Its wall and net time may be stated in advance.
+    #[inline]
+    pub fn enter(&mut self, at: At, name: NameRef, stated: Stated) {
+        self.record(EventKind::Enter, at, name, stated);
+    }
+
+    /// A call ended; without a name, the innermost one (or the one at the stated depth).
+    #[inline]
+    pub fn exit(&mut self, at: At, name: Option<NameRef>, stated: Stated) {
+        self.record(EventKind::Exit, at, name.unwrap_or(NameRef::ANONYMOUS), stated);
+    }
+
+    /// A call without callees, at its entry time.
+    #[inline]
+    pub fn leaf(&mut self, at: At, name: NameRef, stated: Stated) {
+        self.record(EventKind::Leaf, at, name, stated);
+    }
+
+    /// A call whose entry is not a record of its own, at its exit time, after its callees.
+    #[inline]
+    pub fn returned(&mut self, at: At, name: NameRef, stated: Stated) {
+        self.record(EventKind::Return, at, name, stated);
+    }
+
+    /// A call from `at.time` on, `wall` ticks long, that may hold others and stands anywhere among
+    /// them. Only from readers whose records are sorted ([`crate::formats::Reader::order`]).
+    #[inline]
+    pub fn complete(&mut self, at: At, name: NameRef, wall: u64, depth: Option<u16>) {
+        let stated = Stated { depth, wall: Some(wall), net: None };
+        self.record(EventKind::Complete, at, name, stated);
+    }
+
+    /// An instant.
+    #[inline]
+    pub fn instant(&mut self, at: At, name: NameRef) {
+        self.record(EventKind::Mark, at, name, Stated::NOTHING);
+    }
+
+    /// An instant with its arguments as text.
+    pub fn instant_with(&mut self, at: At, name: NameRef, detail: &str) {
+        let row = self.details.len() as u64;
+        self.details.push(detail.into());
+        self.record(EventKind::Mark, at, name, Stated::NOTHING).extra = row;
+    }
+
+    /// A counter has this value.
+    pub fn counter(&mut self, at: At, name: NameRef, value: f64) {
+        self.record(EventKind::Counter, at, name, Stated::NOTHING).duration = value.to_bits();
+    }
+
+    /// The thread is in this function, whatever came before: if none of its calls is open, this
+    /// one is, and began before the trace.
+    pub fn seen(&mut self, at: At, name: NameRef) {
+        self.record(EventKind::Seen, at, name, Stated::NOTHING);
+    }
+
+    /// The recorder lost events (nothing: unknown how many) on the lane's CPU, or anywhere if the
+    /// lane has none. Nothing is paired across it.
+    pub fn lost(&mut self, at: At, events: Option<u64>) {
+        self.plain(EventKind::Gap, at).duration = packed(events);
+    }
+
+    /// From here on the lane's thread runs on the lane's CPU, where `before` ran, if that is known.
+    /// A line of text that carries no time; use [`Self::sched_switch`] where there is one.
+    pub fn runs_now(&mut self, lane: LaneRef, before: Option<LaneRef>, offset: usize) {
+        let at = At { time: None, lane, offset };
+        self.plain(EventKind::RunsNow, at).extra = packed(before.map(|lane| lane.0.into()));
+    }
+
+    /// The CPU of `at.lane` was given from `prev`, which left it in state `prev_state`, to `next`.
+    /// Both lanes name that CPU too.
+    pub fn sched_switch(
+        &mut self,
+        at: At,
+        prev: Option<LaneRef>,
+        prev_state: PrevState,
+        next: Option<LaneRef>,
+    ) {
+        let at = At { lane: next.unwrap_or(at.lane), ..at };
+        let event = self.plain(EventKind::Switch, at);
+        event.extra = packed(prev.map(|lane| lane.0.into()));
+        event.duration = prev_state.pack();
+    }
+
+    /// The thread of lane `target` was woken, on the CPU and by the thread of `at.lane`.
+    pub fn waking(&mut self, at: At, target: LaneRef, waking: Waking) {
+        let event = self.plain(EventKind::Wake, at);
+        event.extra = target.0.into();
+        event.duration = waking.pack();
+    }
+
+    /// The lane's thread created the thread of lane `child`.
+    pub fn fork(&mut self, at: At, child: LaneRef) {
+        self.plain(EventKind::Fork, at).extra = child.0.into();
+    }
+
+    /// The lane's thread ended.
+    pub fn thread_exit(&mut self, at: At) {
+        self.plain(EventKind::ThreadExit, at);
+    }
+
+    /// What the lane's thread calls next is an interrupt handler.
+    pub fn irq_enter(&mut self, at: At) {
+        self.plain(EventKind::InterruptEnter, at);
+    }
+
+    /// The interrupt handler has returned.
+    pub fn irq_exit(&mut self, at: At) {
+        self.plain(EventKind::InterruptExit, at);
+    }
+
+    /// The lane's thread is named as in the lane, with these ids.
+    pub fn name_thread(&mut self, lane: LaneRef, offset: usize, thread: ThreadName) {
+        let event = self.plain(EventKind::Describe, At { time: None, lane, offset });
+        (event.duration, event.extra) = (packed(thread.tid), packed(thread.pid));
+        event.depth = u16::from(thread.idle);
+    }
+
+    /// A probe's switch tag: the running thread leaves the CPU in function `name` (`entered`), or
+    /// a thread comes back, and the exits that follow tell which.
+    pub fn switch_tag(&mut self, at: At, name: NameRef, entered: bool) {
+        let kind = if entered { EventKind::SwitchTagEnter } else { EventKind::SwitchTagExit };
+        self.record(kind, at, name, Stated::NOTHING);
+    }
+}

@@ -1,0 +1,83 @@
+//! Which format an input is of.
+
+use crate::ReadOptions;
+use crate::files::Files;
+use crate::formats::{FORMATS, ImportError, Importer, Probe, Recognition};
+
+/// How much of the head the formats are asked about.
+const SNIFFED: usize = 64 << 10;
+
+/// The format of `files`, and why it was taken for that.
+pub(crate) fn recognize(
+    files: &dyn Files,
+    options: &ReadOptions,
+) -> Result<(&'static dyn Importer, String), ImportError> {
+    if let Some(name) = &options.format {
+        let found = named(name).ok_or_else(|| {
+            ImportError::whole(format!(
+                "there is no format `{name}`; the formats are {}",
+                format_names()
+            ))
+        })?;
+        return Ok((found, "chosen by --input-format".into()));
+    }
+    let [_] = files.entries() else {
+        return directory(files)
+            .ok_or_else(|| ImportError::whole("is a directory, and no trace as a whole"));
+    };
+    let head = crate::formats::head(files)?;
+    let sniffed = &head.bytes[..head.bytes.len().min(SNIFFED)];
+    let whole = head.whole && sniffed.len() == head.bytes.len();
+    let probe = Probe { name: files.name(), head: sniffed, whole };
+    let mut maybe = None;
+    let mut neighbor = None;
+    for format in FORMATS {
+        match format.recognize(&probe) {
+            Recognition::Yes(reason) => return Ok((*format, reason)),
+            Recognition::Maybe(reason) => maybe = maybe.or(Some((*format, reason))),
+            Recognition::Neighbor(what) => neighbor = neighbor.or(Some(what)),
+            Recognition::No => {}
+        }
+    }
+    if let Some(found) = maybe {
+        return Ok(found);
+    }
+    if options.import.names.is_some()
+        && let Some(probe) = named("probe")
+    {
+        return Ok((probe, "no other format fits, and a name file was given".into()));
+    }
+    if let Some(what) = neighbor {
+        return Err(ImportError::whole(what));
+    }
+    if head.bytes.is_empty() {
+        return Err(ImportError::whole("is empty"));
+    }
+    Err(ImportError::whole(format!(
+        "unrecognized trace format (tried {}); `--input-format NAME` reads it as one of them",
+        format_names()
+    )))
+}
+
+/// The format of a directory whose files are one trace, if they are.
+pub fn directory(files: &dyn Files) -> Option<(&'static dyn Importer, String)> {
+    FORMATS.iter().find_map(|format| match format.recognize_directory(files) {
+        Recognition::Yes(reason) | Recognition::Maybe(reason) => Some((*format, reason)),
+        Recognition::No | Recognition::Neighbor(_) => None,
+    })
+}
+
+/// Whether an input has no byte at all.
+pub(crate) fn is_empty(files: &dyn Files) -> Result<bool, ImportError> {
+    let [_] = files.entries() else { return Ok(false) };
+    Ok(crate::formats::head(files)?.bytes.is_empty())
+}
+
+fn named(name: &str) -> Option<&'static dyn Importer> {
+    FORMATS.iter().find(|format| format.descriptor().name == name).copied()
+}
+
+fn format_names() -> String {
+    let names: Vec<_> = FORMATS.iter().map(|format| format.descriptor().name).collect();
+    names.join(", ")
+}
