@@ -89,6 +89,12 @@ pub trait Files: Sync {
     /// first.
     fn open_at(&self, file: FileId) -> io::Result<Arc<dyn ReadAt>>;
 
+    /// Why what [`Self::open_at`] gave ends early, if it does: a compressed file that was cut, a disk
+    /// that failed.
+    fn broken(&self, _file: FileId) -> Option<String> {
+        None
+    }
+
     /// The file of that name, if there is one.
     fn find(&self, name: &str) -> Option<FileId> {
         self.entries().iter().position(|entry| entry.name == name).map(FileId)

@@ -1,13 +1,14 @@
 //! What a TRACE argument stands for: a file, standard input, a directory of runs, a saved profile.
 
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::fs;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use profctl_import::files::FileId;
-use profctl_import::{Files as _, Single};
+use profctl_import::{Files as _, recognize_directory};
 
 use crate::exit::Failure;
+use crate::files::DiskFiles;
 
 /// The TRACE arguments of a command, each with the files that it stands for.
 #[derive(Debug)]
@@ -34,6 +35,8 @@ pub(crate) struct TraceFile {
     pub(crate) name: String,
     /// Where it is; nothing for standard input.
     path: Option<PathBuf>,
+    /// Whether it is a directory whose files are one trace.
+    is_directory: bool,
     /// Its size, if it has one.
     pub(crate) bytes: Option<u64>,
 }
@@ -41,7 +44,7 @@ pub(crate) struct TraceFile {
 /// What turned out to be in it.
 pub(crate) enum Content {
     /// Something for the importers.
-    Trace(Single<'static>),
+    Trace(DiskFiles),
     /// A profile that `summarize --format json` wrote.
     Profile(Vec<u8>),
 }
@@ -78,11 +81,14 @@ fn argument(path: &Path) -> Result<Argument, Failure> {
     let unreadable = |error: io::Error| Failure::input(name.clone(), what(&error));
     let single = |file| Argument { name: name.clone(), is_directory: false, files: vec![file] };
     if name == "-" {
-        return Ok(single(TraceFile { name: name.clone(), path: None, bytes: None }));
+        return Ok(single(TraceFile::stdin()));
     }
     let metadata = fs::metadata(path).map_err(unreadable)?;
     if !metadata.is_dir() {
         return Ok(single(TraceFile::at(path, &metadata)));
+    }
+    if let Some(trace) = TraceFile::of_directory(path).map_err(unreadable)? {
+        return Ok(single(trace));
     }
     let mut files = Vec::new();
     walk(path, &mut files)?;
@@ -108,7 +114,10 @@ fn walk(directory: &Path, files: &mut Vec<TraceFile>) -> Result<(), Failure> {
         if metadata.is_file() {
             files.push(TraceFile::at(&path, &metadata));
         } else if entry.file_type().map_err(unreadable)?.is_dir() {
-            walk(&path, files)?;
+            match TraceFile::of_directory(&path).map_err(unreadable)? {
+                Some(trace) => files.push(trace),
+                None => walk(&path, files)?,
+            }
         }
     }
     Ok(())
@@ -119,18 +128,38 @@ impl TraceFile {
         Self {
             name: path.display().to_string(),
             path: Some(path.to_owned()),
+            is_directory: false,
             bytes: metadata.is_file().then_some(metadata.len()),
         }
+    }
+
+    fn stdin() -> Self {
+        Self { name: "-".into(), path: None, is_directory: false, bytes: None }
+    }
+
+    /// A directory, if its files are one trace.
+    fn of_directory(path: &Path) -> io::Result<Option<Self>> {
+        let files = DiskFiles::directory(path)?;
+        let bytes = files.entries().iter().map(|entry| entry.size).sum();
+        let trace = recognize_directory(&files).map(|_| Self {
+            name: path.display().to_string(),
+            path: Some(path.to_owned()),
+            is_directory: true,
+            bytes,
+        });
+        Ok(trace)
     }
 
     /// Opens it and looks what it is.
     pub(crate) fn open(&self) -> Result<Content, Failure> {
         let unreadable = |error: io::Error| Failure::input(self.name.clone(), what(&error));
-        let bytes: Box<dyn Read + Send> = match &self.path {
-            Some(path) => Box::new(File::open(path).map_err(unreadable)?),
-            None => Box::new(io::stdin()),
+        let input = match &self.path {
+            None => DiskFiles::stdin(),
+            Some(path) if self.is_directory => {
+                return DiskFiles::directory(path).map(Content::Trace).map_err(unreadable);
+            }
+            Some(path) => DiskFiles::file(path, self.bytes),
         };
-        let input = Single::with_size(self.name.clone(), bytes, self.bytes);
         let head = input.head(FileId(0)).map_err(unreadable)?;
         if !is_profile(&head.bytes) {
             return Ok(Content::Trace(input));

@@ -12,6 +12,7 @@ mod args;
 mod commands;
 mod duration;
 mod exit;
+mod files;
 mod input;
 mod output;
 mod progress;

@@ -52,10 +52,7 @@ pub(crate) fn run<S: SpanSink + Send>(
         // The merge unfolds the counter of each stream.
         _ => None,
     };
-    let mut sources: Vec<String> = files.entries().iter().map(|entry| entry.name.clone()).collect();
-    if let [_] = sources[..] {
-        files.name().clone_into(&mut sources[0]);
-    }
+    let sources = (0..files.entries().len()).map(|file| source_name(files, FileId(file))).collect();
     let setup = Setup {
         sources,
         timebase: Timebase { timeline, ..timebase },
@@ -84,13 +81,15 @@ pub(crate) fn run<S: SpanSink + Send>(
     let (sink, names, mut meta) = stage.finish();
     meta.timebase = timebase;
     let mut bytes = 0;
+    let mut broken: Vec<FileId> = Vec::new();
     for feed in &feeds {
         bytes += feed.handed_out();
-        if let Some(error) = feed.broken() {
-            let source = match files.entries() {
-                [_] => files.name().to_owned(),
-                entries => entries[feed.file().0].name.clone(),
-            };
+        let why = feed.broken().map(ToString::to_string).or_else(|| files.broken(feed.file()));
+        if let Some(error) = why
+            && !broken.contains(&feed.file())
+        {
+            broken.push(feed.file());
+            let source = source_name(files, feed.file());
             let place = Place { source, offset: feed.handed_out(), line: None };
             meta.diags.add(&codes::CUT_RECORD, 1, || Sample {
                 place,
@@ -108,6 +107,17 @@ pub(crate) fn run<S: SpanSink + Send>(
         facts,
     };
     Ok(Streamed { sink, names, meta, origin })
+}
+
+/// What messages call a file.
+fn source_name(files: &dyn Files, file: FileId) -> String {
+    match files.entries() {
+        [_] => files.name().to_owned(),
+        entries => {
+            let entry = entries.get(file.0).map_or("?", |entry| &entry.name);
+            format!("{}/{entry}", files.name().trim_end_matches('/'))
+        }
+    }
 }
 
 /// How the streams of an input are read.
