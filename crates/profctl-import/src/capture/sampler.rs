@@ -35,10 +35,14 @@ impl Word {
 pub(crate) struct Levels {
     /// Including the changes of the present timestamp.
     now: Vec<Word>,
-    /// Before those.
-    before: Vec<Word>,
+    /// The words that changed at the present timestamp, and what they were before it.
+    changed: Vec<(usize, Word)>,
+    /// By word: whether it is among `changed`.
+    is_changed: Vec<bool>,
     /// What each wire that is a function was when it was last known.
     inside: Vec<Option<bool>>,
+    /// The wires that were seen to rise and are still high, the latest last.
+    nested: Vec<usize>,
     /// Where the functions begin that the program counter says are open.
     open: Vec<u64>,
     /// Whether a timestamp has passed, so that there is a "before" to compare with.
@@ -49,6 +53,14 @@ pub(crate) struct Levels {
     edge: bool,
     /// Whether what is to be known of the whole capture was said.
     announced: bool,
+}
+
+impl Levels {
+    /// What a word was before the present timestamp.
+    fn before(&self, word: usize) -> Word {
+        let changed = self.is_changed[word].then(|| self.changed.iter().find(|(w, _)| *w == word));
+        changed.flatten().map_or(self.now[word], |(_, before)| *before)
+    }
 }
 
 /// Applies a plan. Every reader has its own, because names are known by what they are written to.
@@ -83,9 +95,11 @@ impl Sampler {
             }
         }
         Levels {
-            now: unknown.clone(),
-            before: unknown,
+            now: unknown,
+            changed: Vec::new(),
+            is_changed: vec![false; n_words],
             inside: vec![None; self.plan.wires.len()],
+            nested: Vec::new(),
             open: Vec::new(),
             started: false,
             touched: false,
@@ -100,6 +114,9 @@ impl Sampler {
         let strobe = self.plan.strobe.map(|(word, edge)| (word, edge, levels.now[word]));
         for feed in &self.plan.sources[source].feeds {
             let bits = Word { value: value >> feed.from, unknown: unknown >> feed.from };
+            if !std::mem::replace(&mut levels.is_changed[feed.word], true) {
+                levels.changed.push((feed.word, levels.now[feed.word]));
+            }
             levels.now[feed.word].put(bits, feed.width, feed.to);
         }
         levels.touched = true;
@@ -139,7 +156,9 @@ impl Sampler {
         if let Some(word) = self.plan.tag.or(self.plan.pc) {
             self.settle_bus(levels, word, edge, at, out);
         }
-        levels.before.copy_from_slice(&levels.now);
+        for (word, _) in levels.changed.drain(..) {
+            levels.is_changed[word] = false;
+        }
         levels.started = true;
     }
 
@@ -188,12 +207,22 @@ impl Sampler {
         out.lane(LaneKey { cpu: None, thread })
     }
 
-    /// Wires that fell are left, the last one first; then wires that rose are entered.
+    /// Wires that fell are left: those entered last first. Then wires that rose are entered, in the
+    /// order of the plan.
     fn settle_wires(&mut self, levels: &mut Levels, at: At, out: &mut Emitter) {
         let plan = Arc::clone(&self.plan);
-        for row in (0..plan.wires.len()).rev() {
-            let (before, now) =
-                (levels.before[plan.wires[row].word], levels.now[plan.wires[row].word]);
+        let (mut fell, mut rose) = (Vec::new(), Vec::new());
+        let mut changed: Vec<usize> = if levels.started {
+            let words = levels.changed.iter().map(|(word, _)| *word);
+            words.filter_map(|word| plan.wire_of(word)).collect()
+        } else {
+            (0..plan.wires.len()).collect()
+        };
+        changed.sort_unstable();
+        for row in changed {
+            let word = plan.wires[row].word;
+            let (now, before) = (levels.now[word], levels.before(word));
+            let was = levels.inside[row];
             if now == before && levels.started {
                 continue;
             }
@@ -202,22 +231,39 @@ impl Sampler {
                     let name = &plan.wires[row].name;
                     out.diag(&UNKNOWN_LEVEL, at.offset, || format!("wire of `{name}` is unknown"));
                 }
-            } else if now.value == 0 && levels.inside[row].replace(false) == Some(true) {
+                continue;
+            }
+            levels.inside[row] = Some(now.value == 1);
+            // A wire that is high from the start was entered before it.
+            if now.value == 1 && was != Some(true) && (was.is_some() || levels.started) {
+                rose.push(row);
+            } else if now.value == 0 && was == Some(true) {
+                fell.push(row);
+            }
+        }
+        let n_fell = fell.len();
+        let (mut level, mut n_left) = (levels.nested.len(), 0);
+        while level > 0 && n_left < n_fell {
+            level -= 1;
+            if fell.binary_search(&levels.nested[level]).is_ok() {
+                let row = levels.nested.remove(level);
+                let name = self.wire_name(row, out);
+                push(out, EventKind::Exit, name, at);
+                n_left += 1;
+                levels.inside[row] = None;
+            }
+        }
+        // Those left over were high before the capture began.
+        for row in fell.into_iter().rev() {
+            if levels.inside[row].replace(false).is_some() {
                 let name = self.wire_name(row, out);
                 push(out, EventKind::Exit, name, at);
             }
         }
-        for (row, wire) in plan.wires.iter().enumerate() {
-            let now = levels.now[wire.word];
-            let was = levels.inside[row];
-            if now.unknown == 0 && now.value == 1 && was != Some(true) {
-                levels.inside[row] = Some(true);
-                // A wire that is high from the start was entered before it.
-                if was.is_some() || levels.started {
-                    let name = self.wire_name(row, out);
-                    push(out, EventKind::Enter, name, at);
-                }
-            }
+        for row in rose {
+            levels.nested.push(row);
+            let name = self.wire_name(row, out);
+            push(out, EventKind::Enter, name, at);
         }
     }
 
@@ -234,12 +280,12 @@ impl Sampler {
         at: At,
         out: &mut Emitter,
     ) {
-        let (now, before) = (levels.now[word], levels.before[word]);
+        let (now, before) = (levels.now[word], levels.before(word));
         match self.plan.strobe {
             None if !levels.started || now == before || now.unknown != 0 => return,
             None => {}
             Some((strobe, _)) => {
-                if levels.now[strobe].unknown != 0 && levels.before[strobe].unknown == 0 {
+                if levels.now[strobe].unknown != 0 && levels.before(strobe).unknown == 0 {
                     out.diag(&UNKNOWN_LEVEL, at.offset, || "the strobe is unknown".into());
                 }
                 if !edge {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use profctl_model::FuncKind;
+use profctl_model::hash::FastMap;
 
 use super::CaptureOptions;
 use super::counter;
@@ -36,7 +37,7 @@ pub(crate) struct Signal {
 pub(crate) struct Plan {
     /// The keys of the signals that are watched; a source is a row.
     pub(super) sources: Vec<Source>,
-    /// Number of words.
+    /// Number of words; those of the wires are the last.
     pub(super) n_words: usize,
     /// The word with the tags.
     pub(super) tag: Option<usize>,
@@ -97,6 +98,11 @@ impl Plan {
         self.sources.iter().enumerate().map(|(index, source)| (source.key, index))
     }
 
+    /// The row of the wire that is this word.
+    pub(super) fn wire_of(&self, word: usize) -> Option<usize> {
+        word.checked_sub(self.n_words - self.wires.len())
+    }
+
     /// What is watched, in words.
     pub(crate) fn facts(&self) -> Vec<(&'static str, String)> {
         let mut facts = vec![("watched", self.described.clone())];
@@ -110,7 +116,7 @@ impl Plan {
 /// The plan that `options` ask for, over the signals of a capture.
 pub(crate) fn plan(signals: &[Signal], options: &ImportOptions) -> Result<Arc<Plan>, ImportError> {
     let chosen = with_defaults(signals, options)?;
-    let mut draft = Draft { signals, sources: Vec::new(), widths: Vec::new() };
+    let mut draft = Draft::new(signals);
     let mut said = Vec::new();
 
     let mut bus = |what: &str, typed: &Option<String>, width_max: u32| match typed {
@@ -202,8 +208,7 @@ fn with_defaults(
     if chosen.tag.is_some() || chosen.pc.is_some() || chosen.gpio.is_some() {
         return Ok(chosen);
     }
-    let draft = Draft { signals, sources: Vec::new(), widths: Vec::new() };
-    let has = |name: &str| draft.clone_empty().bus(name).is_ok();
+    let has = |name: &str| Draft::new(signals).bus(name).is_ok();
     if options.names.is_some() && has("tag") {
         chosen.tag = Some("tag".into());
         if chosen.strobe.is_none() {
@@ -260,6 +265,8 @@ fn edge(typed: &str) -> Result<(&str, Edge, &'static str), String> {
 struct Draft<'a> {
     signals: &'a [Signal],
     sources: Vec<Source>,
+    /// The row of the source with a key.
+    by_key: FastMap<u32, usize>,
     /// Bits of each word.
     widths: Vec<u32>,
 }
@@ -272,9 +279,9 @@ struct Part {
     width: u32,
 }
 
-impl Draft<'_> {
-    fn clone_empty(&self) -> Self {
-        Draft { signals: self.signals, sources: Vec::new(), widths: Vec::new() }
+impl<'a> Draft<'a> {
+    fn new(signals: &'a [Signal]) -> Self {
+        Draft { signals, sources: Vec::new(), by_key: FastMap::default(), widths: Vec::new() }
     }
 
     /// A word of the parts that `typed` lists, the most significant first.
@@ -308,7 +315,8 @@ impl Draft<'_> {
         for part in parts {
             to -= part.width;
             let feed = Feed { word, from: part.from, width: part.width, to };
-            match self.sources.iter_mut().find(|source| source.key == part.key) {
+            let row = *self.by_key.entry(part.key).or_insert(self.sources.len());
+            match self.sources.get_mut(row) {
                 Some(source) => source.feeds.push(feed),
                 None => self.sources.push(Source { key: part.key, feeds: vec![feed] }),
             }
@@ -409,10 +417,10 @@ impl Draft<'_> {
     fn wires(&mut self, typed: &str) -> Result<Vec<Wire>, String> {
         let mut wires: Vec<Wire> = Vec::new();
         if typed.trim() == "*" {
-            for (index, signal) in self.signals.iter().enumerate() {
+            let names = short_names(self.signals);
+            for (signal, name) in self.signals.iter().zip(names) {
                 if signal.width == 1 {
                     let word = self.word(&[part(signal)], 1);
-                    let name = self.short_name(index);
                     wires.push(Wire { word, name, kind: FuncKind::Function });
                 }
             }
@@ -440,18 +448,32 @@ impl Draft<'_> {
         }
         Ok(wires)
     }
+}
 
-    /// What a wire that nobody named is called: its name without scopes if that is enough.
-    fn short_name(&self, index: usize) -> String {
-        let full = &self.signals[index].name;
-        let short = full.rsplit('.').next().unwrap_or(full);
-        if self.signals.iter().filter(|other| is_called(&other.name, short)).count() == 1 {
-            return short.into();
-        }
-        let before = self.signals[..index].iter().filter(|other| other.name == *full).count();
-        let all = self.signals.iter().filter(|other| other.name == *full).count();
-        if all == 1 { full.clone() } else { format!("{full}#{}", before + 1) }
+/// What signals that nobody named are called: by their names without scopes where those are enough.
+fn short_names(signals: &[Signal]) -> Vec<String> {
+    // How many signals each name stands for, with any number of scopes before it.
+    let mut called: FastMap<&str, u32> = FastMap::default();
+    let mut full: FastMap<&str, (u32, u32)> = FastMap::default();
+    let short = |signal: &Signal| signal.name.rfind('.').map_or(0, |at| at + 1);
+    for signal in signals {
+        *called.entry(&signal.name[short(signal)..]).or_default() += 1;
+        full.entry(&signal.name).or_default().0 += 1;
     }
+    let name = |signal: &Signal| {
+        let plain = &signal.name[short(signal)..];
+        if called.get(plain) == Some(&1) {
+            return plain.to_owned();
+        }
+        match full.get_mut(signal.name.as_str()) {
+            Some((all, before)) if *all > 1 => {
+                *before += 1;
+                format!("{}#{before}", signal.name)
+            }
+            _ => signal.name.clone(),
+        }
+    };
+    signals.iter().map(name).collect()
 }
 
 fn part(signal: &Signal) -> Part {

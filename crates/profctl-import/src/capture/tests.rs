@@ -171,3 +171,22 @@ fn the_article_tells_the_same() {
     };
     assert_eq!(but_werint(&seen), but_werint(&told));
 }
+
+/// Where wires fall at one timestamp, the stack decides which call ends first, not the order in
+/// which the wires were named or dumped.
+#[test]
+fn wires_that_fall_together_end_from_the_inside() {
+    let text = "$timescale 1 us $end $var wire 1 a in $end $var wire 1 b mid $end \
+                $var wire 1 c out $end $enddefinitions $end\n#0 0a 0b 0c\n#1 1c\n#2 1b\n#3 1a\n\
+                #5 0c 0b 0a\n#6 1b\n#7 1a\n#9 0b 0a\n#10\n";
+    for gpio in ["*", "in,mid,out", "out,in,mid", "mid,out,in"] {
+        let options = CaptureOptions { gpio: Some(gpio.into()), ..CaptureOptions::default() };
+        let (trace, _) = load(text.as_bytes(), &capture(options));
+        assert_eq!(complaints(&trace), Vec::<String>::new(), "{gpio}");
+        let calls = calls(&trace).into_iter();
+        let shown: Vec<_> = calls.map(|call| (call.name, call.depth, call.times[1])).collect();
+        let expected = [("out", 0, 4), ("mid", 1, 3), ("in", 2, 2), ("mid", 0, 3), ("in", 1, 2)];
+        let expected = expected.map(|(name, depth, time)| (name.to_owned(), depth, time * 1_000));
+        assert_eq!(shown, expected, "{gpio}");
+    }
+}
