@@ -27,10 +27,14 @@ pub(crate) struct Ending {
     pub(crate) target: Option<u64>,
     /// Whether it may as well go on to the next instruction.
     pub(crate) conditional: bool,
+    /// Whether where to is fixed in the instruction, even if `target` does not say. What goes where
+    /// a register says may be a return.
+    pub(crate) direct: bool,
 }
 
 impl Ending {
-    pub(crate) const PLAIN: Self = Self { kind: Kind::Plain, target: None, conditional: false };
+    pub(crate) const PLAIN: Self =
+        Self { kind: Kind::Plain, target: None, conditional: false, direct: false };
 }
 
 const ARM_CONDITIONS: [&str; 16] = [
@@ -56,7 +60,12 @@ pub(crate) fn ending(pc: u64, text: &str) -> Ending {
         };
         let goes = matches!(kind, Kind::Call | Kind::Jump);
         let target = if goes { target(pc, operands) } else { None };
-        return Ending { kind, target, conditional };
+        let bare = mnemonic.strip_prefix("c.").unwrap_or(mnemonic);
+        let by_distance = matches!(bare, "b" | "b.n" | "b.w" | "bal" | "bl" | "j" | "jal");
+        let by_register = mnemonic.starts_with("bx") || operands.starts_with("pc,");
+        let branches = conditional && kind == Kind::Jump && !by_register;
+        let direct = goes && (target.is_some() || by_distance || branches);
+        return Ending { kind, target, conditional, direct };
     }
 }
 
@@ -182,7 +191,7 @@ mod tests {
 
     /// `text` as an instruction at 0x1000: kind, target, and `?` if it is conditional.
     fn told(text: &str) -> String {
-        let Ending { kind, target, conditional } = ending(0x1000, text);
+        let Ending { kind, target, conditional, .. } = ending(0x1000, text);
         let target = target.map_or(String::new(), |target| format!(" {target:x}"));
         format!("{kind:?}{target}{}", if conditional { "?" } else { "" })
     }

@@ -72,7 +72,7 @@ impl Walk<'_, '_> {
 
     fn jumped(&mut self, ending: Ending) {
         let n = self.cpu.frames.len();
-        if ending.target.is_none() && self.returning().is_some_and(|level| level + 1 == n) {
+        if !ending.direct && self.returning().is_some_and(|level| level + 1 == n) {
             self.leave(n - 1);
         } else if self.is_here() {
             // A loop, a switch, a recursion that the compiler made a loop.

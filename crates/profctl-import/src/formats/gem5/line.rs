@@ -88,15 +88,17 @@ fn place_of(place: &str) -> Option<Place<'_>> {
 /// How the instruction goes on. Where to is not taken from gem5, whose disassembly gives distances
 /// and addresses alike.
 fn ending(instruction: &str) -> Ending {
-    let plain = Ending { target: None, ..asm::ending(0, instruction) };
     let mnemonic = instruction.split(char::is_whitespace).next().unwrap_or("");
-    // x86: `CALL_NEAR_I`, `RET_NEAR`, `JNZ_I`; RISC-V: `c_jr`.
-    let Some((stem, rest)) = mnemonic.split_once('_') else { return plain };
     let operands = &instruction[mnemonic.len()..];
-    let spelled = match stem {
-        "c" => format!("{rest}{operands}"),
-        _ if stem.bytes().all(|byte| byte.is_ascii_uppercase()) => stem.to_ascii_lowercase(),
-        _ => return plain,
+    // x86: `CALL_NEAR_I`, `RET_NEAR`, `JNZ_I`; RISC-V: `c_jr`.
+    let spelled = match mnemonic.split_once('_') {
+        Some(("c", rest)) => format!("{rest}{operands}"),
+        Some((stem, _)) if stem.bytes().all(|byte| byte.is_ascii_uppercase()) => {
+            stem.to_ascii_lowercase()
+        }
+        _ => instruction.to_owned(),
     };
-    Ending { target: None, ..asm::ending(0, &spelled) }
+    let ending = asm::ending(0, &spelled);
+    // x86 names what a jump goes by: `JMP_I` by a distance, `JMP_R` by a register.
+    Ending { target: None, direct: ending.direct || mnemonic.ends_with("_I"), ..ending }
 }

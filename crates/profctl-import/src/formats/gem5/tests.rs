@@ -71,6 +71,44 @@ fn parts_alone_are_enough() {
     );
 }
 
+/// The branch goes where the recursive call would return to, and is no return.
+#[test]
+fn a_branch_over_a_recursive_call_is_no_return() {
+    let f = |time: u32, at: u64, instruction: &str| {
+        let pc = 0x40_0100 + at;
+        format!("{time}: system.cpu: T0 : {pc:#x} @f+{at} : {instruction} : IntAlu : \n")
+    };
+    let main = |time: u32, at: u64, instruction: &str| {
+        let pc = 0x40_0200 + at;
+        format!("{time}: system.cpu: T0 : {pc:#x} @main+{at} : {instruction} : IntAlu : \n")
+    };
+    for (branch, call, ret) in [
+        ("JNZ_I", "CALL_NEAR_I", "RET_NEAR"),
+        ("b.ne <f+15>", "bl <f>", "ret"),
+        ("b <f+15>", "bl <f>", "ret"),
+    ] {
+        let log = [
+            main(1000, 0, call),
+            f(2000, 0, "mov"),
+            f(3000, 10, call),
+            f(4000, 0, "mov"),
+            f(5000, 4, branch),
+            f(6000, 15, ret),
+            f(7000, 15, ret),
+            main(8000, 5, "mov"),
+        ];
+        check(
+            &log.concat(),
+            expect![[r#"
+                main~ 1000 7000 1000
+                  f 2000 6000 3000
+                    f 4000 3000 3000
+                stitch/unclosed-entry 1
+            "#]],
+        );
+    }
+}
+
 #[test]
 fn the_pieces_of_a_line() {
     let parsed = |line: &str| {
