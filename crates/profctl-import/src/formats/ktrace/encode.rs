@@ -19,6 +19,7 @@ pub(super) enum What {
     User(String),
     Emulation(&'static str),
     Abi(u32),
+    ProcessEnd,
     Start,
 }
 
@@ -92,7 +93,9 @@ impl Machine {
 /// Whether `dialect` has records that say this.
 pub(super) fn can_say(dialect: &Dialect, what: &What) -> bool {
     match what {
-        What::Fault | What::FaultEnd | What::Abi(_) => dialect.system == System::FreeBsd,
+        What::Fault | What::FaultEnd | What::Abi(_) | What::ProcessEnd => {
+            dialect.system == System::FreeBsd
+        }
         What::Switch { .. } => dialect.system != System::OpenBsd,
         What::User(_) => dialect.system != System::OldOpenBsd,
         What::Emulation(_) => matches!(dialect.system, System::NetBsd | System::OldOpenBsd),
@@ -246,6 +249,7 @@ fn payload(dialect: &Dialect, machine: Machine, what: &What) -> (i64, Vec<u8>) {
         }
         What::Emulation(name) => (7, name.as_bytes().to_vec()),
         What::Abi(flags) => (10, lay(&[C::Int(i64::from(*flags))])),
+        What::ProcessEnd => (11, Vec::new()),
         What::Start => (0, Vec::new()),
     }
 }

@@ -45,6 +45,14 @@ pub(super) enum Record {
     Unknown,
 }
 
+impl Record {
+    /// Whether FreeBSD writes it for readers only (`PROCCTOR`, `PROCDTOR`): it has a time, but
+    /// nothing happened then.
+    pub(super) fn is_bookkeeping(self) -> bool {
+        matches!(self, Self::Abi | Self::ProcessEnd)
+    }
+}
+
 /// A header as it was read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Header {

@@ -71,7 +71,9 @@ fn expected(dialect: &Dialect, said: &Said) -> Vec<(EventKind, Option<String>, u
             Some(("pf<", name)) => (EventKind::Exit, name.trim().into()),
             _ => (EventKind::Mark, "utrace".into()),
         },
-        What::Data(_) | What::Emulation(_) | What::Abi(_) | What::Start => return events,
+        What::Data(_) | What::Emulation(_) | What::Abi(_) | What::ProcessEnd | What::Start => {
+            return events;
+        }
     };
     if name == "utrace" && kind != EventKind::Mark {
         return events;

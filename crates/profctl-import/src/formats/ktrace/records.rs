@@ -136,7 +136,8 @@ impl Records {
                 return;
             };
             after.is_lost = false;
-            out.records += 1;
+            // What only says how a process makes its calls is no event, nor does kdump print it.
+            out.records += u64::from(!header.record.is_bookkeeping());
             self.record::<BIG>(&header, (rest, payload), at, after, out);
             at += size + header.length;
         }

@@ -315,6 +315,21 @@ pub(super) fn show_calls(trace: &Trace) -> String {
     text
 }
 
+/// What FreeBSD writes for readers only is no event and lengthens nothing, as kdump prints none.
+#[test]
+fn bookkeeping_has_no_time() {
+    let (dialect, endian) = by_name_le("freebsd-v1-64");
+    let calls = [call(3, 10), ret(3, 20)];
+    let around = [&[said(What::Abi(0x209), 0)], &calls[..], &[said(What::ProcessEnd, 90)]].concat();
+    let read = |records: &[Said]| {
+        let trace = load(&encode(&dialect, endian, records), forced("freebsd-v1-64"), 0, 1);
+        let meta = &trace.meta;
+        (meta.last - meta.first, meta.events, show_calls(&trace))
+    };
+    assert_eq!(read(&around), read(&calls));
+    assert_eq!(read(&calls).0.0, 10_000);
+}
+
 #[test]
 fn a_linux_program_uses_the_numbers_of_linux() {
     let abi = |flags, micros| said(What::Abi(flags), micros);
