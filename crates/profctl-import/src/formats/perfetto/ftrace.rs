@@ -71,7 +71,7 @@ fn event(
             let from = self::lane(reading, cpu, from.unwrap_or(0), text(switch, 1));
             let to = self::lane(reading, cpu, to.unwrap_or(0), text(switch, 5));
             let event = reading.push(EventKind::Switch, to, time);
-            event.duration = u64::from(state.unwrap_or(0) == 0);
+            event.duration = u64::from(is_runnable(state.unwrap_or(0)));
             event.extra = from.0.into();
         }
         Some((_, wake)) => {
@@ -82,6 +82,12 @@ fn event(
         None => reading.not_read("it holds an event of the kernel that is no call"),
     }
     Some(())
+}
+
+/// Whether a thread that left its CPU in that state could have gone on: `R`, or `R+` (preempted),
+/// which is a flag above all states: 0x100 from Linux 4.14 on, 0x800 and 0x1000 before.
+fn is_runnable(state: u64) -> bool {
+    matches!(state, 0 | 0x100 | 0x800 | 0x1000)
 }
 
 fn call(

@@ -103,13 +103,14 @@ impl<'o> Reading<'o> {
             return;
         };
         self.bookkeeping(&packet);
-        let time = self.time(&packet);
+        // Defaults hold for the packet that sets them, too.
         if let Some(defaults) = packet.defaults {
             let (track, clock) = super::event::defaults(defaults);
             let sequence = self.sequence_mut(packet.sequence);
             sequence.track = track.or(sequence.track);
             sequence.clock = clock.or(sequence.clock);
         }
+        let time = self.time(&packet);
         if packet.needs_state && !self.sequence(packet.sequence).is_some_and(|s| s.is_whole) {
             self.out.diag(&NO_STATE, self.offset, || {
                 format!("a packet of sequence {} refers to lost ones", packet.sequence)

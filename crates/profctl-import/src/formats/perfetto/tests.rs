@@ -109,6 +109,42 @@ fn calls_of_the_kernel() {
     assert_eq!((trace.slices.len(), trace.wakes.len()), (1, 1));
 }
 
+/// Defaults hold from the packet on that sets them: its own time is of the clock that it names.
+#[test]
+fn defaults_hold_for_their_own_packet() {
+    let clock = |id: u64, time: u64| text(1, &[number(1, id), number(2, time)].concat());
+    let snapshot = text(6, &[clock(3, 500), clock(6, 10_000)].concat());
+    let begin = |time: u64, more: Vec<u8>| {
+        let event = [number(9, 1), number(11, 5), text(23, b"f")].concat();
+        text(1, &[number(8, time), number(10, 1), more, text(11, &event)].concat())
+    };
+    let packets = [
+        text(1, &[number(10, 1), snapshot].concat()),
+        begin(600, text(59, &number(58, 3))),
+        event(2, 700, None),
+    ];
+    let (trace, _) = load(&packets.concat(), &options());
+    assert_eq!((trace.meta.first.0, trace.meta.last.0), (10_100, 10_200));
+}
+
+#[test]
+fn a_preempted_thread_stays_runnable() {
+    let switch = |state: u64| {
+        let switch = [text(1, b"a"), number(2, 7), number(4, state), text(5, b"b"), number(6, 8)];
+        let of =
+            |time: u64, switch: Vec<u8>| text(2, &[number(1, time), text(4, &switch)].concat());
+        let back = [text(1, b"b"), number(2, 8), number(4, 1), text(5, b"a"), number(6, 7)];
+        let bundle = [number(1, 0), of(50, back.concat()), of(100, switch.concat())].concat();
+        let (trace, _) = load(&text(1, &[number(10, 1), text(1, &bundle)].concat()), &options());
+        let slice = trace.slices.iter().find(|slice| slice.end.0 == 100).expect("a slice of a");
+        slice.preempted
+    };
+    let states = [(0, true), (0x100, true), (0x800, true), (1, false), (2, false), (0x80, false)];
+    for (state, preempted) in states {
+        assert_eq!(switch(state), preempted, "{state:#x}");
+    }
+}
+
 #[test]
 fn the_calls_of_1993() {
     let post =
