@@ -205,7 +205,7 @@ pub(crate) struct Probe {
     /// Bits of the counter, which wraps after the last of them
     #[arg(long, value_name = "BITS", default_value_t = default_probe().time_bits)]
     time_bits: u32,
-    /// What one step of the counter is: `1us`, `62.5ns`, `24MHz`
+    /// What one step of the counter is: `1us`, `62.5ns`, `24MHz`, `cycles`, `instructions`
     #[arg(long, value_name = "DURATION", default_value = "1us", value_parser = duration::parse_tick)]
     tick: TickUnit,
     /// Which byte of a field comes first: the least or the most significant

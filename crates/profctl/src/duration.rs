@@ -72,8 +72,14 @@ pub(crate) fn parse(text: &str) -> Result<Length, String> {
     u64::try_from(above / below).map(Length::Nanos).map_err(|_| too_long())
 }
 
-/// Parses the length of a tick, `1us` or `62.5ns`, or how many there are a second, `24MHz`.
+/// Parses the length of a tick, `1us` or `62.5ns`, how many there are a second, `24MHz`, or what a
+/// counter without a known rate counts, `cycles` or `instructions`.
 pub(crate) fn parse_tick(text: &str) -> Result<TickUnit, String> {
+    match text.trim() {
+        "cycles" => return Ok(TickUnit::Cycles),
+        "instructions" => return Ok(TickUnit::Instructions),
+        _ => {}
+    }
     let (number, unit) = split(text)?;
     let scale = 10u128.pow(number.decimals);
     let (numerator, denominator) = match (lookup(&UNITS, unit), lookup(&RATES, unit)) {
@@ -202,5 +208,7 @@ mod tests {
                 .map(|(numerator, denominator)| TickUnit::Seconds { numerator, denominator });
             assert_eq!(parse_tick(text).ok(), expected, "{text}");
         }
+        assert_eq!(parse_tick("cycles"), Ok(TickUnit::Cycles));
+        assert_eq!(parse_tick("instructions"), Ok(TickUnit::Instructions));
     }
 }
