@@ -11,27 +11,23 @@ use crate::number;
 use crate::table::Style;
 use crate::table::visible;
 
-/// Writes a replay table. An exit keeps the space behind its arrow, as the original has it, so that
+/// Writes a replay table. Where there are several threads or CPUs, each line names its own between
+/// the time and the arrow. An exit keeps the space behind its arrow, as the original has it, so that
 /// what reads the one reads the other.
 pub fn write(table: &Table, style: &Style, out: &mut dyn io::Write) -> io::Result<()> {
     let columns = Columns::of(table);
-    let mut threads: Vec<&str> = table.rows.iter().map(|row| columns.text(row, "thread")).collect();
-    threads.sort_unstable();
-    threads.dedup();
-    let several = threads.len() > 1;
+    let lanes: Vec<String> = table.rows.iter().map(|row| columns.lane(row)).collect();
+    let is_one = |column| {
+        let mut texts = table.rows.iter().map(|row| columns.cell(row, column));
+        let mut texts = texts.by_ref().filter(|cell| **cell != Cell::Null);
+        texts.next().is_none_or(|first| texts.all(|other| other == first))
+    };
+    let several = !is_one("thread") || !is_one("cpu");
+    let width = lanes.iter().map(|lane| lane.chars().count()).max().unwrap_or(0);
 
-    let mut shown = None;
-    for row in &table.rows {
-        let thread = columns.text(row, "thread");
-        if several && shown != Some(thread) {
-            shown = Some(thread);
-            write!(out, "-- thread {}", visible(thread))?;
-            match columns.number(row, "cpu") {
-                Some(cpu) => writeln!(out, " (cpu {cpu})")?,
-                None => writeln!(out)?,
-            }
-        }
-        line(row, &columns, table, style, out)?;
+    for (row, lane) in table.rows.iter().zip(&lanes) {
+        let lane = if several { format!(" [{lane:<width$}]") } else { String::new() };
+        line(row, &lane, &columns, table, style, out)?;
     }
     for note in &table.notes {
         writeln!(out, "note: {}", visible(note))?;
@@ -67,6 +63,16 @@ impl<'a> Columns<'a> {
         }
     }
 
+    /// Who a row is about: `THREAD` or `THREAD @CPU`.
+    fn lane(&self, row: &[Cell]) -> String {
+        let thread = visible(self.text(row, "thread")).into_owned();
+        match (self.cell(row, "cpu"), self.number(row, "cpu")) {
+            (Cell::Text(cpu), _) => format!("{thread} @{cpu}"),
+            (_, Some(cpu)) => format!("{thread} @{cpu}"),
+            (_, None) => thread,
+        }
+    }
+
     fn number(&self, row: &[Cell], name: &str) -> Option<u64> {
         match self.cell(row, name) {
             Cell::Time(Ticks(n)) | Cell::Count(n) => Some(*n),
@@ -82,6 +88,7 @@ impl<'a> Columns<'a> {
 
 fn line(
     row: &[Cell],
+    lane: &str,
     columns: &Columns<'_>,
     table: &Table,
     style: &Style,
@@ -96,7 +103,7 @@ fn line(
         None => "?".into(),
     };
     let clock = number::clock(time, &table.timebase, style.unit);
-    write!(out, "{clock} {:indent$}", "", indent = 4 * depth)?;
+    write!(out, "{clock}{lane} {:indent$}", "", indent = 4 * depth)?;
     match columns.text(row, "event") {
         "enter" => {
             write!(out, "-> {name} ({} {label}, {} total)", length("net"), length("elapsed"))?;
@@ -192,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_are_told_where_they_change() {
+    fn lines_of_several_threads_name_theirs() {
         let mut table = replay(
             Timebase::NANOSECONDS,
             "\
@@ -204,12 +211,9 @@ mod tests {
         check(
             &table,
             &expect![[r"
-                -- thread init-1 (cpu 3)
-                   0:000 001.000 -> read (0.100 us, 2.500 total)
-                -- thread sh-2
-                   0:000 002.000 -> sync (? us)
-                -- thread init-1 (cpu 3)
-                   0:000 003.500 <-_
+                   0:000 001.000 [init-1 @3] -> read (0.100 us, 2.500 total)
+                   0:000 002.000 [sh-2     ] -> sync (? us)
+                   0:000 003.500 [init-1 @3] <-_
                 note: 1 call partial
             "]],
         );

@@ -31,6 +31,25 @@ fn the_flat_profile() {
     );
 }
 
+/// Several threads on several CPUs, each line with its own.
+#[test]
+fn a_replay_of_several_threads_reads_back() {
+    let scratch = Scratch::new("replay-threads");
+    let trace = scratch.file(
+        "trace.plain",
+        "# profctl plain 1 unit=us\n10 cpu0 sh-7 > read\n12 cpu1 worker > spin\n\
+         13 cpu0 sh-7 > fget\n15 cpu0 sh-7 < fget\n16 cpu0 sh-7 ! checkpoint\n\
+         20 cpu1 worker < spin\n25 cpu0 sh-7 < read\n26 cpu1 #9 > f\n29 cpu1 #9 < f\n",
+    );
+    let replayed = run(&["replay", &trace]).quiet_success();
+    let back = scratch.file("trace.replay", &replayed);
+    let table = |trace: &str| run(&["summarize", "--by", "thread", trace]).quiet_success();
+    assert_eq!(table(&back), table(&trace), "{replayed}");
+    let table = |trace: &str| run(&["summarize", trace]).quiet_success();
+    assert_eq!(table(&back), table(&trace), "{replayed}");
+    assert_eq!(run(&["replay", &back]).quiet_success(), replayed);
+}
+
 #[test]
 fn a_replay_is_the_code_trace_it_was_read_from() {
     let scratch = Scratch::new("replay");

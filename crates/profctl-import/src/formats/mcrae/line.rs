@@ -18,6 +18,9 @@ pub(super) struct Record<'a> {
     pub(super) time: u64,
     /// Whether a figure had decimals after its microseconds.
     pub(super) has_decimals: bool,
+    /// The thread, as `replay` labels it, and the CPU; neither in traces of one thread.
+    pub(super) thread: Option<&'a [u8]>,
+    pub(super) cpu: Option<u32>,
     /// Number of callers.
     pub(super) depth: u16,
     /// Entry or exit.
@@ -38,6 +41,8 @@ pub(super) enum Arrow<'a> {
     },
     /// `<-`.
     Exit,
+    /// `==`: an instant.
+    Mark(&'a [u8]),
 }
 
 /// Columns of indentation a level.
@@ -46,27 +51,58 @@ const INDENT: usize = 4;
 /// What `line` says, or what was expected instead.
 pub(super) fn parse(line: &[u8]) -> Result<Record<'_>, &'static str> {
     let (time, has_decimals, rest) = parse_time(line).ok_or("a time `S:MMM UUU`")?;
-    let arrow = rest.trim_ascii_start();
-    let indent = rest.len() - arrow.len();
-    if indent % INDENT != 1 {
-        return Err("an indentation of one space and four a level");
-    }
+    let (lane, rest) = match rest.strip_prefix(b" [").and_then(split_lane) {
+        Some((lane, rest)) => (Some(lane), rest),
+        None => (None, rest),
+    };
+    let (thread, cpu) = lane.map_or((None, None), thread_and_cpu);
+    let (indent, arrow) = indented(rest).ok_or("an indentation of one space and four a level")?;
     let depth = u16::try_from(indent / INDENT).ok().filter(|&depth| depth != NO_DEPTH);
     let depth = depth.ok_or("a depth below 65535")?;
     let arrow = arrow.trim_ascii_end();
+    let record = Record { time, has_decimals, thread, cpu, depth, arrow: Arrow::Exit };
     if arrow == b"<-" {
-        return Ok(Record { time, has_decimals, depth, arrow: Arrow::Exit });
+        return Ok(record);
+    }
+    if let Some(name) = arrow.strip_prefix(b"== ").filter(|name| !name.is_empty()) {
+        return Ok(Record { arrow: Arrow::Mark(name), ..record });
     }
     let call = arrow.strip_prefix(b"-> ").ok_or("`-> name (N us)` or `<-`")?;
     let (name, net, total) = parse_call(call).ok_or("`name (N us)` or `name (N us, T total)`")?;
     let nanos = |text| text::decimal(text, 3).ok_or("a time of up to three decimals");
     let total_nanos = total.map(nanos).transpose()?;
     Ok(Record {
-        time,
         has_decimals: has_decimals || [Some(net), total].into_iter().flatten().any(is_decimal),
-        depth,
         arrow: Arrow::Enter { name, net: nanos(net)?, total: total_nanos },
+        ..record
     })
+}
+
+/// The columns of indentation and what stands behind them, if they make whole levels.
+fn indented(rest: &[u8]) -> Option<(usize, &[u8])> {
+    let arrow = rest.trim_ascii_start();
+    let indent = rest.len() - arrow.len();
+    (indent % INDENT == 1).then_some((indent, arrow))
+}
+
+/// Cuts `LANE]  -> …` at the bracket that an arrow follows: names of threads may hold brackets.
+fn split_lane(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let is_arrow = |rest: &[u8]| {
+        let arrow = indented(rest).map(|(_, arrow)| arrow);
+        arrow.is_some_and(|arrow| [b"->", b"<-", b"=="].iter().any(|a| arrow.starts_with(*a)))
+    };
+    let mut ends = memchr::memchr_iter(b']', text);
+    let end = ends.find(|end| is_arrow(&text[end + 1..]))?;
+    Some((text[..end].trim_ascii_end(), &text[end + 1..]))
+}
+
+/// The thread and the CPU in `THREAD @CPU`.
+fn thread_and_cpu(lane: &[u8]) -> (Option<&[u8]>, Option<u32>) {
+    let cpu = lane.iter().rposition(|&byte| byte == b'@').and_then(|at| {
+        let number = text::decimal(&lane[at + 1..], 0)?;
+        Some((lane[..at].strip_suffix(b" ")?, u32::try_from(number).ok()?))
+    });
+    cpu.map_or((Some(lane), None), |(thread, cpu)| (Some(thread), Some(cpu)))
 }
 
 /// Whether a line that `parse` refused may be the first half of one that it would take.

@@ -10,7 +10,7 @@ use super::{
     Block, Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Reader, Recognition,
     State,
 };
-use crate::emit::{Emitter, Event, EventKind, LaneKey, LaneRef, NameRef, ThreadKey, UNSTATED};
+use crate::emit::{Emitter, Event, EventKind, LaneKey, NO_DEPTH, NameRef, ThreadKey, UNSTATED};
 use crate::files::Files;
 use crate::text;
 
@@ -80,7 +80,6 @@ impl Reader for Lines {
 
     fn read(&mut self, block: &Block<'_>, _state: &State, out: &mut Emitter) -> Option<State> {
         let block = block.bytes;
-        let lane = out.lane(LaneKey { cpu: None, thread: ThreadKey::Unstated });
         for line in text::lines(block) {
             out.lines += 1;
             if line.text.trim_ascii().is_empty() {
@@ -89,7 +88,7 @@ impl Reader for Lines {
             out.records += 1;
             match line::parse(line.text).and_then(|record| self.in_ticks(record)) {
                 Ok(record) => {
-                    let event = event(&record, line.offset, lane, out);
+                    let event = event(&record, line.offset, out);
                     out.push(event);
                 }
                 Err(_) if !line.ended && line::begins_like_record(line.text) => {
@@ -119,13 +118,15 @@ impl Lines {
             Arrow::Enter { name, net, total } => {
                 Arrow::Enter { name, net: micros(net), total: total.map(micros) }
             }
-            Arrow::Exit => Arrow::Exit,
+            arrow @ (Arrow::Exit | Arrow::Mark(_)) => arrow,
         };
         Ok(Record { time: micros(record.time), arrow, ..record })
     }
 }
 
-fn event(record: &Record<'_>, offset: usize, lane: LaneRef, out: &mut Emitter) -> Event {
+fn event(record: &Record<'_>, offset: usize, out: &mut Emitter) -> Event {
+    let thread = record.thread.map_or(ThreadKey::Unstated, thread_of);
+    let lane = out.lane(LaneKey { cpu: record.cpu, thread });
     let (kind, name, duration, extra) = match record.arrow {
         Arrow::Enter { name, net, total: None } => {
             (EventKind::Leaf, named(name, out), net, UNSTATED)
@@ -134,6 +135,10 @@ fn event(record: &Record<'_>, offset: usize, lane: LaneRef, out: &mut Emitter) -
             (EventKind::Enter, named(name, out), total, net)
         }
         Arrow::Exit => (EventKind::Exit, NameRef::ANONYMOUS, UNSTATED, UNSTATED),
+        Arrow::Mark(name) => {
+            let name = out.func(&String::from_utf8_lossy(name), FuncKind::Mark);
+            (EventKind::Mark, name, UNSTATED, UNSTATED)
+        }
     };
     Event {
         time: record.time,
@@ -142,8 +147,20 @@ fn event(record: &Record<'_>, offset: usize, lane: LaneRef, out: &mut Emitter) -
         name,
         lane,
         offset: offset as u32,
-        depth: record.depth,
+        depth: if kind == EventKind::Mark { NO_DEPTH } else { record.depth },
         kind,
+    }
+}
+
+/// The thread with a label of [`profctl_model::Thread::label`].
+fn thread_of(label: &[u8]) -> ThreadKey {
+    let lossy = |text: &[u8]| String::from_utf8_lossy(text).into_owned();
+    let at = label.iter().rposition(|&byte| byte == b'-');
+    let (name, id) = at.map_or((&label[..0], label), |at| (&label[..at], &label[at + 1..]));
+    match text::decimal(id, 0) {
+        Some(id) => ThreadKey::Tid(id, lossy(name)),
+        None if label == b"?" => ThreadKey::Unstated,
+        None => ThreadKey::Named(lossy(label)),
     }
 }
 

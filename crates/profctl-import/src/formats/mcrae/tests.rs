@@ -61,6 +61,27 @@ fn decimals_make_nanoseconds() {
 }
 
 #[test]
+fn lines_of_several_threads_name_theirs() {
+    check(
+        "   2:394 365 [sh-12 @0] -> read (27 us, 42 total)\n\
+         \x20  2:394 370 [a [b] @1] -> tick (11 us)\n\
+         \x20  2:394 373 [sh-12 @0]     == checkpoint\n\
+         \x20  2:394 374 [sh-12 @1]     -> fget (15 us)\n\
+         \x20  2:394 390 [77      ] -> f (1 us)\n\
+         \x20  2:394 407 [sh-12 @0] <- \n",
+        expect![[r#"
+            # profctl plain 1 unit=us
+            2394365 cpu0 sh-12 > read wall=42 net=27 depth=0
+            2394370 cpu1 "a [b]" . tick 11 depth=0
+            2394373 cpu0 sh-12 ! checkpoint
+            2394374 cpu1 sh-12 . fget 15 depth=1
+            2394390 #77 . f 1 depth=0
+            2394407 cpu0 sh-12 < depth=0
+        "#]],
+    );
+}
+
+#[test]
 fn prose_is_skipped_and_counted() {
     check(
         "From: someone\n\n   2:394 270 -> f (26 us)\nand so on (all of it)\n   2:394 300   -> g (1 us)\n",
