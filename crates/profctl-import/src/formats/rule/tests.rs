@@ -475,8 +475,8 @@ fn a_long_jump_counts_its_interval_once() {
         \x20  3.000 us [ 7] |   _setjmp() = 0;\n            [ 7] |   bail() {\n\
         \x20           [ 7] |     longjmp(1) {\n   0.800 us [ 7] |   } = 1; /* _setjmp */\n\
         \x20  5.000 us [ 7] | } /* main */\n";
-    let input = crate::Input { name: "test".into(), bytes: Box::new(&bytes[..]) };
-    let read = crate::stream(input, &crate::ReadOptions::default(), Sums::default(), &|_| ());
+    let input = Single::new("test", Box::new(&bytes[..]));
+    let read = crate::stream(&input, &crate::ReadOptions::default(), Sums::default(), &|_| ());
     let sums = read.unwrap().sink.0;
     let net: u64 = sums.values().map(|sum| sum.2).sum();
     assert_eq!(net, 5_000);
