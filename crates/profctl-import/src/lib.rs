@@ -23,12 +23,25 @@ mod recognize;
 #[cfg(test)]
 mod testing;
 
-use profctl_model::{CpuId, Names, SpanSink, ThreadId, Trace, TraceBuilder, TraceMeta};
+use profctl_model::{Code, CpuId, Names, SpanSink, ThreadId, Trace, TraceBuilder, TraceMeta};
 
 pub use files::{Files, Memory, Single};
 pub use formats::{Descriptor, FORMATS, ImportError, ImportOptions, Importer, Recognition};
 pub use recognize::directory as recognize_directory;
 pub use stitch::Grouping;
+
+/// The diagnostics of what several formats share; those of single formats are with them
+/// ([`Importer::codes`]).
+pub static CODES: &[&Code] = &[
+    &stitch::AMBIGUOUS_SWITCH,
+    &capture::INFERRED_CALLS,
+    &capture::NO_STROBE,
+    &capture::UNKNOWN_ADDRESS,
+    &capture::UNKNOWN_LEVEL,
+    &flow::FOREIGN_LINE,
+    &flow::INFERRED,
+    &sort::LATE_EVENT,
+];
 
 /// How to read.
 #[derive(Clone, Debug, Default)]
@@ -88,6 +101,17 @@ pub fn stream<S: SpanSink + Send>(
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<Streamed<S>, ImportError> {
     drive::run(files, options, sink, progress)
+}
+
+/// Reads `files` as `importer` does, whether or not it is in [`FORMATS`].
+pub fn stream_as<S: SpanSink + Send>(
+    importer: &'static dyn Importer,
+    files: &dyn Files,
+    options: &ReadOptions,
+    sink: S,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Result<Streamed<S>, ImportError> {
+    drive::read(importer, "chosen by the caller".into(), files, options, sink, progress)
 }
 
 /// Reads `files` as a whole trace.

@@ -15,7 +15,7 @@ use profctl_model::diag::codes;
 use profctl_model::{Place, SpanSink, Ticks, Timebase, Timeline};
 
 use crate::files::{FileId, Files};
-use crate::formats::{ImportError, Opened, Reader, State};
+use crate::formats::{ImportError, Importer, Opened, Reader, State};
 use crate::recognize::{is_empty, recognize};
 use crate::sort::{Order, Sorter};
 use crate::stitch::Setup;
@@ -33,6 +33,18 @@ pub(crate) fn run<S: SpanSink + Send>(
     if is_empty(files)? {
         return Err(ImportError::whole("is empty"));
     }
+    read(importer, reason, files, options, sink, progress)
+}
+
+/// Reads an input whose format is known.
+pub(crate) fn read<S: SpanSink + Send>(
+    importer: &'static dyn Importer,
+    reason: String,
+    files: &dyn Files,
+    options: &ReadOptions,
+    sink: S,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Result<Streamed<S>, ImportError> {
     let opened = importer.open(files, &options.import)?;
     let Opened { timebase, streams, quirks, facts, reader, state } = opened;
     let ticks = |nanos: Option<u64>| match nanos {

@@ -5,7 +5,7 @@ use std::any::Any;
 use std::ops::Range;
 use std::sync::Arc;
 
-use profctl_model::Timebase;
+use profctl_model::{Code, Timebase};
 
 use crate::emit::{Emitter, LaneKey};
 use crate::files::{FileId, Files, Head};
@@ -277,6 +277,10 @@ impl Opened {
 pub trait Importer: Sync {
     /// What it is.
     fn descriptor(&self) -> &'static Descriptor;
+    /// The diagnostics that only this format has.
+    fn codes(&self) -> &'static [&'static Code] {
+        &[]
+    }
     /// Whether a file is of this format.
     fn recognize(&self, probe: &Probe<'_>) -> Recognition;
     /// Whether the files of a directory are one trace of this format.

@@ -10,3 +10,4 @@ mod quirks;
 mod recorder;
 mod robustness;
 mod spool;
+mod toy;

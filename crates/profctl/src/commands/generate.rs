@@ -4,11 +4,7 @@
 use std::fmt::Write as _;
 
 use clap::{Arg, Command, CommandFactory as _};
-use profctl_import::formats::{
-    callgrind, chrome, function_graph, itm, ktrace, perfetto, probe, speedscope,
-};
-use profctl_import::{capture, flow, sort, stitch};
-use profctl_model::Code;
+use profctl_import::{CODES, FORMATS};
 use profctl_model::diag::codes;
 
 use crate::args::{Cli, Global};
@@ -38,34 +34,6 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// The codes of a single module, which live in it; a test looks for others.
-static OF_MODULES: &[&Code] = &[
-    &stitch::AMBIGUOUS_SWITCH,
-    &callgrind::TOTAL_MISMATCH,
-    &capture::INFERRED_CALLS,
-    &capture::NO_STROBE,
-    &capture::UNKNOWN_ADDRESS,
-    &capture::UNKNOWN_LEVEL,
-    &chrome::NO_DURATION,
-    &chrome::OTHER_EVENTS,
-    &chrome::SAMPLES,
-    &flow::FOREIGN_LINE,
-    &flow::INFERRED,
-    &function_graph::FOREIGN_LINE,
-    &function_graph::OVERRUNS,
-    &itm::DELAYED,
-    &itm::NO_TIMES,
-    &ktrace::UNKNOWN_RECORD,
-    &perfetto::MISSING_NAME,
-    &perfetto::NO_STATE,
-    &perfetto::NOT_READ,
-    &perfetto::UNKNOWN_CLOCK,
-    &probe::UNKNOWN_TAG,
-    &sort::LATE_EVENT,
-    &speedscope::OTHER_UNIT,
-    &speedscope::UNKNOWN_FRAME,
-];
-
 fn diagnostics() -> String {
     let mut text = String::from(
         "# Diagnostics\n\n\
@@ -77,7 +45,8 @@ fn diagnostics() -> String {
          - *data-loss*: the recorder lost events; the numbers are lower bounds.\n\
          - *error*: a part of the input could not be read and was skipped.\n",
     );
-    for code in codes::ALL.iter().chain(OF_MODULES) {
+    let of_formats = FORMATS.iter().flat_map(|format| format.codes());
+    for code in codes::ALL.iter().chain(CODES).chain(of_formats) {
         let sentence = format!("*{}*: {}.", code.severity.name(), code.help);
         push(&mut text, format_args!("\n## `{}`\n\n{sentence}\n", code.name));
     }

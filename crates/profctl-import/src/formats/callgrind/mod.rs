@@ -41,6 +41,11 @@ impl Importer for Profile {
         &DESCRIPTOR
     }
 
+    fn codes(&self) -> &'static [&'static Code] {
+        static CODES: &[&Code] = &[&TOTAL_MISMATCH];
+        CODES
+    }
+
     fn recognize(&self, probe: &Probe<'_>) -> Recognition {
         let head = probe.head;
         if !text::looks_like_text(head) {

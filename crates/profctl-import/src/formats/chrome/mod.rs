@@ -63,6 +63,11 @@ impl Importer for TraceEvents {
         &DESCRIPTOR
     }
 
+    fn codes(&self) -> &'static [&'static Code] {
+        static CODES: &[&Code] = &[&OTHER_EVENTS, &SAMPLES, &NO_DURATION];
+        CODES
+    }
+
     fn recognize(&self, probe: &Probe<'_>) -> Recognition {
         let head = probe.head;
         if !json::looks_like_json(head) || !text::looks_like_text(head) {

@@ -16,13 +16,11 @@ mod wide;
 
 use std::sync::Arc;
 
-use profctl_model::{TickUnit, Ticks, Timebase, Timeline};
+use profctl_model::{Code, TickUnit, Ticks, Timebase, Timeline};
 
 use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Recognition};
 use crate::files::Files;
 use head::Head;
-
-pub use read::{FOREIGN_LINE, OVERRUNS};
 
 /// See the module.
 pub struct FunctionGraph;
@@ -36,6 +34,11 @@ static DESCRIPTOR: Descriptor = Descriptor {
 impl Importer for FunctionGraph {
     fn descriptor(&self) -> &'static Descriptor {
         &DESCRIPTOR
+    }
+
+    fn codes(&self) -> &'static [&'static Code] {
+        static CODES: &[&Code] = &[&read::FOREIGN_LINE, &read::OVERRUNS];
+        CODES
     }
 
     fn recognize(&self, probe: &Probe<'_>) -> Recognition {

@@ -17,7 +17,7 @@ use crate::formats::{Block, Reader, State};
 use crate::text;
 
 /// Lines between the graph that are no part of it.
-pub static FOREIGN_LINE: Code = Code {
+pub(super) static FOREIGN_LINE: Code = Code {
     name: "function_graph/foreign-line",
     severity: Severity::Info,
     help: "stack traces, latency events and buffer notices that other tracers and options print \
@@ -25,7 +25,7 @@ pub static FOREIGN_LINE: Code = Code {
 };
 
 /// Calls that the recorder left out below a depth.
-pub static OVERRUNS: Code = Code {
+pub(super) static OVERRUNS: Code = Code {
     name: "function_graph/overruns",
     severity: Severity::Info,
     help: "the kernel's shadow stack was full at times (funcgraph-overrun): calls nested deeper \

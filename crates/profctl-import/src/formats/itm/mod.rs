@@ -53,6 +53,11 @@ impl Importer for Instrumentation {
         &DESCRIPTOR
     }
 
+    fn codes(&self) -> &'static [&'static Code] {
+        static CODES: &[&Code] = &[&NO_TIMES, &DELAYED];
+        CODES
+    }
+
     fn recognize(&self, probe: &Probe<'_>) -> Recognition {
         let head = probe.head;
         let (bytes, what) = if tpiu::is_framed(head) {

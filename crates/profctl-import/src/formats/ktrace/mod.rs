@@ -4,7 +4,7 @@
 //! There is no header and no magic number. Each system, each word size and each byte order has its
 //! own record; which one it is comes out of following the records ([`detect`]).
 
-use profctl_model::{Ticks, Timebase};
+use profctl_model::{Code, Ticks, Timebase};
 
 use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Recognition};
 use crate::bytes::{Endian, little};
@@ -25,7 +25,6 @@ mod syscalls;
 mod tests;
 
 use dialect::{Dialect, System};
-pub use records::UNKNOWN_RECORD;
 use records::{Before, Records};
 
 /// See the module.
@@ -40,6 +39,11 @@ static DESCRIPTOR: Descriptor = Descriptor {
 impl Importer for Ktrace {
     fn descriptor(&self) -> &'static Descriptor {
         &DESCRIPTOR
+    }
+
+    fn codes(&self) -> &'static [&'static Code] {
+        static CODES: &[&Code] = &[&records::UNKNOWN_RECORD];
+        CODES
     }
 
     fn recognize(&self, probe: &Probe<'_>) -> Recognition {

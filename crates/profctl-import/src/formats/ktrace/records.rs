@@ -19,7 +19,7 @@ use crate::emit::{Emitter, Event, EventKind, LaneRef, NO_DEPTH, NameRef, UNSTATE
 use crate::formats::{Block, Reader, State};
 
 /// A type of record that is in no list.
-pub static UNKNOWN_RECORD: Code = Code {
+pub(super) static UNKNOWN_RECORD: Code = Code {
     name: "ktrace/unknown-record",
     severity: Severity::Info,
     help: "a record has a type that is not known, as a newer kernel may write; it was left out, \

@@ -73,6 +73,11 @@ impl Importer for Packets {
         &DESCRIPTOR
     }
 
+    fn codes(&self) -> &'static [&'static Code] {
+        static CODES: &[&Code] = &[&NOT_READ, &NO_STATE, &MISSING_NAME, &UNKNOWN_CLOCK];
+        CODES
+    }
+
     fn recognize(&self, probe: &Probe<'_>) -> Recognition {
         let Probe { head, whole, .. } = *probe;
         let (mut at, mut n, mut is_known) = (0, 0, false);

@@ -4,7 +4,7 @@
 //! The file holds nothing but records, so nothing in it can be recognised: it is read where
 //! `--input-format probe` or a name file says so.
 
-use profctl_model::{TickUnit, Ticks, Timebase, Timeline};
+use profctl_model::{Code, TickUnit, Ticks, Timebase, Timeline};
 
 use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Recognition};
 use crate::bytes::Endian;
@@ -18,8 +18,6 @@ pub(crate) mod tags;
 mod tests;
 
 use layout::Layout;
-pub use tags::UNKNOWN_TAG;
-
 /// See the module.
 pub struct ProbeCapture;
 
@@ -72,6 +70,11 @@ pub enum FieldOrder {
 impl Importer for ProbeCapture {
     fn descriptor(&self) -> &'static Descriptor {
         &DESCRIPTOR
+    }
+
+    fn codes(&self) -> &'static [&'static Code] {
+        static CODES: &[&Code] = &[&tags::UNKNOWN_TAG];
+        CODES
     }
 
     fn recognize(&self, _probe: &Probe<'_>) -> Recognition {

@@ -8,7 +8,7 @@ use super::names::Named;
 use crate::emit::{Emitter, EventKind, NameRef};
 
 /// A tag that the name file does not know.
-pub static UNKNOWN_TAG: Code = Code {
+pub(crate) static UNKNOWN_TAG: Code = Code {
     name: "probe/unknown-tag",
     severity: Severity::Warning,
     help: "A tag is not in the name file; it counts as an instant. The name file may belong to \

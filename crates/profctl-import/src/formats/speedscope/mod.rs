@@ -48,6 +48,11 @@ impl Importer for Profiles {
         &DESCRIPTOR
     }
 
+    fn codes(&self) -> &'static [&'static Code] {
+        static CODES: &[&Code] = &[&OTHER_UNIT, &UNKNOWN_FRAME];
+        CODES
+    }
+
     fn recognize(&self, probe: &Probe<'_>) -> Recognition {
         let head = probe.head;
         let is_object = json::looks_like_json(head)
