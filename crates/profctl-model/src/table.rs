@@ -1,13 +1,13 @@
-//! The one shape in which every report leaves an analysis: columns with a meaning, typed cells.
+//! The form in which every report leaves an analysis: named columns and typed cells.
 //!
-//! A table never knows widths, colours or digits; the writers in `profctl-render` do.
+//! A table knows nothing of widths, colors or digits; the writers in `profctl-render` do.
 
 use crate::time::{Ticks, Timebase};
 
 /// What the cells of a column are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
-    /// The name of what the row is about; tables are searched and cut by it.
+    /// The name of the function or other item that the row describes.
     Name,
     /// Other text.
     Text,
@@ -17,7 +17,7 @@ pub enum Role {
     Count,
     /// A share in percent.
     Percent,
-    /// How much one thing is of another.
+    /// A quotient of two quantities.
     Ratio,
 }
 
@@ -26,24 +26,34 @@ pub enum Role {
 pub struct Column {
     /// The name in JSON, CSV and `--columns`: the same in every output.
     pub name: String,
-    /// The heading for people.
+    /// The heading in tables.
     pub heading: String,
     /// What its cells are.
     pub role: Role,
-    /// Neighbouring columns of one group are shown to people as one, `(max/avg/min)`.
+    /// Adjacent columns of one group are shown as one column, `(max/avg/min)`.
     pub group: Option<&'static str>,
+    /// Whether its times are estimates, so that zeros at the end of a decimal fraction mean
+    /// nothing and are not printed.
+    pub estimated: bool,
 }
 
 impl Column {
     /// A column without a group.
     pub fn new(name: impl Into<String>, heading: impl Into<String>, role: Role) -> Self {
-        Self { name: name.into(), heading: heading.into(), role, group: None }
+        Self { name: name.into(), heading: heading.into(), role, group: None, estimated: false }
     }
 
     /// The same column as part of a group.
     #[must_use]
     pub fn in_group(mut self, group: &'static str) -> Self {
         self.group = Some(group);
+        self
+    }
+
+    /// The same column, its times being estimates.
+    #[must_use]
+    pub fn estimated(mut self) -> Self {
+        self.estimated = true;
         self
     }
 }
@@ -63,9 +73,9 @@ pub enum Cell {
     Percent(f64),
     /// A difference of two lengths: above zero if the second is longer.
     Change(i64),
-    /// How much the second thing is of the first: 2 if it is twice as much.
+    /// The second quantity divided by the first: 2 if it is twice as large.
     Ratio(f64),
-    /// A number with a fraction, of whatever it may be.
+    /// Any other number with a fraction.
     Number(f64),
 }
 
@@ -84,24 +94,27 @@ pub struct Table {
     pub timebase: Timebase,
     /// The columns.
     pub columns: Vec<Column>,
-    /// Row by row, one cell a column.
+    /// The rows, each with one cell per column.
     pub rows: Vec<Vec<Cell>>,
-    /// What a reader of the rows must know: losses, repairs, a synthetic timeline. One line each.
+    /// Losses, repairs, a synthetic timeline: one line each, printed below the rows.
     pub notes: Vec<String>,
+    /// The names of columns that are left out first where the table is wider than the terminal, in
+    /// this order. After them the columns leave from right to left, but never the name.
+    pub left_out_first: &'static [&'static str],
 }
 
 impl Table {
     /// An empty table.
     pub fn new(schema: &'static str, timebase: Timebase, columns: Vec<Column>) -> Self {
-        Self { schema, timebase, columns, rows: Vec::new(), notes: Vec::new() }
+        Self { schema, timebase, columns, rows: Vec::new(), notes: Vec::new(), left_out_first: &[] }
     }
 
     /// Appends a row.
     ///
     /// # Panics
-    /// If it has not one cell a column.
+    /// If it does not have one cell per column.
     pub fn push(&mut self, row: Vec<Cell>) {
-        assert_eq!(row.len(), self.columns.len(), "one cell a column");
+        assert_eq!(row.len(), self.columns.len(), "one cell per column");
         self.rows.push(row);
     }
 }

@@ -1,19 +1,31 @@
 //! The code trace: calls in time order, indented by depth, in the layout of 1993.
 //!
-//! It is written from the table `profctl.replay/1` by the names of its columns: `time`, `thread`,
-//! `cpu`, `depth`, `event` (`enter`, `leaf`, `exit`, `mark`), `name`, `net`, `elapsed`, `flag`.
+//! Input is the table `profctl.replay/1` with the columns `time`, `thread`, `cpu`, `depth`, `event`
+//! (`enter`, `leaf`, `exit`, `mark`), `name`, `net`, `elapsed`, `flag`.
 
+use std::borrow::Cow;
 use std::io;
 
 use profctl_model::{Cell, FuncKind, Table, Tick, Ticks};
 
+use crate::escape::{shortened, visible, width};
 use crate::number;
-use crate::table::Style;
-use crate::table::visible;
+use crate::table::{Style, write_notes};
+
+/// Columns of indentation per level, as in the original.
+const INDENT: usize = 4;
+/// Deeper levels are indented like this one, so that no line grows without limit.
+const MAX_INDENT: usize = 64;
+/// Columns of a name that are never cut.
+const NAME: usize = 24;
 
 /// Writes a replay table. Where there are several threads or CPUs, each line names its own between
-/// the time and the arrow. An exit keeps the space behind its arrow, as the original has it, so that
-/// what reads the one reads the other.
+/// the time and the arrow. An exit keeps the space after its arrow, as the original has it, so that
+/// a reader of the original format reads this one.
+///
+/// Without a width every level is indented by four columns, up to level 64. On a terminal the
+/// indentation is as large as lets every line fit. Where that is not enough, the thread and CPU are
+/// named only where they change, and names are cut.
 pub fn write(table: &Table, style: &Style, out: &mut dyn io::Write) -> io::Result<()> {
     let columns = Columns::of(table);
     let lanes: Vec<String> = table.rows.iter().map(|row| columns.lane(row)).collect();
@@ -23,19 +35,27 @@ pub fn write(table: &Table, style: &Style, out: &mut dyn io::Write) -> io::Resul
         texts.next().is_none_or(|first| texts.all(|other| other == first))
     };
     let several = !is_one("thread") || !is_one("cpu");
-    let width = lanes.iter().map(|lane| lane.chars().count()).max().unwrap_or(0);
+    let widest = lanes.iter().map(|lane| width(lane)).max().unwrap_or(0);
 
+    let layout = Layout::new(table, &columns, style, if several { widest + 3 } else { 0 });
+    let mut named = None;
     for (row, lane) in table.rows.iter().zip(&lanes) {
-        let lane = if several { format!(" [{lane:<width$}]") } else { String::new() };
-        line(row, &lane, &columns, table, style, out)?;
+        let line = Line::new(row, &columns, table, style);
+        let pad = " ".repeat(widest - width(lane));
+        match (several, layout.names_lanes) {
+            (true, true) => writeln!(out, "{}", layout.text(&line, &format!(" [{lane}{pad}]")))?,
+            (true, false) if named != Some(lane) => {
+                writeln!(out, "[{lane}]")?;
+                named = Some(lane);
+                writeln!(out, "{}", layout.text(&line, ""))?;
+            }
+            _ => writeln!(out, "{}", layout.text(&line, ""))?,
+        }
     }
-    for note in &table.notes {
-        writeln!(out, "note: {}", visible(note))?;
-    }
-    Ok(())
+    write_notes(&table.notes, style, out)
 }
 
-/// Where each column of the table stands.
+/// The places of the columns.
 struct Columns<'a> {
     names: Vec<&'a str>,
 }
@@ -67,7 +87,7 @@ impl<'a> Columns<'a> {
     fn lane(&self, row: &[Cell]) -> String {
         let thread = visible(self.text(row, "thread")).into_owned();
         match (self.cell(row, "cpu"), self.number(row, "cpu")) {
-            (Cell::Text(cpu), _) => format!("{thread} @{cpu}"),
+            (Cell::Text(cpu), _) => format!("{thread} @{}", visible(cpu)),
             (_, Some(cpu)) => format!("{thread} @{cpu}"),
             (_, None) => thread,
         }
@@ -86,40 +106,102 @@ impl<'a> Columns<'a> {
     }
 }
 
-fn line(
-    row: &[Cell],
-    lane: &str,
-    columns: &Columns<'_>,
-    table: &Table,
-    style: &Style,
-    out: &mut dyn io::Write,
-) -> io::Result<()> {
-    let time = Tick(columns.number(row, "time").unwrap_or(0));
-    let depth = columns.number(row, "depth").unwrap_or(0) as usize;
-    let name = visible(columns.text(row, "name"));
-    let label = style.unit.label(&table.timebase);
-    let length = |name| match columns.number(row, name) {
-        Some(ticks) => number::length(Ticks(ticks), &table.timebase, style.unit),
-        None => "?".into(),
-    };
-    let clock = number::clock(time, &table.timebase, style.unit);
-    write!(out, "{clock}{lane} {:indent$}", "", indent = 4 * depth)?;
-    match columns.text(row, "event") {
-        "enter" => {
-            write!(out, "-> {name} ({} {label}, {} total)", length("net"), length("elapsed"))?;
+/// A line, in parts that indentation and cutting leave alone and those that they change.
+struct Line<'a> {
+    clock: String,
+    depth: usize,
+    /// What stands before the name.
+    before: &'static str,
+    name: Cow<'a, str>,
+    /// The times and flags.
+    after: String,
+}
+
+impl<'a> Line<'a> {
+    fn new(row: &'a [Cell], columns: &Columns<'_>, table: &Table, style: &Style) -> Self {
+        let time = Tick(columns.number(row, "time").unwrap_or(0));
+        let label = style.unit.label(&table.timebase);
+        let length = |name| match columns.number(row, name) {
+            Some(ticks) => number::length(Ticks(ticks), &table.timebase, style.unit),
+            None => "?".into(),
+        };
+        let (before, mut after) = match columns.text(row, "event") {
+            "enter" => {
+                ("-> ", format!(" ({} {label}, {} total)", length("net"), length("elapsed")))
+            }
+            "leaf" => ("-> ", format!(" ({} {label})", length("net"))),
+            "exit" => ("<- ", String::new()),
+            _ => ("== ", String::new()),
+        };
+        let flags = flags(columns.text(row, "flag"));
+        if !flags.is_empty() {
+            after.push_str("  ");
+            after.push_str(&flags);
         }
-        "leaf" => write!(out, "-> {name} ({} {label})", length("net"))?,
-        "exit" => write!(out, "<- ")?,
-        _ => write!(out, "== {name}")?,
+        Self {
+            clock: number::clock(time, &table.timebase, style.unit),
+            depth: columns.number(row, "depth").unwrap_or(0) as usize,
+            before,
+            // An exit is anonymous.
+            name: visible(if before == "<- " { "" } else { columns.text(row, "name") }),
+            after,
+        }
     }
-    match flags(columns.text(row, "flag")).as_str() {
-        "" => writeln!(out),
-        flags => writeln!(out, "  {flags}"),
+
+    /// Columns beside the indentation, with at most `name` of the name.
+    fn width(&self, name: usize) -> usize {
+        width(&self.clock)
+            + 1
+            + self.before.len()
+            + width(&self.name).min(name)
+            + width(&self.after)
     }
 }
 
-/// The flags without the kind of the function: the layout has no place for that, and whatever reads
-/// a code trace takes nothing but stars behind a whole call.
+/// How lines are laid out.
+struct Layout {
+    /// Columns of indentation per level.
+    step: usize,
+    /// The most columns of indentation.
+    most: usize,
+    /// The columns of the terminal.
+    limit: usize,
+    /// Whether every line names its thread and CPU.
+    names_lanes: bool,
+}
+
+impl Layout {
+    /// The layout for a terminal on which the name of a thread and CPU takes `lane` columns.
+    fn new(table: &Table, columns: &Columns<'_>, style: &Style, lane: usize) -> Self {
+        let most = INDENT * MAX_INDENT;
+        let full = Self { step: INDENT, most, limit: usize::MAX, names_lanes: true };
+        let Some(limit) = style.width else { return full };
+        let lines = || table.rows.iter().map(|row| Line::new(row, columns, table, style));
+        for (lane, names_lanes) in [(lane, true), (0, false)] {
+            let fits = |step: &usize| {
+                let indent = |line: &Line<'_>| step * line.depth.min(MAX_INDENT);
+                lines().all(|line| indent(&line) + line.width(usize::MAX) + lane <= limit)
+            };
+            if let Some(step) = [INDENT, 2, 1].into_iter().find(fits) {
+                return Self { step, limit, names_lanes, ..full };
+            }
+        }
+        let widest = lines().map(|line| line.width(NAME)).max().unwrap_or(0);
+        let most = limit.saturating_sub(widest).min(MAX_INDENT);
+        Self { step: 1, most, limit, names_lanes: false }
+    }
+
+    fn text(&self, line: &Line<'_>, lane: &str) -> String {
+        let indent = (self.step * line.depth.min(MAX_INDENT)).min(self.most);
+        let used = indent + line.width(0) + width(lane);
+        let name = shortened(&line.name, self.limit.saturating_sub(used).max(NAME));
+        let indent = " ".repeat(indent + 1);
+        format!("{}{lane}{indent}{}{name}{}", line.clock, line.before, line.after)
+    }
+}
+
+/// The flags without the kind of the function: the layout has no place for it, and readers of a
+/// code trace accept nothing but stars after a complete call.
 fn flags(all: &str) -> String {
     let flags = all.split(", ").filter(|flag| FuncKind::from_name(flag).is_none());
     flags.collect::<Vec<_>>().join(", ")
@@ -127,6 +209,8 @@ fn flags(all: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write as _;
+
     use super::*;
     use expect_test::{Expect, expect};
     use profctl_model::{Column, Role, Timebase};
@@ -196,6 +280,30 @@ mod tests {
                 12003:000 999 -> spl0 (600 us)  ***
             "]],
         );
+    }
+
+    #[test]
+    fn deep_calls_stay_within_the_terminal_and_no_line_grows_without_limit() {
+        let mut lines = String::new();
+        for depth in [0, 1, 20, 63, 64, 70_000] {
+            writeln!(
+                lines,
+                "{} a {depth} leaf a_function_with_a_rather_long_name 5 5 -",
+                10 + depth
+            )
+            .unwrap();
+        }
+        let table = replay(Timebase::MICROSECONDS, &lines);
+        for (width, widest) in [(None, 320), (Some(200), 200), (Some(80), 80), (Some(10), 50)] {
+            let style = Style { width, ..Style::default() };
+            let mut out = Vec::new();
+            write(&table, &style, &mut out).unwrap();
+            let out = String::from_utf8(out).unwrap();
+            for line in out.lines() {
+                assert!(crate::escape::width(line) <= widest, "{width:?}: {line}");
+                assert!(line.contains("a_function_with_a_rathe"), "{width:?}: {line}");
+            }
+        }
     }
 
     #[test]

@@ -1,10 +1,12 @@
-//! Shapes to characters: how numbers, tables and code traces look on a terminal and in files.
+//! Output: numbers, tables, code traces, flame graphs and charts, HTML pages, and the file formats of
+//! other profilers.
 //!
-//! Writers take any [`std::io::Write`] and say everything through it; whether there is a terminal,
-//! how wide it is and whether it has colours, the caller decides.
+//! Writers take any [`std::io::Write`]. Whether there is a terminal, how wide it is and whether it
+//! shows colors, the caller decides.
 
 pub mod chart;
 pub mod code_trace;
+pub mod escape;
 pub mod export;
 pub mod number;
 pub mod page;

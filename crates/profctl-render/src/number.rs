@@ -1,17 +1,20 @@
-//! The one place where a number becomes digits.
+//! Formatting of numbers: times, shares, ratios, sizes and counts.
 //!
-//! Times stay exact: a value is cut, never rounded up, at the last digit that the clock of the
-//! trace can tell, so a microsecond trace prints whole microseconds as the 1993 tables did.
+//! A time is printed with as many decimals as the resolution of the trace's clock justifies, so a
+//! microsecond trace prints whole microseconds, as the 1993 tables did. Where decimals are left
+//! out, the number is rounded half up.
 
-use std::fmt::{self, Display, Write as _};
+use std::fmt::{self, Display};
 use std::str::FromStr;
 
-use profctl_model::{Tick, Ticks, Timebase};
+use profctl_model::{Tick, TickUnit, Ticks, Timebase};
 
-/// The unit in which people read times.
+/// The unit of times in tables and messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum TimeUnit {
-    /// Microseconds; the plain count where the trace counts cycles or instructions.
+    /// The unit that suits the largest number, see [`TimeUnit::resolved`]; where no numbers are
+    /// known in advance, microseconds. The plain count where the trace counts cycles or
+    /// instructions.
     #[default]
     Auto,
     /// Nanoseconds.
@@ -42,7 +45,33 @@ impl TimeUnit {
         }
     }
 
-    /// What stands behind a length printed by [`length`].
+    /// The unit that stands for `Auto` where the largest number is `largest`: microseconds if it
+    /// has at most seven digits before the decimal point, else milliseconds, else seconds;
+    /// nanoseconds if it is below one microsecond. Any other unit stays what it is.
+    #[must_use]
+    pub fn resolved(self, timebase: &Timebase, largest: Ticks) -> Self {
+        const DIGITS: usize = 7;
+        if self != Self::Auto || !timebase.is_time() || largest == Ticks(0) {
+            return self;
+        }
+        if whole_digits(largest, timebase, Self::Us) == 0 {
+            return Self::Ns;
+        }
+        let fits = |unit: &Self| whole_digits(largest, timebase, *unit) <= DIGITS;
+        [Self::Us, Self::Ms].into_iter().find(fits).unwrap_or(Self::S)
+    }
+
+    /// The line above a table that states the unit of its times.
+    pub fn caption(self, timebase: &Timebase) -> String {
+        match timebase.unit {
+            TickUnit::Instructions => format!("Cost in {}", self.label(timebase)),
+            TickUnit::Seconds { .. } | TickUnit::Cycles => {
+                format!("Times in {}", self.label(timebase))
+            }
+        }
+    }
+
+    /// The name of the unit of a number printed by [`length`].
     pub fn label(self, timebase: &Timebase) -> &'static str {
         match self.scale(timebase) {
             Scale::Count if timebase.is_time() => "ticks",
@@ -93,21 +122,44 @@ enum Scale {
 
 /// `ticks` in `unit`, without the unit's name.
 pub fn length(ticks: Ticks, timebase: &Timebase, unit: TimeUnit) -> String {
+    length_rounded(ticks, timebase, unit, usize::MAX)
+}
+
+/// `ticks` in `unit`, rounded to at most `decimals` decimals.
+pub fn length_rounded(
+    ticks: Ticks,
+    timebase: &Timebase,
+    unit: TimeUnit,
+    decimals: usize,
+) -> String {
     match unit.scale(timebase) {
         Scale::Count => ticks.0.to_string(),
         Scale::Nanos(nanos) => {
-            let decimals = decimals(timebase, nanos);
+            let decimals = self::decimals(timebase, nanos).min(decimals);
             fixed(u128::from(ticks.0), timebase, nanos, decimals)
         }
     }
 }
 
-/// `ticks` with the name of its unit behind it, as in running text.
+/// The number of digits of `ticks` in `unit` before the decimal point; 0 if it is below 1.
+pub fn whole_digits(ticks: Ticks, timebase: &Timebase, unit: TimeUnit) -> usize {
+    let whole = match unit.scale(timebase) {
+        Scale::Count => u128::from(ticks.0),
+        Scale::Nanos(nanos) => {
+            let (numerator, denominator) = timebase.ratio();
+            u128::from(ticks.0).saturating_mul(numerator) / denominator.saturating_mul(nanos)
+        }
+    };
+    whole.checked_ilog10().map_or(0, |log| log as usize + 1)
+}
+
+/// `ticks` followed by the name of the unit, as in running text.
 pub fn length_with_unit(ticks: Ticks, timebase: &Timebase, unit: TimeUnit) -> String {
+    let unit = unit.resolved(timebase, ticks);
     format!("{} {}", length(ticks, timebase, unit), unit.label(timebase))
 }
 
-/// A time of day of the trace's clock as the 1993 code trace shows it: seconds, milliseconds and
+/// A timestamp as the 1993 code trace shows it: seconds, milliseconds and
 /// microseconds in columns, with decimals where the clock is finer. A clock that counts, or ticks
 /// asked for, gives the count in the same width.
 pub fn clock(time: Tick, timebase: &Timebase, unit: TimeUnit) -> String {
@@ -152,34 +204,46 @@ fn decimals(timebase: &Timebase, nanos: u128) -> usize {
     fine_enough.unwrap_or(MOST)
 }
 
-/// `ticks` in units of `nanos` nanoseconds, cut after `decimals` digits.
+/// `ticks` in units of `nanos` nanoseconds, rounded half up to `decimals` decimals.
 fn fixed(ticks: u128, timebase: &Timebase, nanos: u128, decimals: usize) -> String {
     let (numerator, denominator) = timebase.ratio();
     let above = ticks.saturating_mul(numerator);
     let below = denominator.saturating_mul(nanos);
-    let mut digits = (above / below).to_string();
+    let mut whole = above / below;
     let mut rest = above % below;
+    let mut fraction = Vec::with_capacity(decimals);
+    // Long division: the remainder stays below the divisor, so ten times it fits.
+    for _ in 0..decimals {
+        rest = rest.saturating_mul(10);
+        fraction.push((rest / below) as u8);
+        rest %= below;
+    }
+    if rest >= below - rest {
+        let nines = fraction.iter().rev().take_while(|&&digit| digit == 9).count();
+        let kept = fraction.len() - nines;
+        fraction[kept..].fill(0);
+        match fraction[..kept].last_mut() {
+            Some(digit) => *digit += 1,
+            None => whole += 1,
+        }
+    }
+    let mut digits = whole.to_string();
     if decimals > 0 {
         digits.push('.');
     }
-    // Long division: the rest stays below the divisor, so ten times it fits.
-    for _ in 0..decimals {
-        rest = rest.saturating_mul(10);
-        write!(digits, "{}", rest / below).expect("a string takes what is written to it");
-        rest %= below;
-    }
+    digits.extend(fraction.iter().map(|digit| char::from(b'0' + digit)));
     digits
 }
 
-/// What [`length`] does, told to writers in another language: a length of `n` ticks is
-/// `n · above / below`, cut after `decimals` digits.
+/// The arithmetic of [`length`] for writers in another language: a length of `n` ticks is
+/// `n · above / below`, rounded half up to `decimals` decimals.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Digits {
-    /// See above.
+    /// The numerator.
     pub above: u128,
-    /// See above; never 0.
+    /// The denominator, above 0.
     pub below: u128,
-    /// Digits behind the point.
+    /// The number of decimals.
     pub decimals: usize,
     /// Whether the unit is one of time.
     pub is_time: bool,
@@ -199,12 +263,23 @@ pub fn digits(timebase: &Timebase, unit: TimeUnit) -> Digits {
 
 /// A difference of lengths in `unit`, with its sign.
 pub fn change(ticks: i64, timebase: &Timebase, unit: TimeUnit) -> String {
+    change_rounded(ticks, timebase, unit, usize::MAX)
+}
+
+/// A difference of lengths in `unit`, with its sign, rounded to at most `decimals` decimals.
+pub fn change_rounded(ticks: i64, timebase: &Timebase, unit: TimeUnit, decimals: usize) -> String {
     let sign = match ticks {
         0 => "",
         1.. => "+",
         _ => "-",
     };
-    format!("{sign}{}", length(Ticks(ticks.unsigned_abs()), timebase, unit))
+    format!("{sign}{}", length_rounded(Ticks(ticks.unsigned_abs()), timebase, unit, decimals))
+}
+
+/// A difference of lengths with its sign, followed by the name of the unit.
+pub fn change_with_unit(ticks: i64, timebase: &Timebase, unit: TimeUnit) -> String {
+    let unit = unit.resolved(timebase, Ticks(ticks.unsigned_abs()));
+    format!("{} {}", change(ticks, timebase, unit), unit.label(timebase))
 }
 
 /// How much one thing is of another, as `1.05x`: three digits, or all of them before the point.
@@ -298,8 +373,11 @@ mod tests {
             (1_234_567, ns, TimeUnit::Ms, "1.234567"),
             (1_234_567, ns, TimeUnit::S, "0.001234567"),
             (1_234_567, ns, TimeUnit::Ticks, "1234567"),
-            (1_999, coarse_ns, TimeUnit::Auto, "1"),
-            (1_999, tens, TimeUnit::Auto, "1.99"),
+            (1_499, coarse_ns, TimeUnit::Auto, "1"),
+            (1_500, coarse_ns, TimeUnit::Auto, "2"),
+            (1_994, tens, TimeUnit::Auto, "1.99"),
+            (1_996, tens, TimeUnit::Auto, "2.00"),
+            (9_999_999, tens, TimeUnit::Ms, "10.00000"),
             (165_519, us, TimeUnit::Auto, "165519"),
             (165_519, us, TimeUnit::Ns, "165519000"),
             (165_519, us, TimeUnit::Ms, "165.519"),
@@ -307,6 +385,8 @@ mod tests {
             (u64::MAX, fs, TimeUnit::S, "18446.744073709551615"),
             (1, mhz24, TimeUnit::Us, "0.04"),
             (24_000_001, mhz24, TimeUnit::Us, "1000000.04"),
+            (2, mhz24, TimeUnit::Us, "0.08"),
+            (3, mhz24, TimeUnit::Us, "0.13"),
             (3, mhz16, TimeUnit::Us, "0.1875"),
             (3, quarter, TimeUnit::Us, "0.75"),
             (2, minute, TimeUnit::S, "120"),
@@ -314,6 +394,31 @@ mod tests {
             (7, cycles, TimeUnit::Ms, "7"),
         ] {
             assert_eq!(length(Ticks(ticks), &timebase, unit), expected, "{ticks} in {unit}");
+        }
+    }
+
+    #[test]
+    fn auto_is_the_unit_in_which_the_largest_number_has_seven_digits() {
+        let ns = Timebase::NANOSECONDS;
+        let us = Timebase::MICROSECONDS;
+        let fs = seconds(1, 1_000_000_000_000_000, 1);
+        let cycles = Timebase { unit: TickUnit::Cycles, ..ns };
+        for (largest, timebase, expected) in [
+            (0, ns, "0.000 us"),
+            (999, ns, "999 ns"),
+            (1_000, ns, "1.000 us"),
+            (9_999_999_999, ns, "9999999.999 us"),
+            (10_000_000_000, ns, "10000.000000 ms"),
+            (9_999_999_999_999, ns, "9999999.999999 ms"),
+            (10_000_000_000_000, ns, "10000.000000000 s"),
+            (10_000_000, us, "10000.000 ms"),
+            (1_500, fs, "0.001500 ns"),
+            (u64::MAX, cycles, "18446744073709551615 cycles"),
+        ] {
+            let text = length_with_unit(Ticks(largest), &timebase, TimeUnit::Auto);
+            assert_eq!(text, expected);
+            let text = length_with_unit(Ticks(largest), &timebase, TimeUnit::Ticks);
+            assert!(text.starts_with(&format!("{largest} ")), "{text}");
         }
     }
 

@@ -72,6 +72,7 @@ pub fn table(trace: &Trace, options: &Options) -> Result<Table, String> {
             Column::new("function", "function", Role::Name),
         ],
     );
+    table.left_out_first = &["depth", "share", "from"];
     let (start, whole) = window(trace, chosen.span);
     for segment in segments::of(trace, chosen.span) {
         table.push(vec![

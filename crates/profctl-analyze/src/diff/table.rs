@@ -9,6 +9,17 @@ use super::{MatchedBy, Measure, SideStats, Verdict};
 
 pub(super) const SCHEMA: &str = "profctl.diff-table/1";
 
+/// The columns that leave a narrow table before the others.
+const LEFT_OUT_FIRST: [&str; 7] = [
+    "delta_from_calls",
+    "delta_from_cost",
+    "delta_net",
+    "calls_before",
+    "calls_after",
+    "runs",
+    "ci_low",
+];
+
 /// What of a comparison to show.
 #[derive(Clone, Copy, Default)]
 pub struct Shown<'a> {
@@ -142,6 +153,7 @@ impl Comparison {
         .filter(|&(_, _, of)| layout != Layout::OneSide && differs(of))
         .collect();
         let mut table = Table::new(SCHEMA, self.timebase, self.columns(layout, &extra));
+        table.left_out_first = &LEFT_OUT_FIRST;
         for function in rows_shown {
             table.push(self.cells(layout, &extra, function));
         }
@@ -271,6 +283,7 @@ impl Comparison {
             Column::new("name", "name", Role::Name),
         ];
         let mut table = Table::new(SCHEMA, self.timebase, columns);
+        table.left_out_first = &LEFT_OUT_FIRST;
         let matches =
             |function: &&Function| shown.matching.is_none_or(|matching| matching(&function.name));
         let rows = self.changed().filter(matches);

@@ -32,7 +32,7 @@ impl Tail {
     pub(super) fn of(sides: [Vec<FuncStats>; 2], independent: bool) -> Option<Self> {
         let p99 = |run: &FuncStats| {
             let known = run.measured() >= CALLS_MIN && run.net_of_calls.histogram.count() > 0;
-            run.net_of_calls.percentile(TAIL_PERCENT).filter(|_| known)
+            run.net_of_calls.percentile_middle(TAIL_PERCENT).filter(|_| known)
         };
         let points = |side: &[FuncStats]| side.iter().map(p99).collect::<Option<Vec<u64>>>();
         let (before, after) = (points(&sides[0])?, points(&sides[1])?);
@@ -78,6 +78,7 @@ impl Comparison {
         columns.push(ratio("p99_ci_high", "high").in_group("95%"));
         columns.push(Column::new("name", "name", Role::Name));
         let mut table = Table::new(SCHEMA, self.timebase, columns);
+        table.left_out_first = &["p99_before_min", "p99_after_min"];
         for (function, tail) in rows.iter().take(shown.top.unwrap_or(usize::MAX)) {
             let mut cells = Vec::new();
             for side in [&tail.before, &tail.after] {

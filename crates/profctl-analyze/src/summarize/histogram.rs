@@ -59,19 +59,36 @@ impl Histogram {
         self.used().map(|(bucket, count)| (middle_of(bucket.into()), count))
     }
 
-    /// The value at rank `ceil(percent / 100 · count)`, as the middle of its bucket held within
-    /// `min` and `max`; nothing if nothing was counted. `percent` is above 0 and at most 100.
+    /// The value at rank `ceil(percent / 100 · count)`, given the smallest and the largest value
+    /// counted; nothing if nothing was counted. `percent` is above 0 and at most 100.
+    ///
+    /// Of the values that the bucket of this rank may hold, it is the one with the fewest
+    /// significant digits, so that it shows no digit that the histogram does not know.
     pub fn percentile(&self, percent: f64, min: u64, max: u64) -> Option<u64> {
         let total = self.count();
         let rank = rank_of(percent, total);
-        let mut below = 0_u64;
-        for (middle, count) in self.buckets() {
-            below = below.saturating_add(count);
-            if below >= rank {
-                return Some(middle.max(min).min(max));
-            }
+        if rank == total && total > 0 {
+            return Some(max);
         }
-        None
+        let bucket = self.bucket_at(rank)?;
+        let (low, high) = bounds_of(bucket.into());
+        Some(roundest(low.max(min), high.min(max)))
+    }
+
+    /// The same as the middle of the bucket, within `min` and `max`: the better estimate where it
+    /// is not printed but calculated with.
+    pub fn percentile_middle(&self, percent: f64, min: u64, max: u64) -> Option<u64> {
+        let bucket = self.bucket_at(rank_of(percent, self.count()))?;
+        Some(middle_of(bucket.into()).max(min).min(max))
+    }
+
+    /// The bucket of the value at `rank`.
+    fn bucket_at(&self, rank: u64) -> Option<u16> {
+        let mut below = 0_u64;
+        self.used().find_map(|(bucket, count)| {
+            below = below.saturating_add(count);
+            (below >= rank).then_some(bucket)
+        })
     }
 
     /// The same counts with every value multiplied by `factor`, as far as buckets allow.
@@ -207,11 +224,38 @@ pub(super) fn bucket_of_short(value: u32) -> u32 {
     octave * SUB_BUCKETS + (value >> octave)
 }
 
-/// The middle of a bucket, rounded down.
-fn middle_of(bucket: u32) -> u64 {
+/// The smallest and the largest value of a bucket.
+fn bounds_of(bucket: u32) -> (u64, u64) {
     let octave = (bucket / SUB_BUCKETS).saturating_sub(1);
     let low = u64::from(bucket - octave * SUB_BUCKETS) << octave;
-    low + ((1 << octave) - 1) / 2
+    (low, low + ((1 << octave) - 1))
+}
+
+/// The middle of a bucket, rounded down.
+fn middle_of(bucket: u32) -> u64 {
+    let (low, high) = bounds_of(bucket);
+    low + (high - low) / 2
+}
+
+/// The value from `low` to `high` with the fewest significant digits, the one nearest to their
+/// middle of several; `low` if `high` is below it.
+fn roundest(low: u64, high: u64) -> u64 {
+    let Some(room) = high.checked_sub(low) else { return low };
+    let middle = low + room / 2;
+    let mut step = 1_u64;
+    while let Some(next) = step.checked_mul(10) {
+        // The first multiple that is not below `low`.
+        if low.div_ceil(next).checked_mul(next).is_none_or(|multiple| multiple > high) {
+            break;
+        }
+        step = next;
+    }
+    let below = middle / step * step;
+    let above = below.checked_add(step).filter(|&above| above <= high);
+    match above {
+        Some(above) if below < low || above - middle < middle - below => above,
+        _ => below,
+    }
 }
 
 #[cfg(test)]
@@ -263,6 +307,24 @@ mod tests {
     }
 
     #[test]
+    fn a_percentile_has_no_digit_that_the_histogram_does_not_know() {
+        for ((low, high), expected) in [
+            ((12_288, 12_543), 12_400),
+            ((12_288, 12_299), 12_290),
+            ((950, 1_100), 1_000),
+            ((0, 0), 0),
+            ((7, 7), 7),
+            ((5_001, 5_009), 5_005),
+            ((u64::MAX - 9, u64::MAX), 18_446_744_073_709_551_610),
+        ] {
+            assert_eq!(roundest(low, high), expected, "{low} to {high}");
+        }
+        let histogram = of(&[1_000, 12_345, 12_400, 777_777]);
+        let at = |percent| histogram.percentile(percent, 1_000, 777_777).unwrap();
+        assert_eq!([10.0, 50.0, 75.0, 100.0].map(at), [1_000, 12_400, 12_400, 777_777]);
+    }
+
+    #[test]
     fn ranks_are_exact_where_floats_are_not() {
         assert_eq!(rank_of(0.1, 1000), 1);
         assert_eq!(rank_of(99.9, 1000), 999);
@@ -289,7 +351,7 @@ mod tests {
             let exact = values[rank - 1];
             let (min, max) = (values[0], values[values.len() - 1]);
             let found = histogram.percentile(f64::from(percent), min, max).unwrap();
-            prop_assert!(u128::from(found.abs_diff(exact)) * 64 <= u128::from(exact));
+            prop_assert!(u128::from(found.abs_diff(exact)) * 32 <= u128::from(exact));
             prop_assert!((min..=max).contains(&found));
         }
 

@@ -103,6 +103,11 @@ impl Lengths {
     pub fn percentile(&self, percent: f64) -> Option<u64> {
         self.histogram.percentile(percent, self.min, self.max)
     }
+
+    /// See [`Histogram::percentile_middle`].
+    pub fn percentile_middle(&self, percent: f64) -> Option<u64> {
+        self.histogram.percentile_middle(percent, self.min, self.max)
+    }
 }
 
 impl FuncStats {

@@ -44,6 +44,21 @@ const GROUP_OF_ELAPSED: &str = "elapsed (max/avg/min)";
 const DEFAULT_COLUMNS: [&str; 9] =
     ["elapsed", "net", "calls", "net_max", "net_avg", "net_min", "real_pct", "net_pct", "name"];
 
+/// The columns that leave a narrow table before the others.
+const LEFT_OUT_FIRST: [&str; 11] = [
+    "real_pct",
+    "kind",
+    "module",
+    "elapsed_max",
+    "stolen",
+    "off_cpu",
+    "wall",
+    "partial",
+    "net_stddev",
+    "net_max",
+    "elapsed",
+];
+
 /// What a column is made from.
 struct Context<'a> {
     profile: &'a Profile,
@@ -153,6 +168,7 @@ impl Profile {
 
         let columns = fields.iter().map(|field| field.column.clone()).collect();
         let mut table = Table::new(SCHEMA, self.timebase, columns);
+        table.left_out_first = &LEFT_OUT_FIRST;
         for (_, row) in rows {
             table.push(fields.iter().map(|field| (field.cell)(row, &context)).collect());
         }
@@ -196,7 +212,8 @@ impl Profile {
                 "column {name} needs histograms, and the profile was made without"
             ));
         }
-        let column = Column::new(percentile_column(percent), format!("p{percent}"), Role::Time);
+        let column =
+            Column::new(percentile_column(percent), format!("p{percent}"), Role::Time).estimated();
         let cell = move |row: &Row, _: &Context<'_>| {
             time_or_null(row.stats.net_of_calls.percentile(percent))
         };

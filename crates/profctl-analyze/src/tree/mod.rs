@@ -118,6 +118,7 @@ pub fn table(
             Column::new("name", "name", Role::Name),
         ],
     );
+    table.left_out_first = &["depth", "calls", "share"];
     let hidden = push_rows(&mut table, shown, names, options);
     table.notes = Quality::of(&meta.diags).notes(meta.timebase.timeline);
     // Turned around, every caller repeats what its first row says.

@@ -3,19 +3,15 @@
 /** `ticks`, a whole number below 2^53, in the unit of the page, without the unit's name. */
 function length(ticks, clock) {
   const below = BigInt(clock.below);
-  let rest = BigInt(Math.round(Math.abs(ticks))) * BigInt(clock.above);
-  let digits = (rest / below).toString();
-  rest %= below;
-  if (clock.decimals > 0) digits += '.';
-  for (let i = 0; i < clock.decimals; i++) {
-    rest *= 10n;
-    digits += (rest / below).toString();
-    rest %= below;
-  }
+  const ten = 10n ** BigInt(clock.decimals);
+  const exact = BigInt(Math.round(Math.abs(ticks))) * BigInt(clock.above) * ten;
+  const rounded = (2n * exact + below) / (2n * below);
+  let digits = (rounded / ten).toString();
+  if (clock.decimals > 0) digits += `.${(rounded % ten).toString().padStart(clock.decimals, '0')}`;
   return ticks < 0 ? `-${digits}` : digits;
 }
 
-/** `ticks` with the name of the unit behind it. */
+/** `ticks` followed by the name of the unit. */
 function lengthWithUnit(ticks, clock) {
   return `${length(ticks, clock)} ${clock.label}`;
 }

@@ -12,7 +12,7 @@ use crate::chart::lanes::Lanes;
 use crate::chart::palette::{Paint, Palette, STEPS};
 use crate::chart::picture::PathStep;
 use crate::number::{self, TimeUnit};
-use crate::table::{self, Style, visible};
+use crate::table::{self, visible};
 
 /// Calls below which there is no need to show an outline first.
 const OUTLINE_FROM: usize = 20_000;
@@ -317,7 +317,6 @@ fn figures_by_function(
     table: &Table,
     unit: TimeUnit,
 ) -> FastMap<(String, Option<String>), Vec<Option<String>>> {
-    let style = Style { unit, ..Style::default() };
     let place = |name: &str| table.columns.iter().position(|column| column.name == name);
     let (Some(name), module) = (place("name"), place("module")) else { return FastMap::default() };
     let text = |cell: &Cell| match cell {
@@ -332,7 +331,7 @@ fn figures_by_function(
             let module = module.and_then(|module| text(&row[module]));
             let figures = columns.iter().map(|&place| match &row[place] {
                 Cell::Null => None,
-                cell => Some(table::text(cell, table, &style)),
+                cell => Some(table::text(cell, table, unit)),
             });
             Some(((text(&row[name])?, module), figures.collect()))
         })

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::{Histograms, Page, Section, data, pack};
 use crate::chart::palette::{Paint, Palette, STEPS};
 use crate::number::TimeUnit;
-use crate::table::{self, Style, visible};
+use crate::table::{self, visible};
 
 const STYLE: &str = include_str!("../../assets/page/page.css");
 /// The scripts, in the order in which they build upon one another.
@@ -240,7 +240,7 @@ fn sortable(
     names_functions: bool,
     unit: TimeUnit,
 ) {
-    let style = Style { unit, ..Style::default() };
+    let unit = table::unit_of(table, unit);
     let mut order: Vec<usize> = (0..table.columns.len()).collect();
     // Stable: the name goes first and stays in sight, the others keep their order.
     order.sort_by_key(|&place| table.columns[place].role != Role::Name);
@@ -285,7 +285,7 @@ fn sortable(
             let role = table.columns[place].role;
             let text = match &row[place] {
                 Cell::Text(text) => escaped(text),
-                cell => table::text(cell, table, &style),
+                cell => table::text(cell, table, unit),
             };
             match role {
                 Role::Name if names_functions => put(
@@ -305,8 +305,8 @@ fn sortable(
     }
     put(out, "</tbody>\n</table>\n</div>\n");
     if has_times {
-        let unit = unit.label(&table.timebase);
-        put(out, &format!("<p class=\"hint\">times in {unit}</p>\n"));
+        let caption = unit.caption(&table.timebase);
+        put(out, &format!("<p class=\"hint\">{caption}</p>\n"));
     }
 }
 

@@ -269,7 +269,8 @@ fn the_browser_is_told_what_numbers_look_like() {
         for unit in TimeUnit::ALL {
             let clock = data::clock(&timebase, unit, 1);
             for ticks in [0, 1, 999, 1_000, 1_234_567, (1 << 53) - 1] {
-                let text = number::length_with_unit(Ticks(ticks), &timebase, unit);
+                let number = number::length(Ticks(ticks), &timebase, unit);
+                let text = format!("{number} {}", unit.label(&timebase));
                 cases.push(json!([clock, ticks, text]).to_string());
             }
         }

@@ -1,5 +1,5 @@
-//! A table as comma-separated values: RFC 4180, column names as headings, times as integers of the
-//! unit that JSON uses. Notes have no place in it.
+//! A table as comma-separated values: RFC 4180, column names as headings, times as integers in the
+//! unit that JSON uses. Notes are not written.
 
 use std::borrow::Cow;
 use std::io;

@@ -1,4 +1,4 @@
-//! A table as one JSON object, a row a line.
+//! A table as one JSON object, one row per line.
 
 use std::io;
 

@@ -1,5 +1,7 @@
-//! A [`Table`] as text for people or as data for programs; the columns and their names are the
-//! same in each, the digits are not: people get units, programs get integers.
+//! Output formats of a [`Table`].
+//!
+//! The columns and their names are the same in each. Terminal tables and Markdown show times in a
+//! unit; JSON and CSV hold integers.
 
 use std::fmt::{self, Display};
 use std::io;
@@ -12,15 +14,18 @@ use crate::number::TimeUnit;
 mod csv;
 mod grid;
 mod json;
+mod layout;
 mod markdown;
 mod rows;
 mod term;
 
-pub(crate) use grid::cell_text as text;
-pub use grid::visible;
+pub use crate::escape::visible;
+pub use grid::shared_unit;
+pub(crate) use grid::{cell_text as text, unit_of};
 pub use rows::{write_array, write_lines};
+pub use term::write_notes;
 
-/// Which writer.
+/// An output format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Format {
     /// Aligned columns for a terminal or a mail.
@@ -32,7 +37,7 @@ pub enum Format {
     Csv,
     /// A Markdown table.
     Markdown,
-    /// Apache Parquet, which is not text: another crate writes it.
+    /// Apache Parquet, a binary format that another crate writes.
     Parquet,
 }
 
@@ -79,18 +84,18 @@ impl FromStr for Format {
     }
 }
 
-/// How text for people should look.
+/// The style of terminal tables and Markdown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Style {
     /// The unit of times.
     pub unit: TimeUnit,
-    /// Whether to use colours and bold.
+    /// Whether to use colors and bold.
     pub color: bool,
-    /// Characters a line, if there is a limit: longer rows lose the end of their name.
+    /// The columns of the terminal, if there is a limit.
     pub width: Option<usize>,
 }
 
-/// Writes `table` in `format`, which must be text. `style` matters to the formats for people.
+/// Writes `table` in `format`, which must be text. `style` applies to tables and Markdown.
 pub fn write(
     table: &Table,
     format: Format,

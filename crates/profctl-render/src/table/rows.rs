@@ -1,11 +1,11 @@
-//! The rows of a table as JSON objects and nothing around them: one array, or one object a line.
+//! The rows of a table as JSON objects: one array, or one object per line.
 
 use std::io;
 
 use profctl_model::{Cell, Table};
 use serde_json::json;
 
-/// An array of row objects, a row a line.
+/// An array of row objects, one row per line.
 pub fn write_array(table: &Table, out: &mut dyn io::Write) -> io::Result<()> {
     write!(out, "[")?;
     for (index, row) in table.rows.iter().enumerate() {
@@ -15,7 +15,7 @@ pub fn write_array(table: &Table, out: &mut dyn io::Write) -> io::Result<()> {
     writeln!(out, "{}]", if table.rows.is_empty() { "" } else { "\n" })
 }
 
-/// JSON lines: a row object a line.
+/// JSON lines: one row object per line.
 pub fn write_lines(table: &Table, out: &mut dyn io::Write) -> io::Result<()> {
     for row in &table.rows {
         write_object(table, row, out)?;

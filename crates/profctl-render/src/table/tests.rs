@@ -66,6 +66,7 @@ fn the_summary_of_1993() {
         Format::Table,
         Style::default(),
         &expect![[r#"
+            Times in us
              Elapsed    Net  # calls   (max/avg/min)  % real  % net   name
             -----------------------------------------------------------------------
               903110 421907     1204    (2210/350/9)  12.34% 61.45%   disk_strategy
@@ -85,6 +86,7 @@ fn finer_clocks_and_other_units_widen_the_columns() {
         Format::Table,
         style,
         &expect![[r"
+            Times in ms
               Elapsed      Net  # calls                 (max/avg/min)  % real  % net   name
             -------------------------------------------------------------------------------
              1.234567 0.001000        2  (0.000700/0.000500/0.000300)   1.00%  2.00%   f
@@ -92,23 +94,166 @@ fn finer_clocks_and_other_units_widen_the_columns() {
     );
 }
 
-#[test]
-fn a_narrow_terminal_costs_the_name_its_end_and_wraps_nothing() {
-    for width in [1, 20, 66, 70, 72] {
-        let style = Style { width: Some(width), ..Style::default() };
-        for line in text(&two_rows(), Format::Table, style).lines() {
-            let fits = line.chars().count() <= width;
-            assert!(fits || line.starts_with("note: "), "{width}: {line}");
-        }
-    }
-    let style = Style { width: Some(70), ..Style::default() };
-    let narrow = text(&two_rows(), Format::Table, style);
-    assert!(narrow.contains("61.45%   disk_strate…\n"), "{narrow}");
-    assert!(narrow.contains("0.02%   a|b,\"c\"\n"), "{narrow}");
+/// Calls of a nanosecond clock: large and small numbers, a long name.
+fn wide() -> Table {
+    let long = "a_function_with_a_name_of_44_characters_here";
+    let rows = [
+        (15_847_598_204, 15_073_402_000, 12_345, [8_594_123, 2_558_700, 451], 46.69, 88.37, long),
+        (450, 450, 1, [450, 450, 450], 0.0, 0.0, "f"),
+    ];
+    let mut table = summary(Timebase::NANOSECONDS, &rows);
+    table.left_out_first = &["real_pct", "net_avg"];
+    table
+}
+
+fn at_width(table: &Table, width: usize) -> String {
+    text(table, Format::Table, Style { width: Some(width), ..Style::default() })
 }
 
 #[test]
-fn colours_come_only_when_asked_for() {
+fn decimals_are_rounded_before_anything_is_left_out() {
+    expect![[r"
+        Times in ms
+         Elapsed   Net  # calls           (max/avg/min)  % real  % net   name
+        ----------------------------------------------------------------------------------------------------
+           15848 15073    12345    (8.594/2.559/0.0005)  46.69% 88.37%   a_function_with_a_name_of_44_chara…
+               0     0        1  (0.0005/0.0005/0.0005)   0.00%  0.00%   f
+        note: decimals reduced to fit 100 columns
+    "]].assert_eq(&at_width(&wide(), 100));
+    expect![[r"
+        Times in ms
+          Elapsed      Net  # calls  % net   name
+        --------------------------------------------------------------------------------
+         15847.60 15073.40    12345 88.37%   a_function_with_a_name_of_44_characters_he…
+             0.00     0.00        1  0.00%   f
+        note: decimals reduced to fit 80 columns
+        note: left out to fit 80 columns: % real, (max/avg/min)
+    "]]
+    .assert_eq(&at_width(&wide(), 80));
+}
+
+#[test]
+fn a_name_keeps_24_characters_at_any_width() {
+    for width in [1, 20, 40, 60, 80, 100] {
+        let text = at_width(&wide(), width);
+        assert!(text.contains("a_function_with_a_name_"), "{width}: {text}");
+        for line in text.lines().filter(|_| width >= 60) {
+            assert!(line.chars().count() <= width, "{width}: {line}");
+        }
+    }
+    expect![[r"
+        Times in ms
+         Elapsed   Net  # calls  % net   name
+        ------------------------------------------------------------
+           15848 15073    12345 88.37%   a_function_with_a_name_of_…
+               0     0        1  0.00%   f
+        note: decimals reduced to fit 60 columns
+        note: left out to fit 60 columns: % real, (max/avg/min)
+    "]]
+    .assert_eq(&at_width(&wide(), 60));
+}
+
+#[test]
+fn a_tree_gives_up_indentation_before_columns() {
+    let mut table = wide();
+    let name = "  ".repeat(20) + "a_function_below_twenty_others";
+    table.rows[1][8] = name.as_str().into();
+    expect![[r"
+        Times in ms
+         Elapsed   Net  # calls  % net   name
+        --------------------------------------------------------------------------------
+           15848 15073    12345 88.37%   a_function_with_a_name_of_44_characters_here
+               0     0        1  0.00%                       a_function_below_twenty_ot…
+        note: decimals reduced to fit 80 columns
+        note: left out to fit 80 columns: % real, (max/avg/min)
+    "]]
+    .assert_eq(&at_width(&table, 80));
+    expect![[r"
+        Times in ms
+         Elapsed   Net  # calls              (max/avg/min)  % real  % net   name
+        ----------------------------------------------------------------------------------------------------------------------
+           15848 15073    12345    (8.5941/2.5587/0.00045)  46.69% 88.37%   a_function_with_a_name_of_44_characters_here
+               0     0        1  (0.00045/0.00045/0.00045)   0.00%  0.00%                       a_function_below_twenty_others
+        note: decimals reduced to fit 120 columns
+    "]].assert_eq(&at_width(&table, 120));
+}
+
+#[test]
+fn text_and_notes_break_between_words() {
+    let columns = ["name", "about"].map(|name| Column::new(name, name, Role::Text)).to_vec();
+    let mut table = Table::new("profctl.test/1", Timebase::NANOSECONDS, columns);
+    table.push(vec!["chrome".into(), "trace-event JSON of Chrome and of many other tools".into()]);
+    table.push(vec!["a".into(), "averylongwordwithoutanyspacethatmustbebrokensomewhere".into()]);
+    table.notes.push("a note of more words than fit in one line of the table".into());
+    expect![[r"
+        name    about
+        ----------------------------------------
+        chrome  trace-event JSON of Chrome and
+                of many other tools
+        a       averylongwordwithoutanyspacethat
+                mustbebrokensomewhere
+        note: a note of more words than fit in
+              one line of the table
+    "]]
+    .assert_eq(&at_width(&table, 40));
+}
+
+#[test]
+fn the_unit_follows_the_largest_number_and_is_always_stated() {
+    for (net, expected) in
+        [(999, "Times in ns"), (15_000, "Times in us"), (20_000_000_000, "Times in ms")]
+    {
+        let rows = [(net, net, 1, [net; 3], 1.0, 1.0, "f")];
+        let table = summary(Timebase::NANOSECONDS, &rows);
+        for format in [Format::Table, Format::Markdown] {
+            assert!(text(&table, format, Style::default()).starts_with(expected), "{net}");
+        }
+    }
+}
+
+#[test]
+fn an_estimate_shows_no_digit_that_is_not_known() {
+    let columns = vec![
+        Column::new("net", "Net", Role::Time),
+        Column::new("net_p99", "p99", Role::Time).estimated(),
+    ];
+    let mut table = Table::new("profctl.test/1", Timebase::NANOSECONDS, columns);
+    for ticks in [12_300, 500, 12_345] {
+        table.push(vec![Cell::Time(Ticks(ticks)), Cell::Time(Ticks(ticks))]);
+    }
+    let text = text(&table, Format::Table, Style::default());
+    let p99: Vec<&str> =
+        text.lines().skip(3).filter_map(|row| row.split_whitespace().nth(1)).collect();
+    assert_eq!(p99, ["12.3", "0.5", "12.345"]);
+}
+
+#[test]
+fn nothing_in_a_name_is_markup_in_markdown() {
+    let columns =
+        vec![Column::new("state", "a|b", Role::Text), Column::new("name", "name", Role::Name)];
+    let mut table = Table::new("profctl.test/1", Timebase::NANOSECONDS, columns);
+    for name in ["`|![x](http://y)|`", "\\|![x](http://y)", "x\n| y |\n", "<img src=x>"] {
+        table.push(vec![name.into(), name.into()]);
+    }
+    table.push(vec!["x".into(), "y".repeat(70_000).as_str().into()]);
+    table.notes.push("![x](http://y)".into());
+    let markdown = text(&table, Format::Markdown, Style::default());
+    assert!(markdown.lines().any(|line| line.len() > 70_000));
+    let short: String = markdown.split_inclusive('\n').filter(|line| line.len() < 1_000).collect();
+    expect![[r"
+        | a\|b                       | name                                                                   |
+        | -------------------------- | ---------------------------------------------------------------------- |
+        | \`\|\!\[x\](http\://y)\|\` | `` `\|![x](http://y)\|` ``                                             |
+        | \\\|\!\[x\](http\://y)     | <code>&#92;&#124;&#33;&#91;x&#93;&#40;http&#58;&#47;&#47;y&#41;</code> |
+        | x\\n\| y \|\\n             | <code>x&#92;n&#124; y &#124;&#92;n</code>                              |
+        | \<img src=x\>              | `<img src=x>`                                                          |
+
+        > note: \!\[x\](http\://y)
+    "]].assert_eq(&short);
+}
+
+#[test]
+fn colors_come_only_when_asked_for() {
     let plain = text(&two_rows(), Format::Table, Style::default());
     let style = Style { color: true, ..Style::default() };
     let painted = text(&two_rows(), Format::Table, style);
@@ -175,6 +320,8 @@ fn markdown_is_aligned_and_escaped() {
         Format::Markdown,
         Style::default(),
         &expect![[r#"
+            Times in us
+
             | Elapsed |    Net | # calls | (max/avg/min) | % real |  % net | name            |
             | ------: | -----: | ------: | ------------: | -----: | -----: | --------------- |
             |  903110 | 421907 |    1204 |  (2210/350/9) | 12.34% | 61.45% | `disk_strategy` |

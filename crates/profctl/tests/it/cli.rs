@@ -116,7 +116,9 @@ fn a_directory_of_runs_is_read_as_one() {
     let quiet = run(&[&["-q"], &arguments[..]].concat()).quiet_success();
     assert_eq!(quiet, both.stdout);
     let verbose = run(&[&["-v"], &arguments[..]].concat());
-    for part in ["run1.txt: mcrae: ", "run1.txt.zst: mcrae: ", "run1.txt.meta: is no trace"] {
+    for part in
+        ["run1.txt: mcrae: ", "run1.txt.zst: mcrae: ", "run1.txt.meta: unrecognized trace format"]
+    {
         assert!(verbose.stderr.contains(part), "{}", verbose.stderr);
     }
 }
@@ -150,17 +152,18 @@ fn formats_lists_what_is_read_and_written() {
 }
 
 #[test]
-fn narrow_output_is_cut_and_never_wraps() {
+fn narrow_output_breaks_between_words() {
     let wide = run(&["formats"]).quiet_success();
-    let narrow = run(&["formats", "--width", "40"]).quiet_success();
-    assert_eq!(wide.lines().count(), narrow.lines().count());
     assert!(wide.lines().any(|line| line.chars().count() > 80));
-    assert!(narrow.lines().all(|line| line.chars().count() <= 40), "{narrow}");
-    assert!(narrow.contains('…'));
+    for width in [40, 80, 120] {
+        let narrow = run(&["formats", "--width", &width.to_string()]).quiet_success();
+        assert!(narrow.lines().all(|line| line.chars().count() <= width), "{narrow}");
+        assert!(narrow.contains("function_graph"), "{narrow}");
+    }
 }
 
 #[test]
-fn colours_follow_flag_and_environment() {
+fn colors_follow_flag_and_environment() {
     for (flag, variables, colored) in [
         ("auto", &[][..], false),
         ("always", &[], true),

@@ -67,22 +67,26 @@ fn slower_and_faster_stand_apart() {
         run-wide   0.00% (net time per call, median function; 95%: -0.63% to +0.64%; p 1.000)
         functions  1 regressed, 1 improved, 1 new, 1 gone, 2 the same to the last digit (margin 5%; 5.6% would show in half of them)
 
-        slower: 1; by cost +3.000 us a run
+        slower: 1; by cost +3.000 us per run
+        Times in us
          Before  After  Delta  by calls  by cost  ratio   (95% low/high)   name
         -----------------------------------------------------------------------
          10.051 13.051 +3.000     0.000   +3.000  1.30x    (1.29x/1.30x)   f
 
-        faster: 1; by cost -5.000 us a run
+        faster: 1; by cost -5.000 us per run
+        Times in us
          Before  After  Delta  by calls  by cost  ratio   (95% low/high)   name
         -----------------------------------------------------------------------
          20.051 15.051 -5.000     0.000   -5.000  0.75x    (0.75x/0.75x)   g
 
-        new: 1; net +0.951 us a run
+        new: 1; net +0.951 us per run
+        Times in us
            Net  Net/call  # in all  in runs   name
         ------------------------------------------
          0.951     0.095        60  6 of 6    new
 
-        gone: 1; net -0.141 us a run
+        gone: 1; net -0.141 us per run
+        Times in us
            Net  Net/call  # in all  in runs   name
         ------------------------------------------
          0.141     0.014        60  6 of 6    old
@@ -192,15 +196,16 @@ fn paths_of_calls_are_compared() {
     let found = run(&["diff", "--paths", &before, &after]).quiet_success();
     let found = found.replace(&scratch.path(""), "");
     expect![[r"
-        before    b.txt: 1 run, 0.140 us busy, plain
-        after     a.txt: 1 run, 0.190 us busy, plain
+        before    b.txt: 1 run, 140 ns busy, plain
+        after     a.txt: 1 run, 190 ns busy, plain
         run-wide  0.00% (net time per call, median function)
         paths     2 not-tested, 1 the same to the last digit
 
+        Times in ns
          Before  After  Delta  Delta net  by calls  by cost  # before  # after  ratio   (95% low/high)  verdict     depth   name
         ------------------------------------------------------------------------------------------------------------------------
-          0.140  0.190 +0.050      0.000     0.000    0.000         1        1  1.00x                -  not-tested      0   main
-          0.100  0.150 +0.050     +0.050     0.000   +0.050         1        1  1.50x                -  not-tested      1     f
+            140    190    +50          0         0        0         1        1  1.00x                -  not-tested      0   main
+            100    150    +50        +50         0      +50         1        1  1.50x                -  not-tested      1     f
         note: not shown: 1 path too deep or with too small a change
         note: differs: a run after lasts 1.36 times as long: is it the same work?
         note: one trace a side: intervals are of the variation inside these two traces and say nothing of other runs, so no function gets a verdict

@@ -11,6 +11,7 @@ fn the_flat_profile() {
     let scratch = Scratch::new("flat");
     let trace = scratch.file("trace.txt", WHOLE);
     expect![[r"
+        Times in us
          Elapsed  Net  # calls   (max/avg/min)  % real  % net   name
         -----------------------------------------------------------------
              200   60        1      (60/60/60)  30.00% 30.00%   syscall
@@ -21,6 +22,7 @@ fn the_flat_profile() {
     "]]
     .assert_eq(&run(&["summarize", &trace]).quiet_success());
     expect![[r"
+        Times in ms
          Elapsed   Net  # calls        (max/avg/min)  % real  % net   name
         ------------------------------------------------------------------
            0.120 0.030        1  (0.030/0.030/0.030)  15.00% 15.00%   read
@@ -77,6 +79,7 @@ fn the_tree_and_the_critical_path() {
     let scratch = Scratch::new("tree");
     let trace = scratch.file("trace.txt", WHOLE);
     expect![[r"
+        Times in us
          Elapsed  Net  # calls  % elapsed  depth   name
         ----------------------------------------------------------
              200   60        1    100.00%      0   syscall
@@ -87,6 +90,7 @@ fn the_tree_and_the_critical_path() {
     "]]
     .assert_eq(&run(&["tree", &trace]).quiet_success());
     expect![[r"
+        Times in us
          length  % of path  # segments  state     function
         ---------------------------------------------------
              50     41.67%           1  running   hardclock
@@ -132,6 +136,7 @@ fn a_probe_capture_is_read_as_it_is_laid_out() {
     let layout = ["--endian", "be", "--record-order", "time,tag", "--time-bits", "8"];
     let arguments = ["summarize", "--tick", "250ns", "--record-bytes", "4", "--names", &names];
     expect![[r"
+        Times in us
          Elapsed  Net  # calls     (max/avg/min)  % real  % net   name
         --------------------------------------------------------------
             7.50 6.25        1  (6.25/6.25/6.25)  83.33% 83.33%   main
@@ -150,6 +155,7 @@ fn every_output_tells_the_same() {
         run(&arguments).quiet_success()
     };
     expect![[r"
+        Times in us
          Net  # calls   name
         -----------------------
           60        1   syscall
@@ -161,6 +167,8 @@ fn every_output_tells_the_same() {
     "]]
     .assert_eq(&output("csv").replace("\r\n", "\n"));
     expect![[r"
+        Times in us
+
         | Net | # calls | name      |
         | --: | ------: | --------- |
         |  60 |       1 | `syscall` |
@@ -226,6 +234,7 @@ fn a_saved_profile_reads_back_and_adds_up() {
     assert_eq!(run(&["summarize", &saved]).quiet_success(), direct);
     let twice = ["summarize", "--columns", "calls,net,name", "--match", "splx", &saved, &trace];
     expect![[r"
+        Times in us
          # calls  Net   name
         --------------------
                2   40   splx

@@ -11,6 +11,20 @@ use crate::summarize::count;
 const SCHEMA: &str = "profctl.diff-paths/1";
 const INDENT: &str = "  ";
 const MAX_INDENT: usize = 64;
+/// The columns that leave a narrow table before the others.
+const LEFT_OUT_FIRST: [&str; 11] = [
+    "depth",
+    "p",
+    "q",
+    "renamed_from",
+    "measure",
+    "delta_from_calls",
+    "delta_from_cost",
+    "delta_net",
+    "calls_before",
+    "calls_after",
+    "ci_low",
+];
 
 /// What of the joined tree to show.
 #[derive(Clone, Copy, Default)]
@@ -32,6 +46,7 @@ impl PathComparison {
     /// The paths to show.
     pub fn table(&self, shown: &Shown<'_>) -> Table {
         let mut table = Table::new(SCHEMA, self.timebase, columns(shown.chances));
+        table.left_out_first = &LEFT_OUT_FIRST;
         let all = self.tree.len();
         if self.unchanged() == all as u64 {
             let paths = count(all as u64, "path", "paths");

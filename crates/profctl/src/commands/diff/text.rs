@@ -7,8 +7,9 @@ use profctl_analyze::diff::{
     Comparison, Interval, PathComparison, Section, Shown, SideSummary, Sum, Verdict,
 };
 use profctl_model::{Table, Ticks};
+use profctl_render::escape::markdown_text;
 use profctl_render::table::{self, Format, visible};
-use profctl_render::{Style, number};
+use profctl_render::{Style, TimeUnit, number};
 
 use crate::args::Global;
 use crate::style;
@@ -22,9 +23,12 @@ pub(crate) fn table(comparison: &Comparison, shown: &Shown<'_>, global: &Global)
     for (name, value) in &head {
         line(&mut text, &format!("{name:width$}  {}", visible(value)));
     }
-    for section in comparison.sections(shown) {
+    let sections = comparison.sections(shown);
+    let unit = unit_of(&sections, global);
+    let style = Style { unit, ..style };
+    for section in sections {
         line(&mut text, "");
-        line(&mut text, &title(&section, comparison, global));
+        line(&mut text, &title(&section, comparison, unit));
         text.push_str(&written(&section.table, Format::Table, &style));
     }
     notes(comparison, &mut text, &style);
@@ -35,18 +39,21 @@ pub(crate) fn table(comparison: &Comparison, shown: &Shown<'_>, global: &Global)
 pub(crate) fn markdown(comparison: &Comparison, shown: &Shown<'_>, global: &Global) -> String {
     let mut text = String::new();
     for (name, value) in head(comparison, global) {
-        line(&mut text, &format!("- **{name}**: {}", escaped(&value)));
+        line(&mut text, &format!("- **{name}**: {}", markdown_text(&value)));
     }
-    for section in comparison.sections(shown) {
-        line(&mut text, &format!("\n### {}\n", title(&section, comparison, global)));
-        text.push_str(&written(&section.table, Format::Markdown, &style::of(global)));
+    let sections = comparison.sections(shown);
+    let unit = unit_of(&sections, global);
+    let style = Style { unit, ..style::of(global) };
+    for section in sections {
+        line(&mut text, &format!("\n### {}\n", title(&section, comparison, unit)));
+        text.push_str(&written(&section.table, Format::Markdown, &style));
     }
     let notes = comparison.notes();
     if !notes.is_empty() {
         line(&mut text, "");
     }
     for note in notes {
-        line(&mut text, &format!("> {}  ", escaped(&note)));
+        line(&mut text, &format!("> {}  ", markdown_text(&note)));
     }
     text
 }
@@ -64,7 +71,7 @@ pub(crate) fn paths(
     let width = head.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     for (name, value) in &head {
         match global.format {
-            Format::Markdown => line(&mut text, &format!("- **{name}**: {}", escaped(value))),
+            Format::Markdown => line(&mut text, &format!("- **{name}**: {}", markdown_text(value))),
             _ => line(&mut text, &format!("{name:width$}  {}", visible(value))),
         }
     }
@@ -167,18 +174,22 @@ fn verdicts(comparison: &Comparison) -> String {
     }
 }
 
+/// The unit that all sections share.
+pub(crate) fn unit_of(sections: &[Section], global: &Global) -> TimeUnit {
+    table::shared_unit(sections.iter().map(|section| &section.table), global.unit)
+}
+
 /// The title of a section: how many rows it has, how many of them are shown, what they make up.
-pub(crate) fn title(section: &Section, comparison: &Comparison, global: &Global) -> String {
+pub(crate) fn title(section: &Section, comparison: &Comparison, unit: TimeUnit) -> String {
     let (all, shown) = (section.count, section.table.rows.len());
     let first = if all == shown { String::new() } else { format!(", the first {shown}") };
     let sum = section.sum.map_or_else(String::new, |(what, sum)| {
-        let change = number::change(sum, &comparison.timebase, global.unit);
-        let unit = global.unit.label(&comparison.timebase);
+        let change = number::change_with_unit(sum, &comparison.timebase, unit);
         let what = match what {
             Sum::Net => "net",
             Sum::Cost => "by cost",
         };
-        format!("; {what} {change} {unit} a run")
+        format!("; {what} {change} per run")
     });
     format!("{}: {all}{first}{sum}", section.title)
 }
@@ -196,23 +207,9 @@ fn notes(comparison: &Comparison, text: &mut String, style: &Style) {
         return;
     }
     line(text, "");
-    // The notes look as they do below any table.
-    let mut empty = Table::new("", comparison.timebase, Vec::new());
-    empty.notes = notes;
-    let below = written(&empty, Format::Table, style);
-    text.extend(below.lines().skip(2).flat_map(|line| [line, "\n"]));
-}
-
-/// Text without anything that Markdown would take for its own.
-pub(crate) fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in visible(text).chars() {
-        if matches!(c, '_' | '*' | '`' | '<' | '>' | '[' | ']' | '|' | '\\' | '#') {
-            escaped.push('\\');
-        }
-        escaped.push(c);
-    }
-    escaped
+    let mut bytes = Vec::new();
+    table::write_notes(&notes, style, &mut bytes).expect("memory takes what is written to it");
+    text.push_str(&String::from_utf8(bytes).expect("notes are text"));
 }
 
 /// Appends a line.

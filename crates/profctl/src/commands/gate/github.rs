@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 
 use profctl_analyze::diff::gate::Answer;
 
+use profctl_render::escape::visible;
+
 use super::report::Report;
 
 /// GitHub shows no more than ten annotations of a kind for a step: nine findings and the summary.
@@ -47,7 +49,7 @@ fn command(text: &mut String, kind: &str, title: &str, message: &str) {
 
 /// What the runner takes for its own, percent-encoded.
 fn data(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    visible(text).replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
 fn property(text: &str) -> String {
@@ -62,6 +64,6 @@ mod tests {
     fn a_name_cannot_end_a_command() {
         let mut text = String::new();
         command(&mut text, "error", "a::b, 5%", "one\ntwo");
-        assert_eq!(text, "::error title=a%3A%3Ab%2C 5%25::one%0Atwo\n");
+        assert_eq!(text, "::error title=a%3A%3Ab%2C 5%25::one\\ntwo\n");
     }
 }

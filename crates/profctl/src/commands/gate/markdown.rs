@@ -3,11 +3,12 @@
 use profctl_analyze::diff::gate::Answer;
 use profctl_analyze::diff::{Function, Shown};
 use profctl_model::{Cell, Column, Role, Table};
-use profctl_render::number;
+use profctl_render::escape::{markdown_code, markdown_text};
 use profctl_render::table::Format;
+use profctl_render::{Style, number};
 
 use super::report::Report;
-use crate::commands::diff::text::{self, escaped, line};
+use crate::commands::diff::text::{self, line};
 use crate::style;
 
 /// How many functions stand unfolded.
@@ -22,9 +23,10 @@ pub(super) fn page(report: &Report<'_>, shown: &Shown<'_>) -> String {
         Answer::Inconclusive => "inconclusive",
     };
     line(&mut page, &format!("### profctl gate: {answer}\n"));
-    let (baseline, candidate) = (escaped(report.baseline()), escaped(report.candidate()));
+    let (baseline, candidate) =
+        (markdown_text(report.baseline()), markdown_text(report.candidate()));
     line(&mut page, &format!("**{candidate}** against the baseline **{baseline}**: "));
-    line(&mut page, &format!("{}.", escaped(&report.judgement.reasons.join("; "))));
+    line(&mut page, &format!("{}.", markdown_text(&report.judgement.reasons.join("; "))));
     let first = report.first(FIRST);
     if !first.is_empty() {
         line(&mut page, "\n**Slower**\n");
@@ -41,9 +43,12 @@ pub(super) fn page(report: &Report<'_>, shown: &Shown<'_>) -> String {
         line(&mut page, "\n**Budgets**\n");
         page.push_str(&markdown(&report.budgets(), report));
     }
-    for section in report.comparison.sections(shown) {
-        let title = text::title(&section, &report.comparison, report.global);
-        fold(&mut page, &title, &markdown(&section.table, report));
+    let sections = report.comparison.sections(shown);
+    let unit = text::unit_of(&sections, report.global);
+    let style = Style { unit, ..style::of(report.global) };
+    for section in sections {
+        let title = text::title(&section, &report.comparison, unit);
+        fold(&mut page, &title, &text::written(&section.table, Format::Markdown, &style));
     }
     fold(&mut page, "What was compared", &compared(report));
     page
@@ -69,11 +74,11 @@ fn findings(report: &Report<'_>, functions: &[&Function]) -> Table {
 fn compared(report: &Report<'_>) -> String {
     let mut inside = String::new();
     for (name, value) in text::head(&report.comparison, report.global) {
-        line(&mut inside, &format!("- {name}: {}", escaped(&value)));
+        line(&mut inside, &format!("- {name}: {}", markdown_text(&value)));
     }
-    line(&mut inside, &format!("- policy: `{}`", report.record));
+    line(&mut inside, &format!("- policy: {}", markdown_code(&report.record.to_string())));
     for note in report.comparison.notes() {
-        line(&mut inside, &format!("- {}", escaped(&note)));
+        line(&mut inside, &format!("- {}", markdown_text(&note)));
     }
     inside
 }
