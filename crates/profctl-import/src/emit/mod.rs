@@ -14,7 +14,7 @@ use profctl_model::{Fidelity, Func, FuncKind};
 
 pub use event::{Event, EventKind, NO_DEPTH, UNSTATED};
 pub use sched::{PrevState, WakerContext, Waking, WakingKind};
-pub use verbs::{At, Stated, ThreadName};
+pub use verbs::{At, CallPart, Stated, ThreadName};
 
 /// A function name as this worker interned it; 0 is "no name".
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -41,6 +41,19 @@ impl Stated {
     }
 }
 
+/// Which part of a call a record is, where a reader finds out by the way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CallPart {
+    /// See [`Emitter::enter`].
+    Enter,
+    /// See [`Emitter::exit`].
+    Exit,
+    /// See [`Emitter::leaf`].
+    Leaf,
+    /// See [`Emitter::returned`].
+    Return,
+}
+
 /// What a thread is called.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ThreadName {
@@ -77,6 +90,18 @@ impl Emitter {
 
     fn plain(&mut self, kind: EventKind, at: At) -> &mut Event {
         self.record(kind, at, NameRef::ANONYMOUS, Stated::NOTHING)
+    }
+
+    /// Any part of a call; only an exit may lack the name.
+    #[inline]
+    pub fn call(&mut self, part: CallPart, at: At, name: Option<NameRef>, stated: Stated) {
+        let kind = match part {
+            CallPart::Enter => EventKind::Enter,
+            CallPart::Exit => EventKind::Exit,
+            CallPart::Leaf => EventKind::Leaf,
+            CallPart::Return => EventKind::Return,
+        };
+        self.record(kind, at, name.unwrap_or(NameRef::ANONYMOUS), stated);
     }
 
     /// A call began. Its wall and net time may be stated in advance.

@@ -22,7 +22,7 @@ use super::known::Known;
 use super::layout::{Layout, Time};
 use super::read::GraphReader;
 use super::wide::{chunk, equal, first_of, fitting, same, word};
-use crate::emit::{Emitter, Event, EventKind, LaneRef, NameRef, UNSTATED};
+use crate::emit::{At, CallPart, Emitter, LaneRef, NameRef, Stated};
 
 /// Width of the duration column, up to its bar.
 const DURATION: usize = 14;
@@ -59,13 +59,21 @@ impl Default for Memory {
 impl Memory {
     /// Remembers what the general path made of a line, whose duration column begins at `prefix`,
     /// so that the next one like it is fast.
-    pub(super) fn learn(&mut self, line: &[u8], prefix: usize, event: &Event, name: &[u8]) {
+    pub(super) fn learn(
+        &mut self,
+        line: &[u8],
+        prefix: usize,
+        lane: LaneRef,
+        (name, known): (&[u8], Option<NameRef>),
+    ) {
         self.prefix = prefix;
         if let Some(bytes) = lane_bytes(&padded(line), prefix, prefix > TIME + 2) {
-            self.lanes[lane_slot(bytes)] = (bytes, event.lane);
+            self.lanes[lane_slot(bytes)] = (bytes, lane);
         }
-        if is_plain(name) {
-            self.names.insert(name, event.name);
+        if let Some(known) = known
+            && is_plain(name)
+        {
+            self.names.insert(name, known);
         }
     }
 
@@ -163,18 +171,26 @@ fn usual<const TIMED: bool>(
     let uses_time = TIMED && reader.is_timed();
     let mut second = Second::default();
     let mut lane = ([0; LANE_WORDS], LaneRef(0));
-    let before = out.events.len();
+    let mut lines = 0;
     while let Some(view) = chunk::<VIEW>(block, line) {
         let read = usual_line::<TIMED>(view, prefix, memory, &mut second, &mut lane);
-        let Some((event, length)) = read else { break };
-        let time = if uses_time { event.time } else { UNSTATED };
-        out.events.push(Event { time, offset: line as u32, ..event });
+        let Some((Usual { part, time, name, stated }, length)) = read else { break };
+        let time = time.filter(|_| uses_time);
+        out.call(part, At { time, lane: lane.1, offset: line }, name, stated);
+        lines += 1;
         line += length;
     }
-    let lines = (out.events.len() - before) as u64;
     out.lines += lines;
     out.records += lines;
     line
+}
+
+/// A line that was read.
+struct Usual {
+    part: CallPart,
+    time: Option<u64>,
+    name: Option<NameRef>,
+    stated: Stated,
 }
 
 /// The line at the beginning of `view`, and its length with its end.
@@ -185,14 +201,14 @@ fn usual_line<const TIMED: bool>(
     memory: &Memory,
     second: &mut Second,
     lane: &mut (LaneBytes, LaneRef),
-) -> Option<(Event, usize)> {
+) -> Option<(Usual, usize)> {
     const LEAF: u64 = u64::from_le_bytes(*b"();\n\0\0\0\0");
     const ENTER: u64 = u64::from_le_bytes(*b"() {\n\0\0\0");
     let column: &[u8; DURATION + 10] = chunk(view, prefix)?;
     if word(column, DURATION) & 0xFF_FFFF != u64::from_le_bytes(*b"|  \0\0\0\0\0") {
         return None;
     }
-    let time = if TIMED { time(chunk(view, 0)?, second)? } else { UNSTATED };
+    let time = if TIMED { Some(time(chunk(view, 0)?, second)?) } else { None };
     let bytes = lane_bytes(view, prefix, TIMED)?;
     if !same(&bytes, &lane.0) {
         *lane = (bytes, memory.lane(bytes)?);
@@ -210,25 +226,18 @@ fn usual_line<const TIMED: bool>(
     if (at - body) & 1 != 0 {
         return None;
     }
-    let event = Event {
-        time,
-        duration,
-        extra: UNSTATED,
-        name: NameRef::ANONYMOUS,
-        lane: lane.1,
-        offset: 0,
-        depth: ((at - body) / 2) as u16,
-        kind: EventKind::Exit,
-    };
+    let depth = Some(((at - body) / 2) as u16);
+    let stated = Stated { depth, wall: duration, net: None };
+    let exit = Usual { part: CallPart::Exit, time, name: None, stated };
     let text: &[u8; 32] = chunk(view, at)?;
     if text[0] == b'}' {
         if text[1] == b'\n' {
-            return Some((event, at + 2));
+            return Some((exit, at + 2));
         }
         let end = at + memchr::memchr(b'\n', &view[at..])?;
         let name = view.get(at + 1..end)?.strip_prefix(b" /* ")?.strip_suffix(b" */")?;
         let name = memory.names.get(chunk(view, at + 5)?, name)?;
-        return Some((Event { name, ..event }, end + 1));
+        return Some((Usual { name: Some(name), ..exit }, end + 1));
     }
     let open = if opens == 0 {
         at + memchr::memchr(b'(', &view[at..])?
@@ -242,11 +251,11 @@ fn usual_line<const TIMED: bool>(
         return None;
     }
     let name = memory.names.get(text, view.get(at..open)?)?;
-    let kind = if is_leaf { EventKind::Leaf } else { EventKind::Enter };
-    let duration = if is_leaf { duration } else { UNSTATED };
+    let part = if is_leaf { CallPart::Leaf } else { CallPart::Enter };
+    let stated = Stated { wall: duration.filter(|_| is_leaf), ..stated };
     // No name contains a line end, so this is the first one.
     let length = open + 4 + usize::from(is_enter);
-    Some((Event { duration, name, kind, ..event }, length))
+    Some((Usual { part, time, name: Some(name), stated }, length))
 }
 
 /// The seconds of the latest time column: they seldom change.
@@ -287,10 +296,10 @@ fn digits(word: u64, cut: u32) -> (u64, bool) {
     (eight, not_digits & 0x8080_8080_8080_8080 == 0)
 }
 
-/// `+ 49.053 us   ` or blanks, and what is behind: nanoseconds, or [`UNSTATED`]. Both are computed
+/// `+ 49.053 us   ` or blanks, and what is behind: nanoseconds, if there are any. Both are computed
 /// and one is taken, because a branch between them would be a coin that is tossed on every line.
 #[inline]
-fn duration(column: &[u8; DURATION + 10]) -> Option<u64> {
+fn duration(column: &[u8; DURATION + 10]) -> Option<Option<u64>> {
     let bytes = chunk(column, 0)?;
     let point = first_of(bytes, b'.');
     let Shape { fixed, digits: are_digits, free } = &SHAPES[point % SHAPES.len()];
@@ -303,7 +312,7 @@ fn duration(column: &[u8; DURATION + 10]) -> Option<u64> {
     let aligned = word(column, 2).wrapping_shl(32_u32.wrapping_sub(whole.wrapping_mul(8)));
     let seven = (aligned & 0xFFFF_FFFF) << 8 | aligned >> 40 << 40;
     let (nanos, _) = digits(seven, 5_u32.wrapping_sub(whole));
-    Some(if point == NO_POINT { UNSTATED } else { nanos })
+    Some((point != NO_POINT).then_some(nanos))
 }
 
 /// How a duration column, its bar and a blank look like.

@@ -10,9 +10,7 @@ use super::event::{self, Comment, Task};
 use super::layout::Layout;
 use super::line::{self, Body, Call, Line};
 use super::{classify, fast};
-use crate::emit::{
-    Emitter, Event, EventKind, LaneKey, LaneRef, NO_DEPTH, NameRef, ThreadKey, UNSTATED,
-};
+use crate::emit::{At, CallPart, Emitter, LaneKey, LaneRef, PrevState, Stated, ThreadKey, Waking};
 use crate::formats::{Block, Reader, State};
 use crate::text;
 
@@ -187,8 +185,7 @@ impl GraphReader {
             Line::Lost { cpu, events } => {
                 out.records += 1;
                 let lane = self.lanes.lane(cpu, None, out);
-                let event = Event { duration: events.unwrap_or(UNSTATED), ..blank(at) };
-                out.push(Event { kind: EventKind::Gap, lane, ..event });
+                out.lost(At { time: None, lane, offset: at }, events);
             }
             Line::Overruns(n) => {
                 out.diag(&OVERRUNS, at, || format!("{n} calls were too deep to record"));
@@ -213,39 +210,20 @@ impl GraphReader {
     fn call(&mut self, call: &Call<'_>, text: &[u8], at: usize, out: &mut Emitter) {
         out.records += 1;
         let lane = self.lanes.lane(call.cpu, call.task, out);
-        let event = Event {
-            time: call.time.filter(|_| self.timed).unwrap_or(UNSTATED),
-            duration: call.duration.unwrap_or(UNSTATED),
-            lane,
-            depth: call.depth,
-            ..blank(at)
+        let at = At { time: call.time.filter(|_| self.timed), lane, offset: at };
+        let (part, name) = match call.body {
+            Body::Enter(name) => (CallPart::Enter, Some(name)),
+            Body::Leaf(name) => (CallPart::Leaf, Some(name)),
+            Body::Exit(name) if self.returns_only && name.is_some() => (CallPart::Return, name),
+            Body::Exit(name) => (CallPart::Exit, name),
+            Body::InterruptEnter => return out.irq_enter(at),
+            Body::InterruptExit => return out.irq_exit(at),
+            Body::Event(inside) => return inner_event(inside, call, at, out),
         };
-        match call.body {
-            Body::Enter(name) => {
-                let known = out.name(name, classify::func);
-                let event =
-                    Event { kind: EventKind::Enter, name: known, duration: UNSTATED, ..event };
-                self.memory.learn(text, call.prefix, &event, name);
-                out.push(event);
-            }
-            Body::Leaf(name) => {
-                let known = out.name(name, classify::func);
-                let event = Event { kind: EventKind::Leaf, name: known, ..event };
-                self.memory.learn(text, call.prefix, &event, name);
-                out.push(event);
-            }
-            Body::Exit(name) => {
-                let known = name.map_or(NameRef::ANONYMOUS, |name| out.name(name, classify::func));
-                let whole = self.returns_only && known != NameRef::ANONYMOUS;
-                let kind = if whole { EventKind::Return } else { EventKind::Exit };
-                let event = Event { kind, name: known, ..event };
-                self.memory.learn(text, call.prefix, &event, name.unwrap_or_default());
-                out.push(event);
-            }
-            Body::InterruptEnter => out.push(Event { kind: EventKind::InterruptEnter, ..event }),
-            Body::InterruptExit => out.push(Event { kind: EventKind::InterruptExit, ..event }),
-            Body::Event(inside) => inner_event(inside, call, event, out),
-        }
+        let known = name.map(|name| out.name(name, classify::func));
+        self.memory.learn(text, call.prefix, lane, (name.unwrap_or_default(), known));
+        let wall = call.duration.filter(|_| part != CallPart::Enter);
+        out.call(part, at, known, Stated { depth: Some(call.depth), wall, net: None });
     }
 }
 
@@ -264,34 +242,24 @@ fn banner(cpu: u32, before: &[u8], now: &[u8], at: usize, layout: Layout, out: &
     let (Some(before), Some(now)) = (task_key(before), task_key(now)) else { return };
     let before = out.lane(LaneKey { cpu: Some(cpu), thread: before });
     let now = out.lane(LaneKey { cpu: Some(cpu), thread: now });
-    out.push(Event {
-        kind: EventKind::RunsNow,
-        lane: now,
-        extra: u64::from(before.0),
-        ..blank(at)
-    });
+    out.runs_now(now, Some(before), at);
 }
 
 /// An event inside the graph.
-fn inner_event(inside: &[u8], call: &Call<'_>, event: Event, out: &mut Emitter) {
+fn inner_event(inside: &[u8], call: &Call<'_>, at: At, out: &mut Emitter) {
     let comment = event::parse(inside);
-    let timed = event.time != UNSTATED;
+    let timed = at.time.is_some();
     match comment {
         // A switch without a time says nothing that the banner does not say better.
         Comment::Switch { from, to, preempted } if timed => {
             let from = task_lane(from, call.cpu, out);
             let to = task_lane(to, call.cpu, out);
-            out.push(Event {
-                kind: EventKind::Switch,
-                lane: to,
-                extra: u64::from(from.0),
-                duration: u64::from(preempted),
-                ..event
-            });
+            let state = if preempted { PrevState::Runnable } else { PrevState::Sleeping };
+            out.sched_switch(at, Some(from), state, Some(to));
         }
         Comment::Waking(task) if timed => {
             let woken = task_lane(task, None, out);
-            out.push(Event { kind: EventKind::Wake, extra: u64::from(woken.0), ..event });
+            out.waking(at, woken, Waking::default());
         }
         Comment::Switch { .. } | Comment::Waking(_) | Comment::Mark(_) => {
             let name = match comment {
@@ -305,7 +273,7 @@ fn inner_event(inside: &[u8], call: &Call<'_>, event: Event, out: &mut Emitter) 
                 kind: FuncKind::Mark,
                 ..Func::default()
             });
-            out.push(Event { kind: EventKind::Mark, name, ..event });
+            out.instant(at, name);
         }
     }
 }
@@ -316,20 +284,6 @@ fn task_lane(task: Task<'_>, cpu: Option<u32>, out: &mut Emitter) -> LaneRef {
         pid => ThreadKey::Tid(pid, String::from_utf8_lossy(task.name).into_owned()),
     };
     out.lane(LaneKey { cpu, thread })
-}
-
-/// An event with nothing stated.
-pub(super) fn blank(at: usize) -> Event {
-    Event {
-        time: UNSTATED,
-        duration: UNSTATED,
-        extra: UNSTATED,
-        name: NameRef::ANONYMOUS,
-        lane: LaneRef(0),
-        offset: at as u32,
-        depth: NO_DEPTH,
-        kind: EventKind::Mark,
-    }
 }
 
 /// Stack traces and lines of the latency format, which latency tracers mix in.
