@@ -245,6 +245,14 @@ impl Emitter {
         self.accounts.len() as u64 - 1
     }
 
+    /// Says of everything in this block where it stood before its bytes were rewritten.
+    pub fn move_offsets(&mut self, original: impl Fn(usize) -> usize) {
+        let events = self.events.iter_mut().map(|event| &mut event.offset);
+        for offset in events.chain(self.diags.iter_mut().map(|diag| &mut diag.offset)) {
+            *offset = original(*offset as usize) as u32;
+        }
+    }
+
     /// Adds an event.
     #[inline]
     pub fn push(&mut self, event: Event) {

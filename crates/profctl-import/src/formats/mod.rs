@@ -20,6 +20,7 @@ pub mod function_graph;
 pub mod gem5;
 pub mod itm;
 pub mod kdump;
+pub mod kernel_log;
 pub mod ktrace;
 pub mod mcrae;
 pub mod perfetto;
@@ -37,6 +38,7 @@ pub mod vcd;
 /// Every format that is read, in the order in which they are asked.
 pub static FORMATS: &[&dyn Importer] = &[
     &function_graph::FunctionGraph,
+    &kernel_log::KernelLog,
     &kdump::KdumpText,
     &ktrace::Ktrace,
     &mcrae::CodeTrace,
