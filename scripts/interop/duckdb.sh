@@ -31,7 +31,7 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-"$profctl" convert --quiet --to parquet --partition -o "$work/spans" "${traces[@]}"
+"$profctl" convert --quiet --format parquet --partition -o "$work/spans" "${traces[@]}"
 "$profctl" convert --quiet --table runs -o "$work/runs.parquet" "${traces[@]}"
 "$profctl" convert --quiet -o "$work/spans.parquet" "${traces[@]}"
 "$profctl" convert --quiet -o "$work/spans.csv" "${traces[@]}"

@@ -2,7 +2,7 @@
 # Folded stacks are added up by a few words of awk.
 source "$(dirname "$0")/common.sh"
 for trace in "${traces[@]}" "${switched[@]}"; do
-    "$PROFCTL" convert --quiet --to folded -o "$work/trace" "$trace"
+    "$PROFCTL" convert --quiet --format folded -o "$work/trace" "$trace"
     awk '{ n = $NF; sub(/ [0-9]+$/, ""); depth = split($0, stack, ";"); sum[stack[depth]] += n }
         END { for (name in sum) if (sum[name]) print name "\t" sum[name] }' "$work/trace" |
         LC_ALL=C sort >"$work/rows"

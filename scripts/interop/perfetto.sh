@@ -16,7 +16,7 @@ sql="with call as (
     from call group by name"
 check_form() {
     local form=$1 trace=$2
-    "$PROFCTL" convert --quiet --to "$form" -o "$work/trace" "$trace"
+    "$PROFCTL" convert --quiet --format "$form" -o "$work/trace" "$trace"
     node scripts/interop/trace_processor.js "$dist" "$work/trace" "$sql" >"$work/rows" 2>"$work/talk" ||
         { cat "$work/talk"; exit 1; }
     same "$trace" "$form" "$work/rows"

@@ -50,17 +50,30 @@ pub struct ReadOptions {
     pub format: Option<String>,
     /// Names, record layouts.
     pub import: ImportOptions,
-    /// Only what happened from this time on (nanoseconds after the first timestamp, or counts of
-    /// the trace's clock); calls that cross it are partial.
-    pub from: Option<u64>,
+    /// Only what happened from this time on; calls that cross it are partial.
+    pub from: Option<Bound>,
     /// Only what happened before this time, likewise.
-    pub until: Option<u64>,
+    pub until: Option<Bound>,
     /// Workers; 0 and 1 both mean the calling thread alone.
     pub workers: usize,
     /// Bytes a block; 0 means the default. Any size gives the same result.
     pub block_size: usize,
     /// By what a call is outermost: its function, unless a report groups by something else.
     pub grouping: Grouping,
+}
+
+/// Where a window of time begins or ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Bound {
+    /// So long after the first timestamp: nanoseconds, or counts of a clock that counts.
+    After(u64),
+    /// A time of the trace's own clock.
+    At {
+        /// Of a clock that tells time, nanoseconds.
+        nanos: u64,
+        /// Of a clock that counts.
+        count: u64,
+    },
 }
 
 /// What was read.

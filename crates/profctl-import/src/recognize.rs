@@ -53,10 +53,7 @@ pub(crate) fn recognize(
     if head.bytes.is_empty() {
         return Err(ImportError::whole("is empty"));
     }
-    Err(ImportError::whole(format!(
-        "unrecognized trace format (tried {}); `--input-format NAME` reads it as one of them",
-        format_names()
-    )))
+    Err(ImportError::whole(format!("unrecognized trace format (tried {})", format_names())))
 }
 
 /// The format of a directory whose files are one trace, if they are.

@@ -30,7 +30,7 @@ impl Length {
         };
         ticks.ok_or_else(|| {
             let expected = match timebase.unit_name() {
-                "ns" => "tells time, expected a duration such as 500us".to_owned(),
+                "ns" => "has times, expected a duration such as 500us".to_owned(),
                 unit => format!("counts {unit}, expected a number of them such as 500{unit}"),
             };
             Failure::usage(format!("{flag}: this trace {expected}"))
@@ -61,7 +61,9 @@ pub(crate) fn parse(text: &str) -> Result<Length, String> {
     let (number, unit) = split(text)?;
     if COUNTS.contains(&unit) {
         let whole = u64::try_from(number.digits).ok().filter(|_| number.decimals == 0);
-        return whole.map(Length::Counts).ok_or_else(|| format!("no whole number of {unit}"));
+        return whole
+            .map(Length::Counts)
+            .ok_or_else(|| format!("expected a whole number of {unit}"));
     }
     let nanos = lookup(&UNITS, unit).ok_or_else(|| unknown_unit(unit))?;
     let above = number.digits.checked_mul(u128::from(nanos)).ok_or_else(too_long)?;
@@ -91,7 +93,7 @@ pub(crate) fn parse_tick(text: &str) -> Result<TickUnit, String> {
     };
     let (numerator, denominator) = numerator.zip(denominator).ok_or_else(too_long)?;
     if numerator == 0 || denominator == 0 {
-        return Err("a tick of no length, expected one such as 1us".into());
+        return Err("expected a tick longer than 0, such as 1us".into());
     }
     let divisor = gcd(numerator, denominator);
     let fit = |n: u128| u64::try_from(n / divisor).map_err(|_| too_long());
@@ -116,9 +118,10 @@ fn split(text: &str) -> Result<(Decimal, &str), String> {
     if digits.len() > DIGITS_MOST {
         return Err(too_long());
     }
-    let digits = digits.parse().map_err(|_| "no number, expected one such as 1.5ms".to_owned())?;
+    let digits =
+        digits.parse().map_err(|_| "expected a number and a unit, such as 1.5ms".to_owned())?;
     match unit.trim() {
-        "" => Err(format!("no unit, expected one behind the number: {text}us, {text}ms, …")),
+        "" => Err(format!("missing unit in `{text}`: write `{text}us` or `{text}ms`")),
         unit => Ok((Decimal { digits, decimals: fraction.len() as u32 }, unit)),
     }
 }
@@ -128,11 +131,11 @@ fn lookup(units: &[(&str, u64)], unit: &str) -> Option<u64> {
 }
 
 fn unknown_unit(unit: &str) -> String {
-    format!("unknown unit '{unit}', expected ns, us, ms, s or min")
+    format!("unknown unit `{unit}`, expected ns, us, ms, s or min")
 }
 
 fn too_long() -> String {
-    "more than fits 64 bits of nanoseconds".into()
+    "exceeds 64 bits of nanoseconds".into()
 }
 
 fn gcd(mut a: u128, mut b: u128) -> u128 {
@@ -159,12 +162,12 @@ mod tests {
             ("18446744073709551616ns", Err("64 bits")),
             ("99999999999999999999999s", Err("64 bits")),
             ("0.5ns", Err("finer than")),
-            ("300", Err("no unit, expected one behind the number: 300us")),
-            ("", Err("no number")),
-            (".", Err("no number")),
-            ("1.2.3s", Err("no number")),
-            ("-1s", Err("no number")),
-            ("5 parsecs", Err("unknown unit 'parsecs'")),
+            ("300", Err("missing unit in `300`: write `300us`")),
+            ("", Err("expected a number")),
+            (".", Err("expected a number")),
+            ("1.2.3s", Err("expected a number")),
+            ("-1s", Err("expected a number")),
+            ("5 parsecs", Err("unknown unit `parsecs`")),
         ] {
             match (parse(text), expected) {
                 (Ok(Length::Nanos(found)), Ok(expected)) => assert_eq!(found, expected, "{text}"),
@@ -181,7 +184,7 @@ mod tests {
             ("7us", Timebase::MICROSECONDS, Ok(Ticks(7))),
             ("7cycles", cycles, Ok(Ticks(7))),
             ("7us", cycles, Err("--from: this trace counts cycles, expected a number of them")),
-            ("7cycles", Timebase::MICROSECONDS, Err("--from: this trace tells time, expected")),
+            ("7cycles", Timebase::MICROSECONDS, Err("--from: this trace has times, expected")),
         ] {
             let found = parse(text).unwrap().ticks(&timebase, "--from");
             match (found, expected) {

@@ -5,22 +5,26 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use profctl_import::ImportError;
+use profctl_render::table::visible;
 
 /// The exit codes, as the help of the program lists them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Exit {
     /// Done.
     Done = 0,
-    /// `gate`: something became slower, or a budget was exceeded.
+    /// `gate`: a regression, or a budget exceeded; `gate --self-test`: the injected regression was
+    /// missed.
     Regressed = 1,
-    /// The arguments ask for something that cannot be, or the output cannot be written.
+    /// A usage error, or the output cannot be written.
     Usage = 2,
-    /// An input could not be read or is no trace; nothing was written.
+    /// An input could not be read or is not a trace; nothing was written.
     Input = 3,
-    /// `gate`: there is not enough to say.
+    /// `gate`: inconclusive.
     Inconclusive = 4,
     /// `--strict` was given and the input was incomplete.
     Incomplete = 5,
+    /// A live stream was interrupted, and what was read of it was reported.
+    Interrupted = 130,
 }
 
 impl From<Exit> for ExitCode {
@@ -40,7 +44,7 @@ pub(crate) struct Failure {
     message: String,
     /// What to try, one line each.
     hints: Vec<String>,
-    /// Whether the input as a whole is no trace, as opposed to a trace that is damaged.
+    /// Whether the input as a whole is not a trace, as opposed to a trace that is damaged.
     pub(crate) is_no_trace: bool,
 }
 
@@ -61,7 +65,7 @@ impl Failure {
         Self { exit: Exit::Input, place: Some(name.into()), ..Self::usage(message) }
     }
 
-    /// An input that was opened and makes no sense.
+    /// An input that was opened and cannot be read.
     pub(crate) fn import(name: &str, error: &ImportError) -> Self {
         let place = match error.line {
             Some(line) => format!("{name}:{line}"),
@@ -77,14 +81,14 @@ impl Failure {
 
     /// The output cannot be written there.
     pub(crate) fn output(name: impl Into<String>, error: &std::io::Error) -> Self {
-        Self { place: Some(name.into()), ..Self::usage(format!("not written: {error}")) }
+        Self { place: Some(name.into()), ..Self::usage(format!("cannot be written: {error}")) }
     }
 
     /// This build cannot do it.
     #[cfg(not(feature = "tables"))]
     pub(crate) fn without_tables(what: &str) -> Self {
         Self::usage(format!(
-            "{what} needs a build with tables: cargo install --path crates/profctl --features tables"
+            "{what} needs a build with SQL: cargo install --path crates/profctl --features tables"
         ))
     }
 
@@ -95,7 +99,7 @@ impl Failure {
         self
     }
 
-    /// Says it on standard error.
+    /// Prints it on standard error.
     pub(crate) fn report(&self) {
         // If standard error is closed, the exit code has to do.
         let _ = write!(std::io::stderr().lock(), "{self}");
@@ -104,11 +108,12 @@ impl Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Names and messages may hold what an input says: nothing of it may steer a terminal.
         write!(f, "profctl: ")?;
         if let Some(place) = &self.place {
-            write!(f, "{place}: ")?;
+            write!(f, "{}: ", visible(place))?;
         }
-        writeln!(f, "{}", self.message)?;
-        self.hints.iter().try_for_each(|hint| writeln!(f, "  hint: {hint}"))
+        writeln!(f, "{}", visible(&self.message))?;
+        self.hints.iter().try_for_each(|hint| writeln!(f, "hint: {}", visible(hint)))
     }
 }

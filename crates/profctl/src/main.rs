@@ -10,38 +10,58 @@
 
 mod args;
 mod commands;
+mod config;
 mod duration;
 mod exit;
-mod files;
 mod input;
+mod interrupt;
 mod output;
+mod outputs;
+mod pager;
 mod progress;
-mod read;
 mod runs;
 mod spill;
 mod style;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory as _, FromArgMatches as _};
 
-use crate::exit::Exit;
+use crate::args::Cli;
+use crate::config::Config;
+use crate::exit::{Exit, Failure};
+use crate::input::session as read;
 
 fn main() -> ExitCode {
-    let cli = match args::Cli::try_parse() {
-        Ok(cli) => cli,
-        // Help and the version come this way too. If nobody listens, there is nobody to tell.
-        Err(error) => {
-            let _ = error.print();
-            return if error.use_stderr() { Exit::Usage.into() } else { Exit::Done.into() };
-        }
-    };
-    style::settle(&cli.global);
-    match commands::run(cli) {
+    interrupt::listen();
+    match run() {
         Ok(exit) => exit.into(),
         Err(failure) => {
             failure.report();
             failure.exit.into()
         }
     }
+}
+
+fn run() -> Result<Exit, Failure> {
+    let config = Config::read()?;
+    let parsed = config.apply(Cli::command()).try_get_matches();
+    let mut cli = match parsed.and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches)) {
+        Ok(cli) => cli,
+        // Help and the version come this way too.
+        Err(error) => {
+            let is_help = !error.use_stderr();
+            return match error.print() {
+                Err(failed) if is_help && !pager::is_closed(&failed) => {
+                    Err(Failure::output("standard output", &failed))
+                }
+                _ if is_help => Ok(Exit::Done),
+                _ => Ok(Exit::Usage),
+            };
+        }
+    };
+    style::settle(&cli.global);
+    cli.global.configured_pager = config.pager();
+    cli.global.settle(cli.command.what())?;
+    commands::run(cli)
 }

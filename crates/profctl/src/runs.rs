@@ -5,16 +5,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use profctl_analyze::summarize::{By, Options, Profile, Source, Summary};
+use profctl_analyze::summarize::{By, Options, Profile, Row, Summary};
 use profctl_analyze::tables::{self, RunName, Scale, Unit};
 use profctl_model::spool::{Others, Rows};
 use profctl_model::tables::{EVENTS, FUNCTIONS, GAPS, QUALITY, RUNS, SPANS, THREADS, TableSchema};
 use profctl_model::{IdVec, Names, SpanRow, Spool, Table, ThreadId};
 
-use crate::args::{Global, Reading, Selection};
 use crate::exit::Failure;
-use crate::input::{Content, Inputs};
-use crate::read;
+use crate::input::session::{ItemContent, Read, Session};
 use crate::spill::{Spill, Temporary};
 
 /// What of the traces will be asked for.
@@ -42,11 +40,13 @@ pub(crate) const IN_MEMORY: u64 = 4 << 20;
 const BYTES_A_CALL: u64 = 20;
 
 /// Traces, read.
-pub(crate) struct Runs {
+pub(crate) struct Runs<'a> {
     /// In the order in which they were given.
     pub(crate) all: Vec<Run>,
     /// Of all times in their tables.
     pub(crate) unit: Unit,
+    /// What read them.
+    pub(crate) session: Session<'a>,
     /// Where what does not fit memory is.
     #[cfg(feature = "tables")]
     pub(crate) temporary: Arc<Temporary>,
@@ -75,53 +75,48 @@ pub(crate) struct Traced {
     others: Others,
 }
 
-impl Runs {
+impl<'a> Runs<'a> {
     /// Reads them all.
     pub(crate) fn read(
         traces: &[PathBuf],
-        reading: &Reading,
-        selection: &Selection,
+        mut session: Session<'a>,
         wanted: Wanted,
-        global: &Global,
     ) -> Result<Self, Failure> {
-        let options = read::options(reading, selection, By::Function)?;
-        let inputs = Inputs::of(traces)?;
         let temporary = Arc::new(Temporary::new().map_err(|error| no_room(&error))?);
         let budget = usize::try_from(wanted.in_memory.saturating_mul(BYTES_A_CALL));
         let spill = || Spill::new(budget.unwrap_or(usize::MAX), Arc::clone(&temporary));
+        let sink = || {
+            let spool = Spool::new(spill());
+            let spool = if wanted.calls { spool } else { spool.without_calls() };
+            (spool, Summary::new(Options { percentiles: wanted.functions, by: By::Function }))
+        };
+        let selection = session.selection;
         let mut read: Vec<(String, Profile, Option<Traced>)> = Vec::new();
-        read::each(&inputs, global, |name, content, progress| {
-            let input = match content {
-                Content::Trace(input) => input,
-                Content::Profile(bytes) => {
-                    let profile = Profile::from_json(&bytes)
-                        .and_then(by_function)
-                        .map_err(|message| Failure::input(name, message))?;
-                    read.push((name.to_owned(), profile, None));
+        session.each(traces, sink, |item| {
+            let one = match item.content {
+                ItemContent::Trace(one) => one,
+                ItemContent::Profile(profile) => {
+                    let mut profile = by_function(*profile)
+                        .map_err(|message| Failure::input(item.name.as_str(), message))?;
+                    let takes =
+                        |row: &Row| selection.takes_function(&row.name, row.module.as_deref());
+                    profile.rows.retain(takes);
+                    read.push((item.name, profile, None));
                     return Ok(());
                 }
             };
-            let spool = Spool::new(spill());
-            let spool = if wanted.calls { spool } else { spool.without_calls() };
-            let summary = Summary::new(Options { percentiles: wanted.functions, by: By::Function });
-            let sink = selection.only((spool, summary), &[]);
-            let read_one = profctl_import::stream(&input, &options, sink, &|n| progress.at(n))
-                .map_err(|error| Failure::import(name, &error))?;
-            let (meta, names, origin) = (read_one.meta, read_one.names, read_one.origin);
-            selection.fits(&meta.timebase)?;
-            read::say_origin(&origin, meta.events, global);
-            let source = Source {
-                path: origin.name,
-                format: origin.format.name.into(),
-                bytes: origin.bytes,
-            };
-            let (spool, summary) = read_one.sink.inner;
+            let source = one.source();
+            let Read { sink: (spool, summary), names, meta, .. } = *one;
             let profile = summary.finish(&names, &meta, source);
-            let (rows, others) = spool.finish(spill()).map_err(|error| no_room(&error))?;
+            let (rows, mut others) = spool.finish(spill()).map_err(|error| no_room(&error))?;
+            selection.keep_slices(&mut others.slices, &names);
+            selection.keep_marks(&mut others.marks, &names);
+            selection.keep_wakes(&mut others.wakes, &names);
+            selection.keep_gaps(&mut others.gaps, &names);
             let labels = tables::thread_labels(&names);
             let knows_off_cpu = meta.knows_off_cpu;
             let trace = Traced { names, labels, knows_off_cpu, rows, others };
-            read.push((name.to_owned(), profile, Some(trace)));
+            read.push((item.name, profile, Some(trace)));
             Ok(())
         })?;
         let unit = Unit::common(read.iter().map(|(_, profile, _)| &profile.timebase))
@@ -134,6 +129,7 @@ impl Runs {
         Ok(Self {
             all: runs.collect(),
             unit,
+            session,
             #[cfg(feature = "tables")]
             temporary,
         })

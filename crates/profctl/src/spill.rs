@@ -9,37 +9,28 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use profctl_model::BlockStack;
 
-/// A directory that is gone when the last who holds it is.
+use crate::interrupt::Registered;
+
+/// A private directory that is gone when the last who holds it is.
 #[derive(Debug)]
 pub(crate) struct Temporary {
-    root: PathBuf,
+    root: tempfile::TempDir,
     files: AtomicU32,
+    /// Removes it on signals.
+    _registered: Registered,
 }
 
 impl Temporary {
     /// Makes one where the system keeps such things.
     pub(crate) fn new() -> io::Result<Self> {
-        let parent = std::env::temp_dir();
-        for n in 0..u32::MAX {
-            let root = parent.join(format!("profctl-{}-{n}", std::process::id()));
-            match fs::create_dir(&root) {
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                result => return result.map(|()| Self { root, files: AtomicU32::new(0) }),
-            }
-        }
-        Err(io::ErrorKind::AlreadyExists.into())
+        let root = tempfile::Builder::new().prefix("profctl-").tempdir()?;
+        let registered = Registered::new(root.path());
+        Ok(Self { root, files: AtomicU32::new(0), _registered: registered })
     }
 
     /// A path in it that was not given out before.
     pub(crate) fn path(&self, what: &str) -> PathBuf {
-        self.root.join(format!("{what}-{}", self.files.fetch_add(1, Ordering::Relaxed)))
-    }
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        // What cannot be removed is left to the system, which clears the place now and then.
-        let _ = fs::remove_dir_all(&self.root);
+        self.root.path().join(format!("{what}-{}", self.files.fetch_add(1, Ordering::Relaxed)))
     }
 }
 
@@ -136,7 +127,7 @@ mod tests {
     #[test]
     fn the_last_block_comes_first_wherever_it_lay() {
         let directory = Arc::new(Temporary::new().unwrap());
-        let root = directory.root.clone();
+        let root = directory.root.path().to_owned();
         let mut spill = Spill::new(5, Arc::clone(&directory));
         drop(directory);
         for block in [&b"one"[..], b"2", b"three", b"", b"five5"] {

@@ -1,4 +1,4 @@
-//! Whether there is a terminal, how wide it is and whether it wants colours.
+//! Whether there is a terminal, how wide it is and whether it wants colors.
 
 use std::io::{IsTerminal as _, stderr, stdout};
 

@@ -122,7 +122,7 @@ struct GlobalFile {
     ci_low: Option<f64>,
     ci_high: Option<f64>,
     p: Option<f64>,
-    normalised: bool,
+    normalized: bool,
 }
 
 #[derive(Serialize)]
@@ -406,7 +406,7 @@ fn global(comparison: &Comparison) -> Option<GlobalFile> {
         ci_low: finite(global.ci_low.exp2()),
         ci_high: finite(global.ci_high.exp2()),
         p: finite(global.p),
-        normalised: global.normalised,
+        normalized: global.normalized,
     })
 }
 

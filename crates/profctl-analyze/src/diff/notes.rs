@@ -89,10 +89,10 @@ impl Comparison {
 
     /// What moved nearly all functions.
     fn drift(&self, notes: &mut Vec<String>) {
-        let Some(global) = self.global.filter(|global| !global.normalised) else { return };
+        let Some(global) = self.global.filter(|global| !global.normalized) else { return };
         if global.factor.abs() > (1.0 + self.margin).log2() {
             notes.push(
-                "nearly every function moved alike: another compiler, clock or tracer? --normalise takes that out and tests what moved besides"
+                "nearly every function moved alike: another compiler, clock or tracer? --normalize takes that out and tests what moved besides"
                     .into(),
             );
         }

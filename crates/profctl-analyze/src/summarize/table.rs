@@ -13,8 +13,8 @@ pub struct TableOptions<'a> {
     pub sort: String,
     /// How many rows at most.
     pub top: Option<usize>,
-    /// Which names to show.
-    pub matching: Option<&'a dyn Fn(&str) -> bool>,
+    /// Which rows to show, by name and module.
+    pub matching: Option<&'a dyn Fn(&str, Option<&str>) -> bool>,
     /// The columns to show, by name, in this order; McRae's if not given.
     pub columns: Option<Vec<String>>,
     /// Which percentiles of net to show besides, each above 0 and at most 100.
@@ -157,7 +157,9 @@ impl Profile {
             names.iter().map(|name| self.field(name, options)).collect::<Result<_, _>>()?;
         let key = self.field(&options.sort, options)?;
 
-        let matches = |row: &&Row| options.matching.is_none_or(|matching| matching(&row.name));
+        let matches = |row: &&Row| {
+            options.matching.is_none_or(|matching| matching(&row.name, row.module.as_deref()))
+        };
         let mut rows: Vec<(Cell, &Row)> =
             self.rows.iter().filter(matches).map(|row| ((key.cell)(row, &context), row)).collect();
         rows.sort_by(|(a_key, a), (b_key, b)| {

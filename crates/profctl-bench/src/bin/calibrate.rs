@@ -37,7 +37,7 @@ const FEWER_CHANGED: u64 = 4;
 struct Line {
     name: String,
     runs: Runs,
-    normalise: bool,
+    normalize: bool,
 }
 
 /// Runs that differ in nothing but what the tables vary.
@@ -56,11 +56,11 @@ fn by_noise() -> Vec<Line> {
     for noise in Noise::ALL {
         for n_boots in [3, 5, 10] {
             let name = format!("{noise:?}, {n_boots} runs");
-            lines.push(Line { name, runs: Runs { noise, n_boots, ..PLAIN }, normalise: false });
+            lines.push(Line { name, runs: Runs { noise, n_boots, ..PLAIN }, normalize: false });
         }
     }
     let runs = Runs { noise: Noise::Drift, n_boots: 10, ..PLAIN };
-    lines.push(Line { name: "Drift, 10 runs, normalised".into(), runs, normalise: true });
+    lines.push(Line { name: "Drift, 10 runs, normalized".into(), runs, normalize: true });
     lines
 }
 
@@ -70,7 +70,7 @@ fn by_design() -> Vec<Line> {
         for boots in [0.0, 1.0, 3.0] {
             let name = format!("{n_boots} boots of {n_runs}, {boots} times");
             let runs = Runs { n_boots, n_runs, boots, ..PLAIN };
-            lines.push(Line { name, runs, normalise: false });
+            lines.push(Line { name, runs, normalize: false });
         }
     }
     lines
@@ -81,7 +81,7 @@ fn by_effect() -> Vec<Line> {
     for ratio in [1.08, 1.1, 1.2, 1.3, 1.5, 2.0] {
         for n_boots in [5, 10] {
             let name = format!("x {ratio}, {n_boots} runs");
-            lines.push(Line { name, runs: Runs { ratio, n_boots, ..PLAIN }, normalise: false });
+            lines.push(Line { name, runs: Runs { ratio, n_boots, ..PLAIN }, normalize: false });
         }
     }
     lines
@@ -145,7 +145,7 @@ impl Tally {
 }
 
 fn measure(line: &Line, repeats: u64, out: &mut impl Write) -> io::Result<()> {
-    let options = Options { normalise: line.normalise, ..Options::default() };
+    let options = Options { normalize: line.normalize, ..Options::default() };
     let mut unchanged = Tally::default();
     let mut changed = Tally::default();
     let fewer = repeats.div_ceil(FEWER_CHANGED);

@@ -12,13 +12,13 @@ mod stage;
 
 use profctl_model::diag::Sample;
 use profctl_model::diag::codes;
-use profctl_model::{Place, SpanSink, Ticks, Timebase, Timeline};
+use profctl_model::{Place, SpanSink, Tick, Ticks, Timebase, Timeline};
 
 use crate::files::{FileId, Files};
 use crate::formats::{ImportError, Importer, Opened, Reader, State};
 use crate::recognize::{is_empty, recognize};
 use crate::sort::{Order, Sorter};
-use crate::stitch::Setup;
+use crate::stitch::{Bound, Setup};
 use crate::{Origin, ReadOptions, Streamed};
 use feed::Feed;
 use stage::StitchStage;
@@ -47,9 +47,14 @@ pub(crate) fn read<S: SpanSink + Send>(
 ) -> Result<Streamed<S>, ImportError> {
     let opened = importer.open(files, &options.import)?;
     let Opened { timebase, streams, quirks, facts, reader, state } = opened;
-    let ticks = |nanos: Option<u64>| match nanos {
-        Some(nanos) if timebase.is_time() => timebase.ticks_of_nanos(u128::from(nanos)),
-        other => other.map(Ticks),
+    let ticks = |nanos: u64| timebase.ticks_of_nanos(u128::from(nanos)).unwrap_or(Ticks(u64::MAX));
+    let bound = |bound: Option<crate::Bound>| match bound? {
+        crate::Bound::After(nanos) if timebase.is_time() => Some(Bound::After(ticks(nanos))),
+        crate::Bound::After(count) => Some(Bound::After(Ticks(count))),
+        crate::Bound::At { nanos, .. } if timebase.is_time() => {
+            Some(Bound::At(Tick(ticks(nanos).0)))
+        }
+        crate::Bound::At { count, .. } => Some(Bound::At(Tick(count))),
     };
     let order = match reader.order() {
         // The interval counts from the first timestamp, which may stand anywhere.
@@ -71,8 +76,8 @@ pub(crate) fn read<S: SpanSink + Send>(
         counter_bits,
         quirks,
         grouping: options.grouping,
-        from: ticks(options.from),
-        until: ticks(options.until),
+        from: bound(options.from),
+        until: bound(options.until),
     };
     let workers = options.workers.max(1);
     let work = Work { reader, state, workers, block_size: options.block_size, progress };

@@ -65,10 +65,28 @@ pub struct Setup {
     pub quirks: Quirks,
     /// By what a call is outermost.
     pub grouping: Grouping,
-    /// Only from this length after the first timestamp on.
-    pub from: Option<Ticks>,
-    /// Only until this length after the first timestamp.
-    pub until: Option<Ticks>,
+    /// Only from this time on.
+    pub from: Option<Bound>,
+    /// Only until this time.
+    pub until: Option<Bound>,
+}
+
+/// Where the window that was asked for begins or ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Bound {
+    /// So long after the first timestamp.
+    After(Ticks),
+    /// A time of the trace's own clock.
+    At(Tick),
+}
+
+impl Bound {
+    fn tick(self, first: Tick) -> Tick {
+        match self {
+            Self::After(length) => first + length,
+            Self::At(time) => time,
+        }
+    }
 }
 
 /// The names and lanes of a worker, with the ids that they have in the trace once they were used.

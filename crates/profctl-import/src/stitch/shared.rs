@@ -97,8 +97,8 @@ impl<S: SpanSink> Core<S> {
     }
 
     pub(super) fn set_window(&mut self, first: Tick) {
-        self.window.from = self.setup.from.map(|from| first + from);
-        self.window.until = self.setup.until.map(|until| first + until);
+        self.window.from = self.setup.from.map(|from| from.tick(first));
+        self.window.until = self.setup.until.map(|until| until.tick(first));
     }
 
     #[cold]

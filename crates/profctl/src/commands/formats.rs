@@ -4,19 +4,25 @@ use clap::builder::PossibleValuesParser;
 use profctl_import::FORMATS;
 use profctl_import::formats::rule::{self, PRESETS};
 use profctl_model::{Column, Role, Table, Timebase};
-use profctl_render::table::Format;
 
-use super::convert;
 use crate::args::Global;
 use crate::exit::{Exit, Failure};
 use crate::output;
+use crate::outputs::{self, What};
 
-/// List the formats that are read and written, and the presets of rules
+/// List the formats that are read and written, and the rule presets
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// Write this preset, a rule file, as a beginning for one of your own
+    /// Print this preset, a rule file to start from
     #[arg(long, value_name = "PRESET", value_parser = presets())]
     rule: Option<String>,
+}
+
+impl Args {
+    /// What is written: a list, or a rule file as it is.
+    pub(super) fn what(&self) -> What {
+        if self.rule.is_some() { What::Text } else { What::Report }
+    }
 }
 
 fn presets() -> PossibleValuesParser {
@@ -28,7 +34,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
         output::write_bytes(preset.text.as_bytes(), global)?;
         return Ok(Exit::Done);
     }
-    let columns = ["direction", "name", "about", "recognised"];
+    let columns = ["direction", "name", "about", "recognized"];
     let columns = columns.map(|name| Column::new(name, name, Role::Text)).to_vec();
     let mut table = Table::new("profctl.formats/1", Timebase::NANOSECONDS, columns);
     for format in FORMATS {
@@ -37,18 +43,24 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
         table.push(cells.map(Into::into).to_vec());
     }
     for preset in PRESETS {
-        let chosen = format!("by `--rule {}`", preset.name);
+        let chosen = format!("`--rule {}`", preset.name);
         let cells = ["preset", preset.name, preset.about(), chosen.as_str()];
         table.push(cells.map(Into::into).to_vec());
     }
-    for format in Format::ALL {
-        let chosen = format!("by `--format {format}`");
-        let cells = ["written", format.name(), format.about(), chosen.as_str()];
-        table.push(cells.map(Into::into).to_vec());
-    }
-    for form in convert::forms() {
-        let chosen = format!("by `convert -o NAME{}`", form.endings[0]);
-        let cells = ["converted", form.name, form.about, chosen.as_str()];
+    for format in outputs::ALL {
+        let ending = format.endings[0];
+        let chosen = match (format.report, format.conversion, format.picture) {
+            (Some(_), None, _) => format!("`--format {}`, `-o NAME{ending}`", format.name),
+            (Some(_), Some(_), _) => {
+                format!("`--format {}`, `convert -o NAME{ending}`", format.name)
+            }
+            (None, Some(_), None) => format!("`convert -o NAME{ending}`"),
+            (None, Some(_), Some(_)) => {
+                format!("`convert -o NAME{ending}`, `flame -o NAME{ending}`")
+            }
+            (None, None, _) => format!("`flame -o NAME{ending}`"),
+        };
+        let cells = ["written", format.name, format.about, chosen.as_str()];
         table.push(cells.map(Into::into).to_vec());
     }
     output::write_table(&table, global)?;

@@ -10,7 +10,7 @@ use crate::output;
 /// Write a manual page
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// The command that it is about [default: the program]
+    /// Command to describe [default: the program]
     command: Option<String>,
 }
 
@@ -22,7 +22,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
         Some(name) => program
             .find_subcommand(name)
             .cloned()
-            .ok_or_else(|| Failure::usage(format!("there is no command '{name}'")))?,
+            .ok_or_else(|| super::help::unknown(name, &program))?,
     };
     let mut bytes = Vec::new();
     Man::new(page).render(&mut bytes).expect("memory takes what is written to it");

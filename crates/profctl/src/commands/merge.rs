@@ -7,33 +7,41 @@ use profctl_render::table::Format;
 
 use crate::args::Global;
 use crate::exit::{Exit, Failure};
-use crate::input::{Content, Inputs};
+use crate::input::{Content, Inputs, session};
 use crate::{output, read};
 
-/// Add saved profiles of shards; the sum is a saved profile again
+const EXAMPLES: &str = "\
+Examples:
+  profctl merge shard*.profile.json -o all.profile.json
+  profctl merge profiles/ > all.profile.json
+  profctl summarize all.profile.json               the sum as a table";
+
+/// Add saved profiles of shards into one
 ///
-/// The order and the grouping do not matter, to the byte, so parts can be merged wherever they are
-/// and the sums merged again. `real` adds up; `lanes` is the most of any profile.
+/// The result does not depend on the order or the grouping, to the byte, so parts can be merged
+/// wherever they are and the sums merged again. `real` adds up; `lanes` is the largest of any profile.
 #[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// What `summarize --format json` or `merge` wrote, or directories of such files
+    /// Saved profiles, or directories of them
     #[arg(value_name = "PROFILE", required = true)]
     profiles: Vec<PathBuf>,
-    /// End with code 5 if any part was incomplete: lost, unmatched or skipped records
+    /// Exit with 5 if a part is incomplete: lost, unmatched or skipped records
     #[arg(long)]
     strict: bool,
 }
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
-    if !matches!(global.format, Format::Table | Format::Json) {
-        let asked = global.format.name();
-        return Err(Failure::usage(format!("merge writes a saved profile, which is no {asked}"))
+    if global.format() != Format::Json {
+        let asked = global.format().name();
+        return Err(Failure::usage(format!("merge writes a saved profile, not {asked}"))
             .hint(format!("`profctl summarize --format {asked} PROFILE…` shows profiles as one")));
     }
-    let inputs = Inputs::of(&args.profiles)?;
+    let inputs = Inputs::of(&args.profiles, global)?;
     let mut merged: Option<Profile> = None;
-    read::each(&inputs, global, |name, content, _| {
-        let Content::Profile(bytes) = content else {
+    session::each_file(&inputs, global, |file, _| {
+        let name = file.name.as_str();
+        let Content::Profile(bytes) = file.open()? else {
             return Err(no_profile(name));
         };
         let one = Profile::from_json(&bytes).map_err(|message| Failure::input(name, message))?;
@@ -51,9 +59,9 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     Ok(read::strict_verdict(&sum.quality, args.strict, global))
 }
 
-/// In a directory, what is no profile is passed over.
+/// In a directory, files that are not profiles are skipped.
 fn no_profile(name: &str) -> Failure {
-    let mut failure = Failure::input(name, "is no saved profile, expected one")
+    let mut failure = Failure::input(name, "is not a saved profile")
         .hint("`profctl summarize --format json TRACE` writes one");
     failure.is_no_trace = true;
     failure

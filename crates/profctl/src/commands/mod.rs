@@ -8,6 +8,7 @@ mod flame;
 mod formats;
 mod gate;
 mod generate;
+mod help;
 mod info;
 mod man;
 mod merge;
@@ -21,6 +22,7 @@ use clap::Subcommand;
 
 use crate::args::Cli;
 use crate::exit::{Exit, Failure};
+use crate::outputs::What;
 
 /// What to do.
 #[derive(Subcommand, Debug)]
@@ -38,10 +40,33 @@ pub(crate) enum Command {
     Query(query::Args),
     Merge(merge::Args),
     Formats(formats::Args),
+    Help(help::Args),
     Completions(completions::Args),
     Man(man::Args),
     #[command(hide = true)]
     Generate(generate::Args),
+}
+
+impl Command {
+    /// What it writes.
+    pub(crate) fn what(&self) -> What {
+        match self {
+            Self::Summarize(_)
+            | Self::Replay(_)
+            | Self::Tree(_)
+            | Self::CriticalPath(_)
+            | Self::Diff(_)
+            | Self::Info(_)
+            | Self::Query(_) => What::Report,
+            Self::Gate(args) => args.what(),
+            Self::Formats(args) => args.what(),
+            Self::Flame(_) => What::Picture,
+            Self::Convert(_) => What::Conversion,
+            Self::Report(_) => What::Page,
+            Self::Merge(_) => What::Profile,
+            Self::Help(_) | Self::Completions(_) | Self::Man(_) | Self::Generate(_) => What::Text,
+        }
+    }
 }
 
 /// Does it.
@@ -60,6 +85,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Info(args) => info::run(&args, global),
         Command::Query(args) => query::run(&args, global),
         Command::Merge(args) => merge::run(&args, global),
+        Command::Help(args) => help::run(&args, global),
         Command::Formats(args) => formats::run(&args, global),
         Command::Completions(args) => completions::run(&args, global),
         Command::Man(args) => man::run(&args, global),

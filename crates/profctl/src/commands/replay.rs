@@ -9,20 +9,27 @@ use crate::duration::{self, Length};
 use crate::exit::{Exit, Failure};
 use crate::{output, read};
 
+const EXAMPLES: &str = "\
+Examples:
+  profctl replay trace.txt | less                  every call, indented by depth
+  profctl replay --slowest tcp_ack trace.txt       its slowest call and what it called
+  profctl replay --from @221.79 --until @221.80 --highlight 500us trace.txt";
+
 /// Show every call in time order, indented by depth
 #[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// A trace, or `-`
+    /// Trace, or `-`
     #[arg(value_name = "TRACE")]
     trace: PathBuf,
-    /// Only the calls of FUNC and what is below them
+    /// Show only calls of FUNC and what they call
     #[arg(long, value_name = "FUNC", conflicts_with = "slowest")]
     around: Option<String>,
-    /// Only the slowest call of FUNC and what is below it
+    /// Show only the slowest call of FUNC and what it calls
     #[arg(long, value_name = "FUNC")]
     slowest: Option<String>,
-    /// At most that many levels
-    #[arg(long, value_name = "LEVELS")]
+    /// Show at most N levels
+    #[arg(long, value_name = "N")]
     depth: Option<u32>,
     /// Mark calls whose net time exceeds DURATION with `***`
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]

@@ -8,22 +8,29 @@ use crate::args::{Global, Reading, Selection};
 use crate::exit::{Exit, Failure};
 use crate::{output, read};
 
-/// Show who calls whom, and what each path costs
+const EXAMPLES: &str = "\
+Examples:
+  profctl tree --depth 4 trace.txt                 the call tree, merged by path
+  profctl tree --callers kfree trace.txt           who calls kfree, and at what cost
+  profctl tree --min-share 1% --thread nginx-812 trace.dat";
+
+/// Show the call tree: calls, elapsed and net time per call path
 #[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// A trace, or `-`
+    /// Trace, or `-`
     #[arg(value_name = "TRACE")]
     trace: PathBuf,
-    /// Show who calls FUNC instead
+    /// Show the callers of FUNC, up to the root
     #[arg(long, value_name = "FUNC", conflicts_with = "callees")]
     callers: Option<String>,
     /// Show only what FUNC calls
     #[arg(long, value_name = "FUNC")]
     callees: Option<String>,
-    /// At most that many levels
-    #[arg(long, value_name = "LEVELS")]
+    /// Show at most N levels
+    #[arg(long, value_name = "N")]
     depth: Option<u32>,
-    /// Leave out paths below that share of the total, in percent
+    /// Hide paths below this share of the total, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = share)]
     min_share: f64,
     #[command(flatten)]

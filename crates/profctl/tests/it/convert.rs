@@ -45,13 +45,13 @@ fn the_name_of_the_file_says_the_form() {
 fn a_form_by_name_goes_anywhere() {
     let scratch = Scratch::new("convert-to");
     let trace = scratch.file("trace.txt", WHOLE);
-    let printed = run(&["convert", "--to", "folded", &trace]).quiet_success();
-    let dash = run(&["convert", "--to", "folded", "-o", "-", &trace]).quiet_success();
+    let printed = run(&["convert", "--format", "folded", &trace]).quiet_success();
+    let dash = run(&["convert", "--format", "folded", "-o", "-", &trace]).quiet_success();
     assert_eq!(printed, dash);
-    let piped = run_with_input(&["convert", "--to", "folded", "-"], WHOLE.as_bytes());
+    let piped = run_with_input(&["convert", "--format", "folded", "-"], WHOLE.as_bytes());
     assert_eq!(piped.quiet_success(), printed);
-    let file = scratch.path("whatever.json");
-    run(&["convert", "--to", "folded", "-o", &file, &trace]).quiet_success();
+    let file = scratch.path("whatever.dat");
+    run(&["convert", "--format", "folded", "-o", &file, &trace]).quiet_success();
     assert_eq!(fs::read_to_string(&file).unwrap(), printed);
 }
 
@@ -61,14 +61,14 @@ fn a_form_that_is_not_there_lists_those_that_are() {
     let trace = scratch.file("trace.txt", WHOLE);
     let file = scratch.path("trace.docx");
     let said = run(&["convert", &trace, "-o", &file]).failure(2);
-    assert!(said.contains("trace.docx: no form has files that end like this one"), "{said}");
+    assert!(said.contains("unknown output extension `.docx`"), "{said}");
     for form in ["perfetto (.pftrace", "chrome (.json)", "pprof (.pb.gz", "profile (.profile.json)"]
     {
         assert!(said.contains(form), "{said}");
     }
     let said = run(&["convert", &trace]).failure(2);
-    assert!(said.contains("expected `-o FILE` or `--to NAME`"), "{said}");
-    let said = run(&["convert", "--to", "docx", &trace]).failure(2);
+    assert!(said.contains("use `-o FILE` or `--format NAME`"), "{said}");
+    let said = run(&["convert", "--format", "docx", &trace]).failure(2);
     assert!(said.contains("possible values") && said.contains("speedscope"), "{said}");
 }
 
@@ -81,14 +81,14 @@ fn what_cannot_be_converted_leaves_no_file() {
         "# callgrind format\nversion: 1\npositions: line\nevents: Ir\nfn=main\n1 5\n",
     );
     let said = run(&["convert", &sums, "-o", &file]).failure(3);
-    assert!(said.contains("holds sums of functions and no single call"), "{said}");
+    assert!(said.contains("holds sums of functions, not single calls"), "{said}");
     let prose = scratch.file("prose.txt", "Dear Sir,\n");
     run(&["convert", &prose, "-o", &file]).failure(3);
     assert!(fs::metadata(&file).is_err(), "nothing was written");
     let nowhere = scratch.path("nowhere/out.pftrace");
     let trace = scratch.file("trace.txt", WHOLE);
     let said = run(&["convert", &trace, "-o", &nowhere]).failure(2);
-    assert!(said.contains("not written"), "{said}");
+    assert!(said.contains("cannot be written"), "{said}");
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn an_incomplete_trace_is_converted_and_said_to_be() {
 fn a_reader_that_has_seen_enough_is_no_error() {
     let scratch = Scratch::new("convert-pipe");
     let trace = scratch.file("trace.txt", WHOLE.repeat(2000));
-    let mut child = command(&["convert", "--quiet", "--to", "perfetto", &trace])
+    let mut child = command(&["convert", "--quiet", "--format", "perfetto", &trace])
         .stdout(std::process::Stdio::piped())
         .stderr(std::process::Stdio::piped())
         .spawn()

@@ -87,7 +87,7 @@ fn a_calibration_judges_single_runs() {
     let file = scratch.path("baseline.json");
     let learnt = run(&["gate", "--calibrate", &kernel("6.1.170"), "-o", &file]);
     assert_eq!(learnt.code, Some(0));
-    assert!(learnt.stderr.contains("learnt from 6 runs: "), "{}", learnt.stderr);
+    assert!(learnt.stderr.contains("calibrated from 6 runs: "), "{}", learnt.stderr);
     let single = |name: &str| kernel(&format!("{name}/boot1/run1.profile.json.zst"));
     let other = kernel("6.1.170/boot2/run2.profile.json.zst");
     for (after, expected) in [(other, 0), (single("6.1.192"), 1)] {
@@ -103,7 +103,7 @@ fn a_gate_that_cannot_fail_is_found_out() {
     let scratch = Scratch::new("gate_self_test");
     let base = runs(&scratch, "base", &[("f", 1000), ("g", 2000)]);
     let passed = run(&["gate", "--self-test", &base, &base]).quiet_success();
-    assert_eq!(passed, "self-test: passed: g, made 2 times as slow, was found\n");
+    assert_eq!(passed, "self-test: passed: g, made 2 times slower, was caught\n");
     let one = scratch.file("one.txt", trace(&[("f", 1000)]));
     for arguments in
         [&[&one, &one][..], &[&base, &base, &"--min-runs".to_owned(), &"99".to_owned()]]
@@ -111,8 +111,8 @@ fn a_gate_that_cannot_fail_is_found_out() {
         let arguments: Vec<&str> = arguments.iter().map(|argument| argument.as_str()).collect();
         let failed =
             run(&[&["gate", "--self-test", "--inconclusive", "pass"], &arguments[..]].concat());
-        assert_eq!(failed.code, Some(1));
-        assert!(failed.stdout.starts_with("self-test: failed: "), "{}", failed.stdout);
+        assert_eq!(failed.code, Some(4));
+        assert!(failed.stdout.starts_with("self-test: inconclusive: "), "{}", failed.stdout);
     }
 }
 
@@ -141,7 +141,7 @@ fn a_policy_file_is_obeyed_and_checked() {
         ("fdr = 0.1\nmax_regresion = \"5%\"\n", "policy.toml:2: unknown field `max_regresion`"),
         ("max_regression = 5\n", "max_regression: \"5\", expected a change such as 5% or 1.05x"),
         ("\n[[budget]]\nfunction = \"f\"\n", "policy.toml:2: missing field `limit`"),
-        ("[[budget]]\nfunction = \"f\"\nlimit = \"5\"\n", "no unit"),
+        ("[[budget]]\nfunction = \"f\"\nlimit = \"5\"\n", "missing unit"),
         ("inconclusive = \"maybe\"\n", "expected pass or fail"),
         ("measure = []\n", "expected net, total or elapsed"),
         ("fdr = \n", "policy.toml:1: "),

@@ -20,6 +20,7 @@ mod program;
 #[cfg(feature = "tables")]
 mod query;
 mod reports;
+mod surface;
 mod tables;
 mod tidy;
 mod tutorial;

@@ -51,13 +51,13 @@ fn what_cannot_be_merged_is_refused() {
     let a = profile(&scratch, "a", WHOLE);
     let trace = scratch.path("a.txt");
     let message = run(&["merge", &a, &trace]).failure(3);
-    assert!(message.contains("a.txt: is no saved profile"), "{message}");
+    assert!(message.contains("a.txt: is not a saved profile"), "{message}");
     let by_kind = run(&["summarize", "--by", "kind", "--format", "json", &trace]).quiet_success();
     let by_kind = scratch.file("kind.json", by_kind);
     let message = run(&["merge", &a, &by_kind]).failure(3);
     assert!(message.contains("by kind, expected by function"), "{message}");
     let message = run(&["merge", "--format", "csv", &a]).failure(2);
-    assert!(message.contains("no csv"), "{message}");
+    assert!(message.contains("not csv"), "{message}");
 }
 
 #[test]

@@ -33,9 +33,10 @@ impl Run {
 /// The program, with nothing in its environment that could change what it says.
 pub(crate) fn command<A: AsRef<OsStr>>(arguments: &[A]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_profctl"));
-    for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS"] {
+    for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "PROFCTL_PAGER", "PAGER"] {
         command.env_remove(name);
     }
+    command.env("XDG_CONFIG_HOME", "/nowhere");
     command.env("TERM", "xterm").args(arguments).stdin(Stdio::null());
     command
 }

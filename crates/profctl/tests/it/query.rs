@@ -231,12 +231,12 @@ fn parquet_is_written_whole_or_not_at_all() {
 
     let cut = scratch.file("cut.txt", CUT);
     let dataset = scratch.path("dataset");
-    run(&["convert", "--to", "parquet", "--partition", "-o", &dataset, &trace, &cut])
+    run(&["convert", "--format", "parquet", "--partition", "-o", &dataset, &trace, &cut])
         .quiet_success();
     for run in ["whole.txt", "cut.txt"] {
         assert!(is_parquet(&format!("{dataset}/run={run}/part-0.parquet")));
     }
     let message =
-        run(&["convert", "--to", "parquet", "--partition", "-o", &dataset, &trace]).failure(2);
+        run(&["convert", "--format", "parquet", "--partition", "-o", &dataset, &trace]).failure(2);
     assert!(message.contains("exists already"), "{message}");
 }

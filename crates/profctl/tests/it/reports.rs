@@ -120,7 +120,7 @@ fn a_window_is_given_in_what_the_clock_counts() {
     let said = calls("8us", &cycles).failure(2);
     assert!(said.contains("--from: this trace counts cycles"), "{said}");
     let said = calls("140cycles", &time).failure(2);
-    assert!(said.contains("--from: this trace tells time"), "{said}");
+    assert!(said.contains("--from: this trace has times"), "{said}");
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn a_probe_capture_is_read_as_it_is_laid_out() {
     let events = [record(500, 10), record(502, 20), record(503, 25), record(501, 40)];
     let capture = scratch.file("capture.raw", events.concat());
     let layout = ["--endian", "be", "--record-order", "time,tag", "--time-bits", "8"];
-    let arguments = ["summarize", "--tick", "250ns", "--record-bytes", "4", "--names", &names];
+    let arguments = ["summarize", "--time-step", "250ns", "--record-bytes", "4", "--names", &names];
     expect![[r"
         Times in us
          Elapsed  Net  # calls     (max/avg/min)  % real  % net   name

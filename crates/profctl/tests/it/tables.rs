@@ -18,10 +18,13 @@ fn csv_rows(text: &str) -> Vec<Vec<&str>> {
 fn csv_and_json_lines_hold_the_same_rows_of_every_table() {
     let scratch = Scratch::new("tables_text");
     let trace = scratch.file("cut.txt", CUT);
+    let said = run(&["convert", "--format", "csv", &trace]).stderr;
+    assert!(said.contains("cut.txt: repaired: 3 entries without exit"), "{said}");
     for table in ALL {
-        let csv = run(&["convert", "--to", "csv", "--table", table.name, &trace]).quiet_success();
-        let lines =
-            run(&["convert", "--to", "jsonl", "--table", table.name, &trace]).quiet_success();
+        let csv = run(&["convert", "-q", "--format", "csv", "--table", table.name, &trace])
+            .quiet_success();
+        let lines = run(&["convert", "-q", "--format", "jsonl", "--table", table.name, &trace])
+            .quiet_success();
         let rows = csv_rows(&csv);
         let names: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
         assert_eq!(rows[0], names, "{}", table.name);
@@ -51,7 +54,7 @@ fn csv_and_json_lines_hold_the_same_rows_of_every_table() {
 fn the_rows_of_calls_say_who_called_whom() {
     let scratch = Scratch::new("tables_calls");
     let trace = scratch.file("whole.txt", WHOLE);
-    let csv = run(&["convert", "--to", "csv", &trace]).quiet_success();
+    let csv = run(&["convert", "--format", "csv", &trace]).quiet_success();
     // In the order in which they ended; times in nanoseconds.
     let expected = "\
         run,id,parent,name,module,kind,thread,cpu,depth,start,end,wall,off_cpu,elapsed,net,stolen,partial,outermost\r\n\
@@ -69,8 +72,8 @@ fn calls_that_were_spilled_are_the_same() {
     let busy = fixtures::of_format("function_graph");
     let busy = busy[0].display().to_string();
     let whole = scratch.file("whole.txt", WHOLE);
-    let spilled = ["convert", "--to", "jsonl", "--spill-above", "0", &busy, &whole];
-    let in_memory = ["convert", "--to", "jsonl", &busy, &whole];
+    let spilled = ["convert", "-q", "--format", "jsonl", "--spill-above", "0", &busy, &whole];
+    let in_memory = ["convert", "-q", "--format", "jsonl", &busy, &whole];
     let text = run(&in_memory).quiet_success();
     assert!(text.lines().count() > 10);
     assert_eq!(run(&spilled).quiet_success(), text);
@@ -84,23 +87,23 @@ fn what_to_write_is_told_by_the_ending_or_asked_for() {
     assert_eq!(run(&["convert", &trace, "-o", &out]).quiet_success(), "");
     assert!(fs::read_to_string(&out).unwrap().starts_with("run,id,"));
     assert_eq!(scratch.names(), ["calls.csv", "whole.txt"]);
-    let from_pipe = run_with_input(&["convert", "--to", "jsonl", "-"], WHOLE.as_bytes());
+    let from_pipe = run_with_input(&["convert", "--format", "jsonl", "-"], WHOLE.as_bytes());
     assert!(from_pipe.quiet_success().starts_with("{\"run\":\"-\",\"id\":3,"));
 
     let message = run(&["convert", &trace, "-o", &scratch.path("calls")]).failure(2);
-    assert!(message.contains("--to"), "{message}");
-    let message = run(&["convert", "--partition", "--to", "csv", &trace]).failure(2);
+    assert!(message.contains("--format"), "{message}");
+    let message = run(&["convert", "--partition", "--format", "csv", &trace]).failure(2);
     assert!(message.contains("Parquet"), "{message}");
     let nowhere = scratch.path("no/such/place.csv");
     run(&["convert", &trace, "-o", &nowhere]).failure(2);
-    run(&["convert", "--to", "csv", &scratch.path("absent")]).failure(3);
+    run(&["convert", "--format", "csv", &scratch.path("absent")]).failure(3);
 }
 
 #[test]
 fn strict_objects_to_a_cut_trace_after_writing_it() {
     let scratch = Scratch::new("tables_strict");
     let trace = scratch.file("cut.txt", CUT);
-    let run = run(&["convert", "--strict", "--to", "csv", &trace]);
+    let run = run(&["convert", "--strict", "--format", "csv", &trace]);
     assert_eq!(run.code, Some(5));
     assert!(run.stdout.lines().count() > 3);
 }
@@ -140,11 +143,13 @@ fn the_page_of_the_tables_names_every_column() {
 fn a_lean_build_says_how_to_get_sql_and_parquet() {
     let scratch = Scratch::new("tables_lean");
     let trace = scratch.file("whole.txt", WHOLE);
-    for arguments in [&["query", &trace, "SELECT 1"][..], &["convert", "--to", "parquet", &trace]] {
+    for arguments in
+        [&["query", &trace, "SELECT 1"][..], &["convert", "--format", "parquet", &trace]]
+    {
         let message = run(arguments).failure(2);
         assert_eq!(message.lines().count(), 1, "{message}");
         assert!(message.contains("--features tables"), "{message}");
     }
     let message = run(&["summarize", "--format", "parquet", &trace]).failure(2);
-    assert!(message.contains("made without tables"), "{message}");
+    assert!(message.contains("needs a build with SQL"), "{message}");
 }

@@ -82,8 +82,8 @@ fn rules_that_cannot_be_used_are_told() {
     run(&["summarize", "--rule", &good, "--input-format", "rule", &log]).quiet_success();
     for (rule, message) in [
         (&bad, "bad.toml:2: group `when` means nothing, expected one of ts, cpu"),
-        (&bytes, "bytes.toml: is no UTF-8 text, expected a rule file"),
-        (&missing, "hint: it is no preset either; these are cyg-profile, dtrace-flow"),
+        (&bytes, "bytes.toml: is not UTF-8 text, expected a rule file"),
+        (&missing, "hint: it is not a preset either: cyg-profile, dtrace-flow"),
     ] {
         let said = run(&["summarize", "--rule", rule, &log]).failure(3);
         assert!(said.contains(message), "{said}");
@@ -105,5 +105,5 @@ fn a_preset_can_be_printed_and_used_as_a_file() {
     assert!(by_file.contains("0x10"), "{by_file}");
     assert_eq!(by_file, by_name);
     let listed = run(&["formats"]).quiet_success();
-    assert!(listed.contains("by `--rule cyg-profile`"), "{listed}");
+    assert!(listed.contains("`--rule cyg-profile`"), "{listed}");
 }

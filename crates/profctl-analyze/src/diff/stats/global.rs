@@ -31,7 +31,7 @@ pub(super) fn shifts(rows: &[Row]) -> Option<Row> {
 }
 
 /// Takes the shift of its run out of every value; false if functions are too few to know it.
-pub(super) fn normalise(rows: &mut [Row], shifts: &Row) -> bool {
+pub(super) fn normalize(rows: &mut [Row], shifts: &Row) -> bool {
     let complete = rows
         .iter()
         .filter(|row| row.before.iter().chain(&row.after).all(|value| value.is_finite()))
@@ -64,7 +64,7 @@ pub(super) fn global(
         ci_low: f64::NEG_INFINITY,
         ci_high: f64::INFINITY,
         p: 1.0,
-        normalised: false,
+        normalized: false,
     };
     let Some(shift) = shifts.and_then(|row| contrast(row, layout, options.runs_min)) else {
         return nothing;

@@ -76,7 +76,7 @@ pub struct Options {
     /// How functions are corrected for being many.
     pub correction: Correction,
     /// Whether what moves all functions of a run alike is taken out first.
-    pub normalise: bool,
+    pub normalize: bool,
     /// The relative deviation that a clock cannot see below.
     pub resolution_floor: f64,
     /// Runs a side that a function must be seen in.
@@ -89,7 +89,7 @@ impl Default for Options {
             margin: 0.05,
             fdr: 0.05,
             correction: Correction::BenjaminiHochberg,
-            normalise: false,
+            normalize: false,
             resolution_floor: 0.001,
             runs_min: 3,
         }
@@ -191,7 +191,7 @@ pub struct Global {
     /// Share of the ways to deal the runs to the two sides that move it as far.
     pub p: f64,
     /// Whether it was taken out before functions were tested.
-    pub normalised: bool,
+    pub normalized: bool,
 }
 
 /// What functions have in common: the variance that each is pulled towards.
@@ -250,11 +250,11 @@ pub fn test(design: &Design, rows: &[Row], options: &Options) -> Outcome {
     let mut contrasts = measure(rows);
     let shifts = global::shifts(rows);
     let mut global = global::global(&contrasts, shifts.as_ref(), &layout, options);
-    if options.normalise
+    if options.normalize
         && let Some(shifts) = &shifts
     {
         let mut level = rows.to_vec();
-        global.normalised = global::normalise(&mut level, shifts);
+        global.normalized = global::normalize(&mut level, shifts);
         contrasts = measure(&level);
     }
     let intensities: Vec<f64> = rows.iter().map(|row| row.intensity).collect();

@@ -2,36 +2,25 @@
 
 use std::path::PathBuf;
 
-use profctl_analyze::summarize::Quality;
 use profctl_model::tables::{ALL, SPANS, TableSchema};
 use profctl_render::table;
 
 use super::lines::{Form, Lines, heading};
-use crate::args::{Global, Reading, Selection};
+use crate::args::Global;
 use crate::exit::{Exit, Failure};
+use crate::input::session::Session;
 use crate::output::NewFile;
-use crate::read;
+use crate::outputs::TableFile;
 use crate::runs::{IN_MEMORY, Runs, Wanted};
-
-/// What a table is written as.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Target {
-    /// Apache Parquet.
-    Parquet,
-    /// Comma-separated values with a heading line.
-    Csv,
-    /// A JSON object a line.
-    Jsonl,
-}
 
 /// What of a trace goes into a table.
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Tables")]
 pub(crate) struct TableArgs {
-    /// Which table to write
+    /// Table to write
     #[arg(long, value_name = "TABLE", default_value = SPANS.name, value_parser = table_names())]
     table: String,
-    /// Write Parquet as a directory with a part a trace, `FILE/run=NAME/part-0.parquet`
+    /// Write Parquet as a directory with a part per trace, `FILE/run=NAME/part-0.parquet`
     #[arg(long)]
     partition: bool,
     /// Calls that are held in memory; more wait in temporary files
@@ -44,41 +33,35 @@ fn table_names() -> clap::builder::PossibleValuesParser {
 }
 
 pub(crate) fn run(
-    target: Target,
+    file: TableFile,
     args: &TableArgs,
     traces: &[PathBuf],
-    reading: &Reading,
-    selection: &Selection,
+    session: Session<'_>,
     global: &Global,
 ) -> Result<Exit, Failure> {
     let schema = ALL.into_iter().find(|table| table.name == args.table);
     let schema = schema.expect("clap lets only names of tables through");
-    if args.partition && target != Target::Parquet {
-        return Err(Failure::usage("--partition makes a directory of Parquet files: --to parquet"));
+    if args.partition && file != TableFile::Parquet {
+        return Err(Failure::usage("--partition is for Parquet: --format parquet"));
     }
-    if target == Target::Parquet {
-        parquet::check(global)?;
+    if file == TableFile::Parquet {
+        parquet::check()?;
     }
     let wanted = Wanted::of(&[schema], args.spill_above);
-    let mut runs = Runs::read(traces, reading, selection, wanted, global)?;
-    let written = match target {
-        Target::Csv => text(Form::Csv, schema, &mut runs, global),
-        Target::Jsonl => text(Form::Json, schema, &mut runs, global),
-        Target::Parquet => parquet::write(schema, &mut runs, args.partition, global),
-    };
-    written?;
-    let incomplete = |quality: &&Quality| !quality.is_complete();
-    let qualities = runs.all.iter().map(|run| &run.profile.quality);
-    match qualities.clone().find(incomplete).or_else(|| qualities.clone().next()) {
-        Some(worst) => Ok(read::verdict(worst, reading, global)),
-        None => Ok(Exit::Done),
-    }
+    let mut runs = Runs::read(traces, session, wanted)?;
+    match file {
+        TableFile::Csv => text(Form::Csv, schema, &mut runs, global),
+        TableFile::JsonLines => text(Form::Json, schema, &mut runs, global),
+        TableFile::Parquet => parquet::write(schema, &mut runs, args.partition, global),
+    }?;
+    runs.session.say_quality();
+    Ok(runs.session.exit())
 }
 
 fn text(
     form: Form,
     schema: &'static TableSchema,
-    runs: &mut Runs,
+    runs: &mut Runs<'_>,
     global: &Global,
 ) -> Result<(), Failure> {
     let mut out = NewFile::of(global)?;
@@ -112,7 +95,7 @@ mod parquet {
     //! The part that needs polars.
 
     use std::fs;
-    use std::io::{IsTerminal as _, Write};
+    use std::io::Write;
 
     use profctl_frame::{Described, ParquetFile, SpanNames};
 
@@ -120,16 +103,14 @@ mod parquet {
     use crate::commands::query::of_frame;
     use crate::runs::Run;
 
-    pub(super) fn check(global: &Global) -> Result<(), Failure> {
-        if global.out_file.is_none() && std::io::stdout().is_terminal() {
-            return Err(Failure::usage("Parquet is not for a terminal: name a file with -o"));
-        }
+    #[expect(clippy::unnecessary_wraps, reason = "a build without SQL fails")]
+    pub(super) fn check() -> Result<(), Failure> {
         Ok(())
     }
 
     pub(super) fn write(
         schema: &'static TableSchema,
-        runs: &mut Runs,
+        runs: &mut Runs<'_>,
         partition: bool,
         global: &Global,
     ) -> Result<(), Failure> {
@@ -172,7 +153,7 @@ mod parquet {
     fn write_run<W: Write>(
         index: usize,
         schema: &'static TableSchema,
-        runs: &mut Runs,
+        runs: &mut Runs<'_>,
         file: &mut ParquetFile<W>,
     ) -> Result<(), Failure> {
         let unit = runs.unit;
@@ -212,13 +193,13 @@ mod parquet {
 
     use super::{Failure, Global, Runs, TableSchema};
 
-    pub(super) fn check(_: &Global) -> Result<(), Failure> {
+    pub(super) fn check() -> Result<(), Failure> {
         Err(Failure::without_tables("Parquet"))
     }
 
     pub(super) fn write(
         _: &'static TableSchema,
-        _: &mut Runs,
+        _: &mut Runs<'_>,
         _: bool,
         _: &Global,
     ) -> Result<(), Failure> {

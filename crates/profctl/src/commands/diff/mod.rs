@@ -6,11 +6,16 @@ use profctl_analyze::diff::{
     Comparison, PathComparison, Rule, Shown, compare, compare_with_paths, paths,
 };
 use profctl_render::table::Format;
-use regex::Regex;
 
 use crate::args::{Global, Reading, Selection};
 use crate::exit::{Exit, Failure};
 use crate::{output, read};
+
+const EXAMPLES: &str = "\
+Examples:
+  profctl diff before.txt after.txt                two traces
+  profctl diff before/ after/                      runs per side, with verdicts
+  profctl diff --paths --depth 6 before/ after/    by call path";
 
 pub(crate) mod settings;
 pub(crate) mod sides;
@@ -19,38 +24,35 @@ pub(crate) mod text;
 use settings::{Comparing, Settings};
 use sides::Keep;
 
-/// Show what changed between two builds: per function, how much is more calls and how much dearer
-/// calls
+/// Compare two builds per function: more calls, or more time per call
 ///
-/// A side is a trace, a saved profile, or a directory of runs, one file a run; folders in it are
-/// blocks (boots, hosts, days). With several runs a side, each function gets a verdict.
+/// A side is a trace, a saved profile, or a directory of runs, one file per run; subdirectories are
+/// blocks (boots, hosts, days). With several runs per side, each function gets a verdict.
 #[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// What it is compared with
+    /// Baseline: a trace, a saved profile, or a directory of runs
     #[arg(value_name = "BEFORE")]
     before: PathBuf,
-    /// What is compared
+    /// What to compare with it
     #[arg(value_name = "AFTER")]
     after: PathBuf,
-    /// Compare paths of calls instead of functions
+    /// Compare call paths instead of functions
     #[arg(long, visible_alias = "tree")]
     paths: bool,
-    /// At most that many rows of each kind [default: 15; all in JSON and CSV]
+    /// Show at most N rows per section [default: 15; JSON and CSV: all]
     #[arg(long, value_name = "N")]
     top: Option<usize>,
-    /// Only functions whose name matches
-    #[arg(long = "match", value_name = "REGEX")]
-    matching: Option<Regex>,
-    /// Show also what did not change and what could not be judged
+    /// Show unchanged and inconclusive functions too
     #[arg(long)]
     all: bool,
-    /// Show also the slowest calls in a hundred (P99), run by run
+    /// Compare 99th percentiles too, run by run
     #[arg(long, conflicts_with = "paths")]
     tails: bool,
-    /// Levels of the tree of --paths at most
-    #[arg(long, value_name = "LEVELS", requires = "paths")]
+    /// Show at most N levels of --paths
+    #[arg(long, value_name = "N", requires = "paths")]
     depth: Option<u32>,
-    /// Leave out paths whose time changed by less than this share of all of it, in percent
+    /// Hide paths that changed by less than this share of the total, in percent
     #[arg(
         long,
         value_name = "PERCENT",
@@ -84,11 +86,9 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     let [before, after] = sides::read(sides, &args.reading, &args.selection, keep, global)?;
     let comparison = compare(before, after, &settings.options(rules))
         .map_err(|message| Failure::input(args.after.display().to_string(), message))?;
-    let matches = args.matching.as_ref().map(|regex| |name: &str| regex.is_match(name));
-    let matching = matches.as_ref().map(|matches| matches as &dyn Fn(&str) -> bool);
-    let shown = Shown { top: args.top, matching, all: args.all, tails: args.tails };
+    let shown = Shown { top: args.top, matching: None, all: args.all, tails: args.tails };
     let for_people = Shown { top: Some(args.top.unwrap_or(ROWS_SHOWN)), ..shown };
-    match global.format {
+    match global.format() {
         Format::Table => {
             output::write_bytes(text::table(&comparison, &for_people, global).as_bytes(), global)?;
         }
@@ -132,17 +132,16 @@ fn write_paths(
     paths: &PathComparison,
     global: &Global,
 ) -> Result<Exit, Failure> {
-    let matches = args.matching.as_ref().map(|regex| |name: &str| regex.is_match(name));
     let shown = paths::Shown {
         depth: args.depth,
-        share_min: if global.format == Format::Json { 0.0 } else { args.min_change },
-        matching: matches.as_ref().map(|matches| matches as &dyn Fn(&str) -> bool),
+        share_min: if global.format() == Format::Json { 0.0 } else { args.min_change },
+        matching: None,
         top: args.top,
-        chances: matches!(global.format, Format::Json | Format::Csv),
+        chances: matches!(global.format(), Format::Json | Format::Csv),
     };
     let mut table = paths.table(&shown);
     table.notes.extend(comparison.notes_for_paths());
-    match global.format {
+    match global.format() {
         Format::Table | Format::Markdown => {
             let text = text::paths(comparison, paths, &table, global);
             output::write_bytes(text.as_bytes(), global)?;

@@ -16,49 +16,48 @@ use crate::input;
 #[derive(clap::Args, Debug, Default)]
 #[command(next_help_heading = "Comparison")]
 pub(crate) struct Comparing {
-    /// A policy file; flags go before what it says [default: profctl.toml, if there is one]
+    /// Policy file; flags override it [default: profctl.toml, if present]
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// The change that does not matter: `5%` or `1.05x` [default: 5%]
+    /// Margin: changes up to this are equivalent, `5%` or `1.05x` [default: 5%]
     #[arg(long, visible_alias = "margin", value_name = "CHANGE", value_parser = margin)]
     max_regression: Option<f64>,
-    /// How many of the changes reported may be false, as a share of them [default: 5%]
-    #[arg(long, value_name = "SHARE", value_parser = share)]
+    /// False discovery rate of the changes reported [default: 5%]
+    #[arg(long, value_name = "SHARE", value_parser = share, hide_short_help = true)]
     fdr: Option<f64>,
-    /// How functions are corrected for being many: bh, or by, for any dependence [default: bh]
-    #[arg(long, value_name = "NAME", value_parser = correction)]
+    /// Correction for multiple tests: bh (Benjamini-Hochberg), by (Benjamini-Yekutieli) [default: bh]
+    #[arg(long, value_name = "NAME", value_parser = correction, hide_short_help = true)]
     correction: Option<Correction>,
-    /// What is tested: net (time per call), elapsed (time per call with all that it calls), total
-    /// (net time per run, more calls included); the worst verdict counts [default: net,elapsed]
+    /// Test net or elapsed time per call, or total net time per run; the worst verdict counts
+    /// [default: net,elapsed]
     #[arg(long, value_name = "MEASURES", value_delimiter = ',', value_parser = measure)]
     measure: Option<Vec<Measure>>,
     /// Test only functions with this share of all net time, in percent [default: 0]
-    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    #[arg(long, value_name = "PERCENT", value_parser = percent, hide_short_help = true)]
     min_share: Option<f64>,
-    /// Test only functions with so many calls a run [default: 5]
-    #[arg(long, value_name = "CALLS", value_parser = calls)]
+    /// Test only functions with at least N calls per run [default: 5]
+    #[arg(long, value_name = "N", value_parser = calls, hide_short_help = true)]
     min_calls: Option<f64>,
-    /// Test only functions seen in so many runs of each side [default: 3]
-    #[arg(long, value_name = "RUNS")]
+    /// Test only functions seen in at least N runs per side [default: 3]
+    #[arg(long, value_name = "N", hide_short_help = true)]
     min_runs: Option<usize>,
-    /// Run i (or block i, by name) of both sides was measured together
-    #[arg(long)]
+    /// Pair run i (or block i, by name) of both sides
+    #[arg(long, hide_short_help = true)]
     paired: bool,
-    /// Take out first what moved all functions alike
-    #[arg(long)]
-    normalise: bool,
-    /// No verdict if more than this share of a run was lost, seen in part or skipped [default: 1%]
-    #[arg(long, value_name = "SHARE", value_parser = share)]
+    /// Remove the run-wide change of all functions first
+    #[arg(long, hide_short_help = true)]
+    normalize: bool,
+    /// No verdict if more than this share of a run is lost, incomplete or skipped [default: 1%]
+    #[arg(long, value_name = "SHARE", value_parser = share, hide_short_help = true)]
     max_loss: Option<f64>,
-    /// Take functions whose name matches REGEX for one called TEXT (`$1` is a group); may be
-    /// repeated
-    #[arg(long, value_name = "REGEX=TEXT", value_parser = rename)]
+    /// Treat functions whose name matches REGEX as one named TEXT (`$1` is a group); repeatable
+    #[arg(long, value_name = "REGEX=TEXT", value_parser = rename, hide_short_help = true)]
     rename: Vec<Rename>,
-    /// Do not take a function under a likely new name for the old one
-    #[arg(long)]
+    /// Do not match renamed functions
+    #[arg(long, hide_short_help = true)]
     no_renames: bool,
-    /// How much single runs of the baseline vary, as `gate --calibrate` wrote it
-    #[arg(long, value_name = "FILE")]
+    /// Run-to-run noise of the baseline, written by `gate --calibrate`
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     calibration: Option<PathBuf>,
 }
 
@@ -97,7 +96,7 @@ struct PolicyFile {
     min_calls: Option<Text>,
     min_runs: Option<usize>,
     paired: Option<bool>,
-    normalise: Option<bool>,
+    normalize: Option<bool>,
     max_loss: Option<Text>,
     renames: Option<bool>,
     calibration: Option<PathBuf>,
@@ -196,7 +195,7 @@ impl Settings {
                     |c| Ok(Some(c)),
                 )?
                 .unwrap_or(defaults.stats.correction),
-            normalise: flags.normalise || policy.normalise.unwrap_or(false),
+            normalize: flags.normalize || policy.normalize.unwrap_or(false),
             runs_min: flags.min_runs.or(policy.min_runs).unwrap_or(defaults.stats.runs_min),
             ..defaults.stats
         };
@@ -311,7 +310,7 @@ impl Settings {
             "min_runs": stats.runs_min,
             "max_loss": self.loss_max,
             "paired": self.paired,
-            "normalise": stats.normalise,
+            "normalize": stats.normalize,
             "renames": self.renames,
             "rules": self.rules.len(),
             "calibration": self.calibration.as_ref().map(|(path, _)| path.display().to_string()),

@@ -3,14 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use profctl_analyze::diff::{Run, RunPaths, SeriesSink, Side};
-use profctl_analyze::summarize::{By, Options, Profile, Source, Summary};
-use profctl_import::{Only, ReadOptions, Streamed};
+use profctl_analyze::summarize::{By, Options, Profile, Summary};
 use profctl_model::TraceBuilder;
 
 use crate::args::{Global, Reading, Selection};
 use crate::exit::Failure;
-use crate::input::{Content, Inputs};
-use crate::read;
+use crate::input::Inputs;
+use crate::input::session::{ItemContent, Read, Session};
 
 /// What is kept of a run besides its profile.
 #[derive(Clone, Copy, Default)]
@@ -21,16 +20,6 @@ pub(crate) struct Keep {
     pub(crate) paths: bool,
 }
 
-/// How to read both sides.
-pub(crate) struct Reader<'a> {
-    options: ReadOptions,
-    selection: &'a Selection,
-    global: &'a Global,
-    keep: Keep,
-    /// Whether each side is one trace, so that what varies inside it is all there is to know.
-    single: bool,
-}
-
 /// Reads both sides.
 pub(crate) fn read(
     paths: [&PathBuf; 2],
@@ -39,11 +28,14 @@ pub(crate) fn read(
     keep: Keep,
     global: &Global,
 ) -> Result<[Side; 2], Failure> {
-    let both = Inputs::of(&paths.map(Clone::clone))?;
+    let both = Inputs::of(&paths.map(Clone::clone), global)?;
+    // What varies inside a trace is all there is to know if each side is one.
     let single = both.arguments.iter().all(|argument| argument.files.len() == 1);
-    let options = read::options(reading, selection, By::Function)?;
-    let reader = Reader { options, selection, global, keep, single };
-    Ok([reader.side(paths[0])?, reader.side(paths[1])?])
+    let mut session = Session::new(reading, selection, By::Function, global)?;
+    let before = side(&mut session, paths[0], keep, single, global)?;
+    let after = side(&mut session, paths[1], keep, single, global)?;
+    session.check()?;
+    Ok([before, after])
 }
 
 /// Reads one side alone.
@@ -53,70 +45,69 @@ pub(crate) fn one(
     selection: &Selection,
     global: &Global,
 ) -> Result<Side, Failure> {
-    let options = read::options(reading, selection, By::Function)?;
-    let keep = Keep::default();
-    let reader = Reader { options, selection, global, keep, single: false };
-    reader.side(path)
+    let mut session = Session::new(reading, selection, By::Function, global)?;
+    let one = side(&mut session, path, Keep::default(), false, global)?;
+    session.check()?;
+    Ok(one)
 }
 
-impl Reader<'_> {
-    fn side(&self, path: &PathBuf) -> Result<Side, Failure> {
-        let inputs = Inputs::of(std::slice::from_ref(path))?;
-        let files = inputs.arguments[0].files.len();
-        let is_directory = inputs.arguments[0].is_directory;
-        let mut side = Side { name: path.display().to_string(), runs: Vec::new(), passed_over: 0 };
-        read::each(&inputs, self.global, |name, content, progress| {
-            let mut run = match content {
-                Content::Profile(bytes) => self.saved(name, &bytes)?,
-                Content::Trace(input) => {
-                    let only = self.selection.only(self.sink(), &[]);
-                    let progress = |bytes| progress.at(bytes);
-                    let read = profctl_import::stream(&input, &self.options, only, &progress)
-                        .map_err(|error| Failure::import(name, &error))?;
-                    self.selection.fits(&read.meta.timebase)?;
-                    read::say_origin(&read.origin, read.meta.events, self.global);
-                    traced(read)
-                }
-            };
-            run.block = is_directory.then(|| block(path, Path::new(name))).flatten();
-            side.runs.push(run);
-            Ok(())
-        })?;
-        side.passed_over = (files - side.runs.len()) as u64;
-        Ok(side)
-    }
-
-    fn sink(&self) -> RunSink {
-        let options = Options { percentiles: self.keep.histograms, by: By::Function };
-        let series = self.single.then(SeriesSink::default);
-        let trace = self.keep.paths.then(TraceBuilder::default);
+fn side(
+    session: &mut Session<'_>,
+    path: &PathBuf,
+    keep: Keep,
+    single: bool,
+    global: &Global,
+) -> Result<Side, Failure> {
+    let inputs = Inputs::of(std::slice::from_ref(path), global)?;
+    let files = inputs.arguments[0].files.len();
+    let is_directory = inputs.arguments[0].is_directory;
+    let selection = session.selection;
+    let sink = || -> RunSink {
+        let options = Options { percentiles: keep.histograms, by: By::Function };
+        let series = single.then(SeriesSink::default);
+        let trace = keep.paths.then(TraceBuilder::default);
         (Summary::new(options), (series, trace))
-    }
-
-    fn saved(&self, name: &str, bytes: &[u8]) -> Result<Run, Failure> {
-        let profile = Profile::from_json(bytes).map_err(|error| Failure::input(name, error))?;
-        if self.keep.paths {
-            return Err(Failure::input(name, "is a saved profile, expected a trace")
-                .hint("a profile holds sums by function, not the paths of its calls"));
-        }
-        if profile.by != By::Function {
-            let by = profile.by.name();
-            let message = format!("is a profile by {by}, expected one by function");
-            return Err(Failure::input(name, message));
-        }
-        let facts = Vec::new();
-        Ok(Run { name: name.into(), block: None, profile, facts, series: None, paths: None })
-    }
+    };
+    let mut side = Side { name: path.display().to_string(), runs: Vec::new(), passed_over: 0 };
+    let mut read = 0;
+    session.each_of_some(std::slice::from_ref(path), sink, |item| {
+        let block = is_directory.then(|| block(path, Path::new(&item.name))).flatten();
+        let mut run = match item.content {
+            ItemContent::Profile(profile) => saved(&item.name, *profile, selection, keep)?,
+            ItemContent::Trace(read) => traced(*read),
+        };
+        run.block = block;
+        side.runs.push(run);
+        read += 1;
+        Ok(())
+    })?;
+    side.passed_over = (files - read) as u64;
+    Ok(side)
 }
 
-fn traced(read: Streamed<Only<RunSink>>) -> Run {
-    let Streamed { sink, names, meta, origin } = read;
-    let (summary, (series, trace)) = sink.inner;
-    let source = Source {
-        path: origin.name.clone(),
-        format: origin.format.name.into(),
-        bytes: origin.bytes,
-    };
+fn saved(
+    name: &str,
+    mut profile: Profile,
+    selection: &Selection,
+    keep: Keep,
+) -> Result<Run, Failure> {
+    if keep.paths {
+        return Err(Failure::input(name, "is a saved profile, expected a trace")
+            .hint("a profile holds sums by function, not call paths"));
+    }
+    if profile.by != By::Function {
+        let by = profile.by.name();
+        let message = format!("is a profile by {by}, expected one by function");
+        return Err(Failure::input(name, message));
+    }
+    profile.rows.retain(|row| selection.takes_function(&row.name, row.module.as_deref()));
+    let facts = Vec::new();
+    Ok(Run { name: name.into(), block: None, profile, facts, series: None, paths: None })
+}
+
+fn traced(read: Read<RunSink>) -> Run {
+    let source = read.source();
+    let Read { sink: (summary, (series, trace)), names, meta, origin } = read;
     let profile = summary.finish(&names, &meta, source);
     let series = series.map(|series| series.finish(&names, &meta.timebase));
     let paths = trace.map(|trace| RunPaths::of(&trace.finish(meta, names)));

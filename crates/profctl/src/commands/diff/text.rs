@@ -70,13 +70,13 @@ pub(crate) fn paths(
     let mut text = String::new();
     let width = head.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     for (name, value) in &head {
-        match global.format {
+        match global.format() {
             Format::Markdown => line(&mut text, &format!("- **{name}**: {}", markdown_text(value))),
             _ => line(&mut text, &format!("{name:width$}  {}", visible(value))),
         }
     }
     line(&mut text, "");
-    text + &written(table, global.format, &style::of(global))
+    text + &written(table, global.format(), &style::of(global))
 }
 
 fn verdicts_on_paths(paths: &PathComparison) -> String {
@@ -139,7 +139,7 @@ fn run_wide(comparison: &Comparison) -> Option<String> {
     if global.p.is_finite() && comparison.interval == Interval::BetweenRuns {
         parts.push(format!("p {:.3}", global.p));
     }
-    let taken = if global.normalised { ", taken out before functions were tested" } else { "" };
+    let taken = if global.normalized { ", taken out before functions were tested" } else { "" };
     Some(format!("{} ({}){taken}", change(global.factor), parts.join("; ")))
 }
 

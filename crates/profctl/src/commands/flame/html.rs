@@ -52,7 +52,7 @@ pub(super) fn page(args: &Args, global: &Global) -> Result<(String, Exit), Failu
         return Ok((page, diff::verdict(&comparison, &args.reading, global)));
     }
     super::fits_kind(args)?;
-    let Some(path) = &args.trace else { return Err(Failure::usage("no trace, expected one")) };
+    let Some(path) = &args.trace else { return Err(Failure::usage("no trace given")) };
     let trace = read::load(path, &args.reading, &args.selection, global)?;
     let steps = match &args.critical_path {
         Some(_) => super::steps(&trace, args)?,

@@ -1,10 +1,9 @@
 //! `profctl flame`: the trace, or what changed, as a picture.
 
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use profctl_analyze::critpath::{self, Which};
-use profctl_analyze::summarize::Quality;
+use profctl_analyze::summarize::{By, Quality};
 use profctl_analyze::tree;
 use profctl_model::Trace;
 use profctl_render::chart::frames::Frames;
@@ -19,44 +18,53 @@ use super::diff::settings::{Comparing, Settings};
 use super::diff::sides::Keep;
 use crate::args::{Global, Reading, Selection};
 use crate::exit::{Exit, Failure};
+use crate::input::session::Session;
+use crate::outputs::Picture as Format;
 use crate::{output, read};
 
 pub(crate) mod html;
 
-/// Draw where the time went: calls in the order of time, merged calls, or what changed
+const EXAMPLES: &str = "\
+Examples:
+  profctl flame trace.txt -o graph.html            interactive flame graph
+  profctl flame --kind chart --from 1s --until 1.1s trace.txt -o chart.svg
+  profctl flame --diff before/ after/ -o diff.html";
+
+/// Draw a flame graph, a flame chart, or what changed
 #[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// A trace, or `-`
+    /// Trace, or `-`
     #[arg(value_name = "TRACE", required_unless_present = "diff", conflicts_with = "diff")]
     trace: Option<PathBuf>,
-    /// Draw what changed between two sides, each a trace or a directory of runs
+    /// Draw what changed between two traces or directories of runs
     #[arg(long, num_args = 2, value_names = ["BEFORE", "AFTER"], conflicts_with = "kind")]
     diff: Option<Vec<PathBuf>>,
     /// What to draw
     #[arg(long, value_name = "KIND", default_value = "graph")]
     kind: Kind,
-    /// Lead from functions up to their callers
+    /// Invert: from functions up to their callers
     #[arg(long)]
     reverse: bool,
-    /// Draw callers above their callees, which is the default
+    /// Draw callers above their callees (the default)
     #[arg(long, conflicts_with = "flame")]
     icicle: bool,
     /// Draw callers below their callees
     #[arg(long)]
     flame: bool,
-    /// Draw the merged calls of each thread apart; a page has a switch for it
+    /// Draw the graph of each thread apart; a page has a switch for it
     #[arg(long)]
     per_thread: bool,
-    /// Draw the critical path of the longest call over a chart, or of the slowest call of FUNC
+    /// Mark the critical path of the longest call, or of the slowest call of FUNC, in a chart
     #[arg(long, value_name = "FUNC", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     critical_path: Option<String>,
-    /// What stands above the picture [default: the name of the trace]
+    /// Title [default: the name of the trace]
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
-    /// Levels that are drawn; deeper calls are counted in the last row. A page draws all
-    #[arg(long, value_name = "LEVELS", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    /// Draw at most N levels; the last row counts deeper calls. A page draws all
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     depth: u32,
-    /// Merge what is narrower than this, at least 1. A page follows its zoom
+    /// Merge what is narrower than this. A page follows its zoom
     #[arg(long, value_name = "PIXELS", default_value = "1", value_parser = hundredths)]
     min_width: u64,
     #[command(flatten)]
@@ -69,21 +77,10 @@ pub(crate) struct Args {
 
 #[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
-    /// Calls in the order of time, a lane a thread
+    /// Calls in time order, a lane per thread
     Chart,
     /// Calls merged by path
     Graph,
-}
-
-/// What a file is, by the end of its name.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Form {
-    /// A page to move about in.
-    Html,
-    /// A picture.
-    Drawn(Paper),
-    /// Text for other people's flame graphs.
-    Folded,
 }
 
 /// What a picture is drawn on.
@@ -91,30 +88,6 @@ enum Form {
 enum Paper {
     Svg,
     Png,
-}
-
-const FORMS: [(&str, Form); 4] = [
-    ("html", Form::Html),
-    ("svg", Form::Drawn(Paper::Svg)),
-    ("png", Form::Drawn(Paper::Png)),
-    ("folded", Form::Folded),
-];
-
-impl Form {
-    fn of(path: &Path) -> Result<Self, Failure> {
-        let extension = path.extension().and_then(OsStr::to_str).unwrap_or_default();
-        let known = FORMS.iter().find(|(name, _)| extension.eq_ignore_ascii_case(name));
-        known.map(|&(_, form)| form).ok_or_else(|| {
-            let names: Vec<_> = FORMS.iter().map(|(name, _)| format!(".{name}")).collect();
-            let found = if extension.is_empty() {
-                "has no extension".to_owned()
-            } else {
-                format!("ends in .{extension}")
-            };
-            let path = path.display();
-            Failure::usage(format!("-o {path} {found}, expected one of {}", names.join(", ")))
-        })
-    }
 }
 
 impl Paper {
@@ -141,25 +114,23 @@ fn hundredths(text: &str) -> Result<u64, String> {
 }
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
-    let Some(file) = &global.out_file else {
-        let message = "no file to draw to, expected -o FILE.html, FILE.svg or FILE.png";
-        return Err(Failure::usage(message));
-    };
-    let (bytes, exit) = match Form::of(file)? {
-        Form::Html => {
+    let picture = global.chosen.and_then(|chosen| chosen.picture);
+    let (bytes, exit) = match picture.expect("it was chosen among the pictures") {
+        Format::Html => {
             let (page, exit) = html::page(args, global)?;
             (page.into_bytes(), exit)
         }
-        Form::Drawn(paper) => drawn(args, paper, global)?,
-        Form::Folded => folded(args, global)?,
+        Format::Svg => drawn(args, Paper::Svg, global)?,
+        Format::Png => drawn(args, Paper::Png, global)?,
+        Format::Folded => folded(args, global)?,
     };
-    output::write_to(file, &bytes)?;
+    output::write_bytes(&bytes, global)?;
     Ok(exit)
 }
 
 /// The trace of a command that has no `--diff`.
 fn trace_of(args: &Args) -> Result<&Path, Failure> {
-    args.trace.as_deref().ok_or_else(|| Failure::usage("no trace, expected one"))
+    args.trace.as_deref().ok_or_else(|| Failure::usage("no trace given"))
 }
 
 fn drawn(args: &Args, paper: Paper, global: &Global) -> Result<(Vec<u8>, Exit), Failure> {
@@ -184,16 +155,17 @@ fn folded(args: &Args, global: &Global) -> Result<(Vec<u8>, Exit), Failure> {
         (args.per_thread, "--per-thread"),
     ] {
         if is_given {
-            let message =
-                format!("{flag} cannot be told in a .folded file, which has merged paths");
+            let message = format!("{flag} has no effect on a .folded file, which has merged paths");
             return Err(Failure::usage(message));
         }
     }
-    let trace = read::load(trace_of(args)?, &args.reading, &args.selection, global)?;
+    let mut session = Session::new(&args.reading, &args.selection, By::Function, global)?;
+    let trace = session.load(trace_of(args)?)?;
     let mut bytes = Vec::new();
     profctl_render::export::folded::write(&trace, &mut bytes)
         .expect("memory takes what is written to it");
-    Ok((bytes, read::verdict_of(&trace.meta.diags, &args.reading, global)))
+    session.say_quality();
+    Ok((bytes, session.exit()))
 }
 
 fn width(global: &Global) -> Result<u32, Failure> {

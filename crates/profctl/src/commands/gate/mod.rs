@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use profctl_analyze::diff::gate::{
-    Answer, Budget, Judgement, Limit, Policy, What, inject, judge, victim,
+    Answer, Budget, Judgement, Limit, Policy, What as Budgeted, inject, judge, victim,
 };
 use profctl_analyze::diff::{Calibration, Comparison, Rule, Shown, Side, compare};
 use profctl_model::Timebase;
@@ -14,6 +14,7 @@ use super::diff::sides::{self, Keep};
 use super::diff::{ROWS_SHOWN, text};
 use crate::args::{Global, Reading, Selection};
 use crate::exit::{Exit, Failure};
+use crate::outputs::What;
 use crate::{output, read};
 
 mod github;
@@ -24,46 +25,52 @@ mod sarif;
 
 use report::Report;
 
-/// Say whether a build may ship: 0 nothing became slower, 1 something did, 4 not enough to say
+const EXAMPLES: &str = "\
+Examples:
+  profctl gate before/ after/                      exit 1 on a regression
+  profctl gate --budget 'tcp_ack<=5us' --junit gate.xml base.json after/
+  profctl gate --self-test before/ after/          does the gate catch anything?";
+
+/// Compare two builds and exit with 1 on a regression, 4 if inconclusive
 ///
-/// The policy comes from profctl.toml and from flags. With one run a side there is no verdict
-/// without `--budget` or `--calibration`.
+/// The policy comes from profctl.toml and from flags. With one run per side there is no verdict
+/// without `--budget` or `--calibration`. With `--self-test`, the exit code says whether the gate
+/// works: 0 the injected regression was caught, 1 it was missed, 4 nothing could be injected.
 #[derive(clap::Args, Debug)]
-#[command(mut_arg("strict", |arg| arg.help("Fail on functions that are only suspect, too")))]
+#[command(after_help = EXAMPLES, mut_arg("strict", |arg| arg.help("Fail on suspect functions too")))]
 pub(crate) struct Args {
-    /// The baseline: a trace, a saved profile, or a directory of runs
+    /// Baseline: a trace, a saved profile, or a directory of runs
     #[arg(value_name = "BEFORE")]
     before: PathBuf,
-    /// What is to ship
+    /// Candidate
     #[arg(value_name = "AFTER", required_unless_present = "calibrate")]
     after: Option<PathBuf>,
-    /// What a function may cost at most: `FUNC<=5us` (elapsed time per call), `net_avg(FUNC)<=1.1x`,
-    /// `calls(FUNC)<=100`; may be repeated
+    /// Limit of a function: `FUNC<=5us` (elapsed time per call), `net_avg(FUNC)<=1.1x`,
+    /// `calls(FUNC)<=100`; repeatable
     #[arg(long, value_name = "BUDGET", value_parser = settings::budget)]
     budget: Vec<BudgetText>,
-    /// What to do if there is not enough to say [default: fail]
+    /// What an inconclusive comparison does [default: fail]
     #[arg(long, value_name = "WHAT")]
     inconclusive: Option<Inconclusive>,
-    /// Put a slow-down into AFTER and fail unless it is found
+    /// Inject a regression into AFTER and fail unless it is caught
     #[arg(long)]
     self_test: bool,
-    /// Learn from 5 or more runs of BEFORE how much runs vary, for sides of one run; writes the file
-    /// for --calibration to -o
+    /// Measure run-to-run noise from 5 or more runs of BEFORE; write the --calibration file to -o
     #[arg(long, conflicts_with_all = ["after", "self_test"])]
     calibrate: bool,
-    /// At most that many rows of each kind
+    /// Show at most N rows per section
     #[arg(long, value_name = "N", default_value_t = ROWS_SHOWN)]
     top: usize,
-    /// Write the verdict and the functions that stand against it as JSON
+    /// Write the verdict and its reasons as JSON; `-` is standard output
     #[arg(long, value_name = "FILE", help_heading = "Reports")]
     json: Option<PathBuf>,
-    /// Write a comment for a review
+    /// Write a review comment as Markdown; `-` is standard output
     #[arg(long, value_name = "FILE", help_heading = "Reports")]
     markdown: Option<PathBuf>,
-    /// Write a test case for each function
+    /// Write a test case per function as JUnit XML
     #[arg(long, value_name = "FILE", help_heading = "Reports")]
     junit: Option<PathBuf>,
-    /// Write findings for code scanning
+    /// Write findings for code scanning as SARIF
     #[arg(long, value_name = "FILE", help_heading = "Reports")]
     sarif: Option<PathBuf>,
     /// Print annotations for GitHub after the table
@@ -94,9 +101,10 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
         return calibrate(args, &options, global);
     };
     let budgets: Vec<&BudgetText> = settings.budgets.iter().chain(&args.budget).collect();
-    let histograms = budgets.iter().any(|budget| budget.what == What::NetP99);
+    let histograms = budgets.iter().any(|budget| budget.what == Budgeted::NetP99);
     let keep = Keep { histograms, ..Keep::default() };
     let sides = [&args.before, after];
+    args.refuse_inputs(sides)?;
     let [before, after] = sides::read(sides, &args.reading, &args.selection, keep, global)?;
     let name = after.name.clone();
     let compare = |before: Side, after: Side| {
@@ -133,13 +141,27 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
+impl Args {
+    /// What is written: a report, or the file of a calibration.
+    pub(super) fn what(&self) -> What {
+        if self.calibrate || self.self_test { What::Calibration } else { What::Report }
+    }
+
+    /// No report may replace a side.
+    fn refuse_inputs(&self, sides: [&PathBuf; 2]) -> Result<(), Failure> {
+        let sides = sides.map(PathBuf::as_path);
+        let files = [&self.json, &self.markdown, &self.junit, &self.sarif];
+        files.into_iter().flatten().try_for_each(|file| output::refuse_input(file, &sides))
+    }
+}
+
 /// Writes everything that was asked for, after all of it is made.
 fn write(args: &Args, report: &Report<'_>) -> Result<(), Failure> {
     let Report { comparison, judgement, record, exit, global } = report;
     let shown = Shown { top: Some(args.top), ..Shown::default() };
     let json = comparison.to_gate_json(judgement, record, *exit as u8);
     let markdown = markdown::page(report, &shown);
-    let mut out = match global.format {
+    let mut out = match global.format() {
         Format::Table => report.for_people(&shown),
         Format::Json => json.clone(),
         Format::Markdown => markdown.clone(),
@@ -155,6 +177,13 @@ fn write(args: &Args, report: &Report<'_>) -> Result<(), Failure> {
     if args.github {
         out += &github::annotations(report);
     }
+    let is_stdout = |path: &&PathBuf| path.as_os_str() == "-";
+    let files = [&args.json, &args.markdown, &args.junit, &args.sarif];
+    let to_stdout = match files.iter().filter_map(|path| path.as_ref()).filter(is_stdout).count() {
+        0 => false,
+        1 if global.out_file.is_some() || !args.github => true,
+        _ => return Err(Failure::usage("only one report can go to standard output")),
+    };
     let made: Vec<(&PathBuf, Vec<u8>)> = [
         (&args.json, json.into_bytes()),
         (&args.markdown, markdown.into_bytes()),
@@ -165,9 +194,9 @@ fn write(args: &Args, report: &Report<'_>) -> Result<(), Failure> {
     .filter_map(|(path, bytes)| Some((path.as_ref()?, bytes)))
     .collect();
     for (path, bytes) in made {
-        output::write_to(path, &bytes)?;
+        output::write_to(path, &bytes, global)?;
     }
-    output::write_bytes(out.as_bytes(), global)
+    if to_stdout { Ok(()) } else { output::write_bytes(out.as_bytes(), global) }
 }
 
 /// A budget in what the clock counts.
@@ -194,11 +223,11 @@ fn calibrate(
         Calibration::learn(baseline, options).map_err(|message| Failure::input(name, message))?;
     output::write_bytes(calibration.to_json().as_bytes(), global)?;
     let noise = calibration.median_noise().map_or_else(String::new, |noise| {
-        format!(", whose net time per call varies by {:.2}% from run to run", noise * 100.0)
+        format!(", net time per call varies by {:.2}% between runs (median)", noise * 100.0)
     });
     let functions = calibration.n_functions();
     read::say(
-        &format!("learnt from {} runs: {functions} functions{noise}", calibration.runs),
+        &format!("calibrated from {} runs: {functions} functions{noise}", calibration.runs),
         global,
     );
     Ok(Exit::Done)
@@ -214,10 +243,9 @@ fn self_test(
     let Some(function) = victim(comparison, policy) else {
         let judgement = judge(comparison, policy);
         let why = judgement.reasons.join("; ");
-        let said =
-            format!("self-test: failed: there is nothing that could be slowed down: {why}\n");
+        let said = format!("self-test: inconclusive: no function can be made slower: {why}\n");
         output::write_bytes(said.as_bytes(), global)?;
-        return Ok(Exit::Regressed);
+        return Ok(Exit::Inconclusive);
     };
     // The next whole factor beyond what the margin lets pass.
     let factor = (1.0 + comparison.margin).floor() as u64 + 1;
@@ -234,12 +262,12 @@ fn self_test(
     let caught = found && judgement.answer == Answer::Regressed;
     let name = &function.name;
     let said = if caught {
-        format!("self-test: passed: {name}, made {factor} times as slow, was found\n")
+        format!("self-test: passed: {name}, made {factor} times slower, was caught\n")
     } else {
         let why = judgement.reasons.join("; ");
         let answer = judgement.answer.name();
         format!(
-            "self-test: failed: {name}, made {factor} times as slow, was not found: {answer}: {why}\n"
+            "self-test: failed: {name}, made {factor} times slower, was missed: {answer}: {why}\n"
         )
     };
     output::write_bytes(said.as_bytes(), global)?;

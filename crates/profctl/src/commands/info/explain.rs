@@ -6,6 +6,7 @@ use profctl_import::ImportOptions;
 use profctl_import::formats::rule::{self, Explained, Outcome};
 
 use super::line;
+use crate::args::Global;
 use crate::exit::Failure;
 use crate::input::{Content, Inputs};
 
@@ -18,12 +19,13 @@ pub(super) fn append(
     trace: &Path,
     options: &ImportOptions,
     text: &mut String,
+    global: &Global,
 ) -> Result<(), Failure> {
     let Some(rule) = &options.rule else { return Ok(()) };
     if trace == Path::new("-") {
         return Ok(());
     }
-    let file = Inputs::single(trace)?;
+    let file = Inputs::single(trace, global)?;
     let Content::Trace(input) = file.open()? else { return Ok(()) };
     let explained = rule::explain(&input, options, LINES)
         .map_err(|error| Failure::import(&file.name, &error))?;
@@ -39,7 +41,7 @@ fn append_line(explained: &Explained, text: &mut String) {
     let Explained { number, text: found, outcome } = explained;
     line(text, &format!("{number:>4}: {found}"));
     match outcome {
-        Outcome::Ignored => line(text, "      passed over"),
+        Outcome::Ignored => line(text, "      ignored"),
         Outcome::Missed(why) => line(text, &format!("      no pattern: {why}")),
         Outcome::Matched { pattern, rule_line, groups, event } => {
             let groups: Vec<_> =
@@ -47,7 +49,7 @@ fn append_line(explained: &Explained, text: &mut String) {
             let place = format!("      pattern {pattern} (line {rule_line} of the rule)");
             line(text, &format!("{place}: {}", groups.join(" ")));
             match event {
-                Ok(event) if event.is_empty() => line(text, "      passed over"),
+                Ok(event) if event.is_empty() => line(text, "      ignored"),
                 Ok(event) => line(text, &format!("      event {event}")),
                 Err(message) => line(text, &format!("      skipped: {message}")),
             }

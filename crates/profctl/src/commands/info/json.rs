@@ -1,12 +1,12 @@
 //! `profctl.info/1`, as `docs/schemas/info-1.md` describes it.
 
 use profctl_analyze::summarize::Quality;
-use profctl_import::Streamed;
 use profctl_model::diag::{Entry, Sample};
 use profctl_model::{Thread, Tick, Ticks, Timebase, Timeline};
 use serde::Serialize;
 
 use super::{Tally, cpus};
+use crate::input::session::Read;
 
 #[derive(Serialize)]
 struct Info<'a> {
@@ -75,8 +75,8 @@ struct Place<'a> {
 }
 
 /// The object, with a line end.
-pub(super) fn bytes(read: &Streamed<Tally>) -> Vec<u8> {
-    let Streamed { sink, names, meta, origin } = read;
+pub(super) fn bytes(read: &Read<Tally>) -> Vec<u8> {
+    let Read { sink, names, meta, origin } = read;
     let point = |time: Tick| meta.timebase.reported(Ticks(time.0));
     let info = Info {
         schema: "profctl.info/1",

@@ -4,36 +4,44 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use profctl_analyze::summarize::{By, Quality};
-use profctl_import::Streamed;
 use profctl_model::{Column, Names, Role, Span, SpanSink, Table, Thread, Tick, Timebase, Timeline};
 use profctl_render::number;
 use profctl_render::table::Format;
 
 use crate::args::{Global, Reading, Selection};
 use crate::exit::{Exit, Failure};
+use crate::input::session::{Read, Session};
 use crate::{output, read};
 
 mod explain;
 mod json;
 
-/// Say what a trace is: format, clock, threads, CPUs, span of time, quality
+const EXAMPLES: &str = "\
+Examples:
+  profctl info trace.txt
+  profctl info -v trace.dat                        all threads, not the first few
+  profctl info --rule my.toml app.log              what a rule makes of each line";
+
+/// Show what a trace is: format, clock, threads, CPUs, time span, quality
 #[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// A trace, or `-`
+    /// Trace, or `-`
     #[arg(value_name = "TRACE")]
     trace: PathBuf,
+    #[command(flatten)]
+    selection: Selection,
     #[command(flatten)]
     reading: Reading,
 }
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
-    let everything = Selection::default();
-    let options = read::options(&args.reading, &everything, By::Function)?;
-    let read = read::one(&args.trace, &options, &everything, Tally::default(), global)?;
-    match global.format {
+    let mut session = Session::new(&args.reading, &args.selection, By::Function, global)?;
+    let read = session.one(&args.trace, Tally::default())?;
+    match global.format() {
         Format::Table => {
             let mut text = for_people(&read, global);
-            explain::append(&args.trace, &options.import, &mut text)?;
+            explain::append(&args.trace, &session.options.import, &mut text, global)?;
             output::write_bytes(text.as_bytes(), global)?;
         }
         Format::Json => output::write_bytes(&json::bytes(&read), global)?,
@@ -62,8 +70,8 @@ impl SpanSink for Tally {
 }
 
 /// What there is to say, in order: the name and the value of each line.
-fn facts(read: &Streamed<Tally>, global: &Global) -> Vec<(&'static str, String)> {
-    let Streamed { sink, names, meta, origin } = read;
+fn facts(read: &Read<Tally>, global: &Global) -> Vec<(&'static str, String)> {
+    let Read { sink, names, meta, origin } = read;
     let timebase = &meta.timebase;
     let at = |time: Tick| number::clock(time, timebase, global.unit).trim_start().to_owned();
     let real = number::length_with_unit(meta.real(), timebase, global.unit);
@@ -77,7 +85,7 @@ fn facts(read: &Streamed<Tally>, global: &Global) -> Vec<(&'static str, String)>
     let mut facts = vec![
         ("input", origin.name.clone()),
         ("format", format!("{} ({})", origin.format.name, origin.format.about)),
-        ("recognised", origin.reason.clone()),
+        ("recognized", origin.reason.clone()),
         ("compression", origin.compression.unwrap_or("none").into()),
         ("size", number::bytes(origin.bytes)),
     ];
@@ -131,7 +139,7 @@ fn list(items: &[String], global: &Global) -> String {
     }
 }
 
-fn for_people(read: &Streamed<Tally>, global: &Global) -> String {
+fn for_people(read: &Read<Tally>, global: &Global) -> String {
     let facts = facts(read, global);
     let width = facts.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     let mut text = String::new();
@@ -158,7 +166,7 @@ fn line(text: &mut String, line: &str) {
     writeln!(text, "{}", profctl_render::table::visible(line)).expect("a string takes all");
 }
 
-fn as_table(read: &Streamed<Tally>, global: &Global) -> Table {
+fn as_table(read: &Read<Tally>, global: &Global) -> Table {
     let columns = ["property", "value"].map(|name| Column::new(name, name, Role::Text)).to_vec();
     let mut table = Table::new("profctl.info/1", read.meta.timebase, columns);
     for (name, value) in facts(read, global) {

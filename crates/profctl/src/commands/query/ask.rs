@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use profctl_analyze::summarize::By;
 use profctl_frame::{Database, Described, Error, ParquetFile, SpanNames, tables_of};
 use profctl_model::tables::{ALL, ColumnKind, EVENTS, GAPS, SPANS, THREADS, TableSchema};
 use profctl_model::{Cell, Column, Role, Table, Timebase};
@@ -10,6 +11,7 @@ use profctl_render::table::{self, Format};
 use super::Args;
 use crate::args::Global;
 use crate::exit::{Exit, Failure};
+use crate::input::session::Session;
 use crate::output::{self, NewFile};
 use crate::read;
 use crate::runs::{Runs, Wanted};
@@ -33,26 +35,29 @@ pub(super) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     }
     let tables = tables_of(sql).map_err(|error| explained(error, &[]))?;
     let wanted = Wanted::of(&tables, args.spill_above);
-    let mut runs = Runs::read(traces, &args.reading, &args.selection, wanted, global)?;
+    let mut runs = Runs::read(traces, session(args, global)?, wanted)?;
     let database = database(&mut runs, &tables, args.spill_above, global)?;
     let explained = |error| explained(error, &tables);
     if args.explain {
         let plan = database.explain(sql).map_err(explained)?;
         output::write_bytes(format!("{}\n", plan.trim_end()).as_bytes(), global)?;
-    } else if global.format == Format::Parquet {
+    } else if global.format() == Format::Parquet {
         let mut out = NewFile::of(global)?;
         database.store(sql, &mut out).map_err(explained)?;
         out.close(Ok(()))?;
     } else {
         write(&database.ask(sql).map_err(explained)?, global)?;
     }
-    let qualities = || runs.all.iter().map(|run| &run.profile.quality);
-    let worst = qualities().find(|quality| !quality.is_complete()).or_else(|| qualities().next());
-    Ok(worst.map_or(Exit::Done, |quality| read::verdict(quality, &args.reading, global)))
+    runs.session.say_quality();
+    Ok(runs.session.exit())
+}
+
+fn session<'a>(args: &'a Args, global: &'a Global) -> Result<Session<'a>, Failure> {
+    Session::new(&args.reading, &args.selection, By::Function, global)
 }
 
 fn write(answer: &Table, global: &Global) -> Result<(), Failure> {
-    if global.format != Format::Json {
+    if global.format() != Format::Json {
         return output::write_table(answer, global);
     }
     let mut bytes = Vec::new();
@@ -62,7 +67,7 @@ fn write(answer: &Table, global: &Global) -> Result<(), Failure> {
 
 /// The tables that the query names, and no others. Calls that are too many for memory go to a file.
 fn database(
-    runs: &mut Runs,
+    runs: &mut Runs<'_>,
     tables: &[&'static TableSchema],
     in_memory: u64,
     global: &Global,
@@ -156,6 +161,6 @@ fn schema(args: &Args, global: &Global) -> Result<Exit, Failure> {
 
 fn unit(traces: &[PathBuf], args: &Args, global: &Global) -> Result<String, Failure> {
     let wanted = Wanted::of(&[], args.spill_above);
-    let runs = Runs::read(traces, &args.reading, &args.selection, wanted, global)?;
+    let runs = Runs::read(traces, session(args, global)?, wanted)?;
     Ok(runs.unit.name())
 }

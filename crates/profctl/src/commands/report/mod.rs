@@ -9,19 +9,26 @@ use crate::exit::{Exit, Failure};
 mod comparison;
 mod single;
 
-/// Write one HTML page that holds a whole report: of a trace, or of what changed between two
+const EXAMPLES: &str = "\
+Examples:
+  profctl report trace.txt -o report.html
+  profctl report before/ after/ -o changes.html
+  profctl report base.profile.json -o base.html";
+
+/// Write a whole report as one HTML page: of a trace, or of a comparison
 ///
-/// The page of a trace has its totals and quality, a table of functions to sort and filter, how
-/// long their calls took, a flame graph and chart and the critical path. The page of a comparison
-/// has the gate's verdict, both sides' quality, the table of changes, lengths before and after, and
-/// a differential flame graph. It needs no network. A saved profile or a directory of runs gives
-/// what there is to show of it, and the page says what is left out.
+/// The page of a trace has totals and quality, a table of functions to sort and filter, histograms
+/// of call times, a flame graph and chart, and the critical path. The page of a comparison has the
+/// verdict of the gate, the quality of both sides, the table of changes, histograms before and
+/// after, and a differential flame graph. It needs no network. For a saved profile or a directory of
+/// runs, the page says what is left out.
 #[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// A trace, a saved profile, a directory of runs, or `-`; or what a comparison starts from
+    /// Trace, saved profile, directory of runs, or `-`; with AFTER, the baseline
     #[arg(value_name = "TRACE|BEFORE")]
     trace: PathBuf,
-    /// What it is compared with
+    /// What to compare with the baseline
     #[arg(value_name = "AFTER")]
     after: Option<PathBuf>,
     #[command(flatten)]

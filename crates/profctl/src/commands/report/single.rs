@@ -1,7 +1,7 @@
 //! The page of one trace.
 
 use profctl_analyze::critpath;
-use profctl_analyze::summarize::{By, Options, Profile, Quality, Source, Summary, TableOptions};
+use profctl_analyze::summarize::{By, Options, Profile, Quality, Summary, TableOptions};
 use profctl_analyze::tree;
 use profctl_model::{Cell, Column, Role, Table, Ticks, Timebase, Trace, TraceBuilder};
 use profctl_render::page::{
@@ -13,7 +13,8 @@ use super::Args;
 use crate::args::Global;
 use crate::commands::flame::html;
 use crate::exit::{Exit, Failure};
-use crate::input::{Content, Inputs};
+use crate::input::Inputs;
+use crate::input::session::{ItemContent, Read, Session};
 use crate::{output, read};
 
 /// The columns of the table of functions.
@@ -32,34 +33,24 @@ pub(super) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
 
 /// What was given: its profile, and its calls if it is one trace.
 fn read(args: &Args, global: &Global) -> Result<(Profile, Option<Trace>), Failure> {
-    let options = read::options(&args.reading, &args.selection, By::Function)?;
-    let inputs = Inputs::of(std::slice::from_ref(&args.trace))?;
+    let traces = std::slice::from_ref(&args.trace);
+    let inputs = Inputs::of(traces, global)?;
     let is_single = inputs.arguments[0].files.len() == 1;
+    let mut session = Session::new(&args.reading, &args.selection, By::Function, global)?;
     let mut merged: Option<Profile> = None;
     let mut trace = None;
-    read::each(&inputs, global, |name, content, progress| {
-        let one = match content {
-            Content::Profile(bytes) => {
-                let saved = Profile::from_json(&bytes);
-                saved.map_err(|message| Failure::input(name, message))?
-            }
-            Content::Trace(input) => {
-                let summary = Summary::new(Options { percentiles: true, by: By::Function });
-                let calls = is_single.then(TraceBuilder::default);
-                let sink = args.selection.only((summary, calls), &[]);
-                let progress = |bytes| progress.at(bytes);
-                let read = profctl_import::stream(&input, &options, sink, &progress)
-                    .map_err(|error| Failure::import(name, &error))?;
-                args.selection.fits(&read.meta.timebase)?;
-                read::say_origin(&read.origin, read.meta.events, global);
-                let source = Source {
-                    path: read.origin.name,
-                    format: read.origin.format.name.into(),
-                    bytes: read.origin.bytes,
-                };
-                let (summary, calls) = read.sink.inner;
-                let profile = summary.finish(&read.names, &read.meta, source);
-                trace = calls.map(|calls| calls.finish(read.meta, read.names));
+    let sink = || {
+        let summary = Summary::new(Options { percentiles: true, by: By::Function });
+        (summary, is_single.then(TraceBuilder::default))
+    };
+    session.each(traces, sink, |item| {
+        let one = match item.content {
+            ItemContent::Profile(profile) => *profile,
+            ItemContent::Trace(read) => {
+                let source = read.source();
+                let Read { sink: (summary, calls), names, meta, .. } = *read;
+                let profile = summary.finish(&names, &meta, source);
+                trace = calls.map(|calls| calls.finish(meta, names));
                 profile
             }
         };
@@ -67,7 +58,7 @@ fn read(args: &Args, global: &Global) -> Result<(Profile, Option<Trace>), Failur
             merged = Some(one);
             return Ok(());
         };
-        merged.merge(one).map_err(|message| Failure::input(name, message))
+        merged.merge(one).map_err(|message| Failure::input(item.name, message))
     })?;
     let profile = merged.expect("each input gave a profile or an error");
     Ok((profile, trace))

@@ -124,11 +124,11 @@ fn what_changed_is_found() {
 fn drift_is_taken_out_and_reported() {
     let runs = Runs { noise: Noise::Drift, n_boots: 8, ratio: 1.15, ..UNCHANGED };
     let runs = Runs { changed_percent: 5, ..runs };
-    let found = |normalise: bool| {
-        let options = Options { normalise, ..Options::default() };
+    let found = |normalize: bool| {
+        let options = Options { normalize, ..Options::default() };
         let verdicts = (0..10).flat_map(|seed| verdicts(&runs, seed, &options));
         verdicts.filter(|found| *found == (Verdict::Regressed, true)).count()
     };
-    let (raw, normalised) = (found(false), found(true));
-    assert!(normalised > raw, "{normalised} with, {raw} without");
+    let (raw, normalized) = (found(false), found(true));
+    assert!(normalized > raw, "{normalized} with, {raw} without");
 }

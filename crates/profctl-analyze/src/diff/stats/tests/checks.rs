@@ -246,12 +246,12 @@ fn a_common_factor_is_told_apart() {
     let of = |outcome: &Outcome| {
         outcome.rows.iter().filter(|row| row.verdict == Verdict::Regressed).count()
     };
-    let level = test(&Design::of_runs(6, 6), &rows, &Options { normalise: true, ..options() });
-    assert!(level.global.normalised && !raw.global.normalised);
+    let level = test(&Design::of_runs(6, 6), &rows, &Options { normalize: true, ..options() });
+    assert!(level.global.normalized && !raw.global.normalized);
     assert!((level.global.factor - raw.global.factor).abs() < 1e-12);
     assert!(of(&level) * 3 < of(&raw), "{} and {}", of(&level), of(&raw));
-    let few = test(&Design::of_runs(6, 6), &rows[..5], &Options { normalise: true, ..options() });
-    assert!(!few.global.normalised);
+    let few = test(&Design::of_runs(6, 6), &rows[..5], &Options { normalize: true, ..options() });
+    assert!(!few.global.normalized);
 }
 
 #[test]

@@ -98,7 +98,7 @@ impl DiskFile {
             None if std::mem::replace(&mut state.is_stdin_taken, true) => {
                 return Err(io::Error::other("standard input can be read only once"));
             }
-            None => Box::new(io::stdin()),
+            None => Box::new(super::live::Stdin::new()),
         };
         OpenFile::new(bytes)
     }

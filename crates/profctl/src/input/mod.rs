@@ -7,8 +7,18 @@ use std::path::{Path, PathBuf};
 use profctl_import::files::FileId;
 use profctl_import::{Files as _, recognize_directory};
 
+use crate::args::Global;
 use crate::exit::Failure;
-use crate::files::DiskFiles;
+use crate::output;
+
+mod files;
+mod foreign;
+mod live;
+mod options;
+pub(crate) mod selected;
+pub(crate) mod session;
+
+use files::DiskFiles;
 
 /// The TRACE arguments of a command, each with the files that it stands for.
 #[derive(Debug)]
@@ -22,7 +32,7 @@ pub(crate) struct Inputs {
 pub(crate) struct Argument {
     /// As it was given.
     pub(crate) name: String,
-    /// Whether it is a directory of runs, in which there may be files that are no trace.
+    /// Whether it is a directory of runs, in which there may be files that are not traces.
     pub(crate) is_directory: bool,
     /// What to read, in order.
     pub(crate) files: Vec<TraceFile>,
@@ -50,8 +60,12 @@ pub(crate) enum Content {
 }
 
 impl Inputs {
-    /// Finds out what each argument stands for.
-    pub(crate) fn of(traces: &[PathBuf]) -> Result<Self, Failure> {
+    /// Finds out what each argument stands for. None of them may be what `global` writes to.
+    pub(crate) fn of(traces: &[PathBuf], global: &Global) -> Result<Self, Failure> {
+        if let Some(file) = &global.out_file {
+            let traces: Vec<&Path> = traces.iter().map(PathBuf::as_path).collect();
+            output::refuse_input(file, &traces)?;
+        }
         let arguments = traces.iter().map(|path| argument(path)).collect::<Result<Vec<_>, _>>()?;
         let from_stdin = arguments.iter().filter(|argument| argument.name == "-").count();
         if from_stdin > 1 {
@@ -61,7 +75,10 @@ impl Inputs {
     }
 
     /// The single file that `trace` must be.
-    pub(crate) fn single(trace: &Path) -> Result<TraceFile, Failure> {
+    pub(crate) fn single(trace: &Path, global: &Global) -> Result<TraceFile, Failure> {
+        if let Some(file) = &global.out_file {
+            output::refuse_input(file, &[trace])?;
+        }
         let mut argument = argument(trace)?;
         if argument.is_directory {
             return Err(Failure::input(argument.name, "is a directory, expected one trace")
@@ -109,8 +126,23 @@ fn walk(directory: &Path, files: &mut Vec<TraceFile>) -> Result<(), Failure> {
     entries.sort_by_key(fs::DirEntry::file_name);
     for entry in entries {
         let path = entry.path();
-        let metadata = fs::metadata(&path)
-            .map_err(|error| Failure::input(path.display().to_string(), what(&error)))?;
+        let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
+        let metadata = match fs::metadata(&path) {
+            Ok(metadata) => metadata,
+            // A link that leads nowhere is skipped and counted, like a file that is not a trace.
+            Err(error) if is_link && error.kind() == io::ErrorKind::NotFound => {
+                files.push(TraceFile {
+                    name: path.display().to_string(),
+                    path: Some(path),
+                    is_directory: false,
+                    bytes: Some(0),
+                });
+                continue;
+            }
+            Err(error) => {
+                return Err(Failure::input(path.display().to_string(), what(&error)));
+            }
+        };
         if metadata.is_file() {
             files.push(TraceFile::at(&path, &metadata));
         } else if entry.file_type().map_err(unreadable)?.is_dir() {
@@ -152,7 +184,11 @@ impl TraceFile {
 
     /// Opens it and looks what it is.
     pub(crate) fn open(&self) -> Result<Content, Failure> {
-        let unreadable = |error: io::Error| Failure::input(self.name.clone(), what(&error));
+        let unreadable = |error: io::Error| {
+            let mut failure = Failure::input(self.name.clone(), what(&error));
+            failure.is_no_trace = error.kind() == io::ErrorKind::NotFound;
+            failure
+        };
         let input = match &self.path {
             None => DiskFiles::stdin(),
             Some(path) if self.is_directory => {
@@ -166,10 +202,17 @@ impl TraceFile {
         }
         let mut profile = Vec::new();
         let mut file = input.open(FileId(0)).map_err(unreadable)?;
-        file.bytes.read_to_end(&mut profile).map_err(unreadable)?;
+        file.bytes.by_ref().take(PROFILE_MAX).read_to_end(&mut profile).map_err(unreadable)?;
+        if profile.len() as u64 == PROFILE_MAX {
+            let message = "is larger than any saved profile";
+            return Err(Failure::input(self.name.clone(), message));
+        }
         Ok(Content::Profile(profile))
     }
 }
+
+/// What a saved profile may take, decompressed: ten times what one of a million functions does.
+const PROFILE_MAX: u64 = 4 << 30;
 
 /// Whether a file that begins like this is a saved profile.
 fn is_profile(head: &[u8]) -> bool {

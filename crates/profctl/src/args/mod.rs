@@ -1,0 +1,156 @@
+//! The arguments that several commands share; each command's own stand beside it.
+
+mod reading;
+mod selection;
+
+use std::path::PathBuf;
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, ColorChoice, Parser};
+use profctl_render::TimeUnit;
+use profctl_render::table::Format;
+
+use crate::commands::Command;
+use crate::outputs::{self, OutputFormat, What};
+
+pub(crate) use reading::Reading;
+pub(crate) use selection::Selection;
+
+const AFTER_HELP: &str = "\
+Exit codes:
+  0  done; gate: no regression
+  1  gate: at least one regression, or a budget exceeded
+  2  usage error, or the output cannot be written
+  3  an input cannot be read or is not a trace; nothing was written
+  4  gate: inconclusive (too few runs, incomplete traces, incomparable sides)
+  5  --strict was given and the input was incomplete
+
+A TRACE is a file, `-` for standard input, a directory of runs, or a saved profile.
+gzip, zstd and xz are decompressed automatically. The format is recognized from
+the content. `profctl help COMMAND` explains a command, `profctl help input` the
+flags for probe captures, logic captures and rule files.";
+
+/// Profile function-call traces, compare builds, gate CI
+#[derive(Parser, Debug)]
+#[command(
+    name = "profctl",
+    version,
+    long_version = env!("PROFCTL_LONG_VERSION"),
+    after_help = AFTER_HELP,
+    disable_help_subcommand = true,
+    max_term_width = 100
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    #[command(flatten)]
+    pub(crate) global: Global,
+}
+
+/// Where and how to write.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct Global {
+    /// Write to FILE (atomically) instead of standard output
+    #[arg(
+        short = 'o',
+        long = "output",
+        value_name = "FILE",
+        global = true,
+        hide_short_help = true
+    )]
+    pub(crate) out_file: Option<PathBuf>,
+    /// Output format [default: by the ending of FILE, else table]
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        value_parser = format_parser(),
+        global = true,
+        hide_short_help = true,
+        hide_possible_values = true
+    )]
+    format: Option<&'static OutputFormat>,
+    /// Time unit in tables
+    #[arg(
+        long,
+        value_name = "UNIT",
+        default_value = "auto",
+        value_parser = unit_parser(),
+        global = true,
+        hide_short_help = true
+    )]
+    pub(crate) unit: TimeUnit,
+    /// When to use colors
+    #[arg(
+        long,
+        value_name = "WHEN",
+        default_value = "auto",
+        global = true,
+        hide_short_help = true
+    )]
+    pub(crate) color: ColorChoice,
+    /// Width of tables [default: the terminal's]; of pictures, in pixels [default: 1200]
+    #[arg(
+        long,
+        value_name = "COLUMNS",
+        value_parser = columns_parser,
+        global = true,
+        hide_short_help = true
+    )]
+    pub(crate) width: Option<usize>,
+    /// Page output longer than the screen, which is the default on a terminal
+    #[arg(long, global = true, hide_short_help = true, overrides_with = "no_pager")]
+    pub(crate) pager: bool,
+    /// Do not page output
+    #[arg(long, global = true, hide_short_help = true)]
+    pub(crate) no_pager: bool,
+    /// Suppress warnings, notes on standard error and progress
+    #[arg(short, long, global = true, hide_short_help = true)]
+    pub(crate) quiet: bool,
+    /// Print what each input was taken for
+    #[arg(short, long, global = true, conflicts_with = "quiet", hide_short_help = true)]
+    pub(crate) verbose: bool,
+    /// What is written, once `--format` and the ending of the file were looked at.
+    #[arg(skip)]
+    pub(crate) chosen: Option<&'static OutputFormat>,
+    /// The pager of the user's configuration; an empty one is none.
+    #[arg(skip)]
+    pub(crate) configured_pager: Option<String>,
+}
+
+impl Global {
+    /// Decides what is written: by `--format`, else by how the file's name ends, else the default
+    /// of the command.
+    pub(crate) fn settle(&mut self, what: What) -> Result<(), crate::exit::Failure> {
+        if self.out_file.as_deref().is_some_and(|path| path.as_os_str() == "-") {
+            self.out_file = None;
+        }
+        self.chosen = outputs::choose(what, self.format, self.out_file.as_deref())?;
+        Ok(())
+    }
+
+    /// The format of a report.
+    pub(crate) fn format(&self) -> Format {
+        self.chosen.and_then(|chosen| chosen.report).unwrap_or_default()
+    }
+}
+
+fn format_parser() -> impl TypedValueParser<Value = &'static OutputFormat> {
+    PossibleValuesParser::new(
+        outputs::ALL.iter().map(|format| PossibleValue::new(format.name).help(format.about)),
+    )
+    .map(|name| outputs::named(&name).expect("clap lets only these names through"))
+}
+
+fn unit_parser() -> impl TypedValueParser<Value = TimeUnit> {
+    PossibleValuesParser::new(TimeUnit::ALL.map(TimeUnit::name))
+        .try_map(|name| name.parse::<TimeUnit>())
+}
+
+fn columns_parser(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("expected at least 1".into()),
+        Ok(columns) => Ok(columns),
+        Err(_) => Err("not a number of columns".into()),
+    }
+}

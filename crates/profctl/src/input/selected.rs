@@ -1,0 +1,348 @@
+//! A sink that lets only what was asked for through, and remembers what there was to ask for.
+
+use std::collections::BTreeSet;
+
+use profctl_model::{
+    CpuId, FuncId, FuncTotals, Gap, IdVec, Mark, Names, Slice, Span, SpanSink, Thread, ThreadId,
+    Wake,
+};
+
+use crate::args::Selection;
+
+/// Lets the selected calls through to another sink. A call that is left out hands its selected
+/// callees to its caller, so that calls stay nested.
+pub(crate) struct Selected<S> {
+    /// What is behind it.
+    pub(crate) inner: S,
+    /// Whether there was any call, selected or not.
+    pub(crate) has_calls: bool,
+    selection: Selection,
+    takes_all: bool,
+    /// Whether a function is selected, once that was asked.
+    functions: IdVec<FuncId, Option<bool>>,
+    threads: IdVec<ThreadId, Roots>,
+}
+
+impl<S> Selected<S> {
+    pub(crate) fn new(inner: S, selection: &Selection) -> Self {
+        Self {
+            inner,
+            has_calls: false,
+            takes_all: !selection.selects_functions() && !selection.selects_places(),
+            selection: selection.clone(),
+            functions: IdVec::default(),
+            threads: IdVec::default(),
+        }
+    }
+
+    fn takes(&mut self, func: FuncId, thread: ThreadId, cpu: Option<CpuId>, names: &Names) -> bool {
+        let is_function = *self.functions.grow_to(func).get_or_insert_with(|| {
+            let func = &names.funcs[func];
+            self.selection.takes_function(&func.name, func.module.as_deref())
+        });
+        is_function
+            && takes_thread(&self.selection, &names.threads[thread])
+            && takes_cpu(&self.selection, cpu, names)
+    }
+}
+
+fn takes_thread(selection: &Selection, thread: &Thread) -> bool {
+    let all = selection.thread.is_empty() && selection.pid.is_empty();
+    all || selection.thread.iter().any(|text| is_thread(text, thread))
+        || selection.pid.iter().any(|&pid| is_process(pid, thread))
+}
+
+fn takes_cpu(selection: &Selection, cpu: Option<CpuId>, names: &Names) -> bool {
+    selection.cpu.is_empty() || cpu.is_some_and(|cpu| selection.cpu.contains(&names.cpus[cpu]))
+}
+
+fn is_thread(text: &str, thread: &Thread) -> bool {
+    thread.name == text
+        || thread.label() == text
+        || thread.tid.is_some_and(|tid| tid.to_string() == text)
+}
+
+fn is_process(pid: u64, thread: &Thread) -> bool {
+    thread.pid.or(thread.tid) == Some(pid)
+}
+
+/// What is selected of the calls of a thread that have no caller yet, in their order: how many
+/// calls each stands for, and how many there are in all, itself included.
+#[derive(Debug, Default)]
+struct Roots {
+    /// Equal neighbors are counted.
+    groups: Vec<Group>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Group {
+    roots: u32,
+    calls: u64,
+    repeated: u64,
+}
+
+impl Roots {
+    fn push(&mut self, roots: u32, calls: u64) {
+        match self.groups.last_mut() {
+            Some(last) if (last.roots, last.calls) == (roots, calls) => last.repeated += 1,
+            _ => self.groups.push(Group { roots, calls, repeated: 1 }),
+        }
+    }
+
+    /// Takes the latest `n`: the callees of a call that ended.
+    fn take(&mut self, n: u32) -> (u32, u64) {
+        let (mut roots, mut calls, mut left) = (0_u32, 0_u64, u64::from(n));
+        while left > 0 {
+            let Some(last) = self.groups.last_mut() else { break };
+            let taken = left.min(last.repeated);
+            roots = roots.saturating_add(last.roots.saturating_mul(taken as u32));
+            calls = calls.saturating_add(last.calls.saturating_mul(taken));
+            left -= taken;
+            last.repeated -= taken;
+            if last.repeated == 0 {
+                self.groups.pop();
+            }
+        }
+        (roots, calls)
+    }
+}
+
+impl<S: SpanSink> Selected<S> {
+    #[inline(never)]
+    fn select(&mut self, span: &Span, names: &Names) {
+        let takes = self.takes(span.func, span.thread, span.cpu, names);
+        let roots = self.threads.grow_to(span.thread);
+        let (callees, descendants) = roots.take(span.callees);
+        if takes {
+            roots.push(1, descendants.saturating_add(1));
+            self.inner.span(&Span { callees, descendants, ..*span }, names);
+        } else {
+            roots.push(callees, descendants);
+        }
+    }
+}
+
+impl<S: SpanSink> SpanSink for Selected<S> {
+    #[expect(clippy::inline_always, reason = "a call would pass the span through memory")]
+    #[inline(always)]
+    fn span(&mut self, span: &Span, names: &Names) {
+        self.has_calls = true;
+        if self.takes_all {
+            self.inner.span(span, names);
+        } else {
+            self.select(span, names);
+        }
+    }
+    fn slice(&mut self, slice: &Slice) {
+        self.inner.slice(slice);
+    }
+    fn wake(&mut self, wake: &Wake) {
+        self.inner.wake(wake);
+    }
+    fn gap(&mut self, gap: &Gap) {
+        self.inner.gap(gap);
+    }
+    fn mark(&mut self, mark: &Mark) {
+        self.inner.mark(mark);
+    }
+    fn total(&mut self, totals: &FuncTotals, names: &Names) {
+        self.has_calls = true;
+        if self.takes_all || self.takes(totals.func, totals.thread, None, names) {
+            self.inner.total(totals, names);
+        }
+    }
+}
+
+impl Selection {
+    /// Keeps of other records what belongs to the selected threads, CPUs and functions.
+    pub(crate) fn keep_slices(&self, slices: &mut Vec<Slice>, names: &Names) {
+        slices.retain(|slice| {
+            takes_thread(self, &names.threads[slice.thread])
+                && takes_cpu(self, Some(slice.cpu), names)
+        });
+    }
+
+    /// The same for marks.
+    pub(crate) fn keep_marks(&self, marks: &mut Vec<Mark>, names: &Names) {
+        marks.retain(|mark| {
+            let func = &names.funcs[mark.func];
+            takes_thread(self, &names.threads[mark.thread])
+                && self.takes_function(&func.name, func.module.as_deref())
+        });
+    }
+
+    /// The same for wakeups: of a selected thread, or by one.
+    pub(crate) fn keep_wakes(&self, wakes: &mut Vec<Wake>, names: &Names) {
+        let takes = |thread| takes_thread(self, &names.threads[thread]);
+        wakes.retain(|wake| takes(wake.woken) || wake.waker.is_some_and(takes));
+    }
+
+    /// The same for losses: those of a CPU that is not selected are left out.
+    pub(crate) fn keep_gaps(&self, gaps: &mut Vec<Gap>, names: &Names) {
+        gaps.retain(|gap| gap.cpu.is_none() || takes_cpu(self, gap.cpu, names));
+    }
+}
+
+/// What was found of what a selection names, over all inputs.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    threads: BTreeSet<String>,
+    cpus: BTreeSet<u32>,
+    pids: BTreeSet<u64>,
+    modules: BTreeSet<String>,
+    functions: BTreeSet<String>,
+    /// Which of the names given were found, and whether any function was.
+    given: Given,
+}
+
+#[derive(Debug, Default)]
+struct Given {
+    threads: BTreeSet<String>,
+    function: bool,
+}
+
+/// Names that are kept for suggestions.
+const REMEMBERED: usize = 100_000;
+
+impl Found {
+    /// Looks at the names of a trace.
+    pub(crate) fn trace(&mut self, selection: &Selection, names: &Names) {
+        if selection.selects_places() {
+            for thread in &names.threads {
+                for text in selection.thread.iter().filter(|text| is_thread(text, thread)) {
+                    self.given.threads.insert(text.clone());
+                }
+                self.pids.extend(thread.pid.or(thread.tid));
+                if self.threads.len() < REMEMBERED {
+                    self.threads.insert(thread.name.clone());
+                    self.threads.insert(thread.label());
+                }
+            }
+            self.cpus.extend(names.cpus.iter());
+        }
+        if selection.selects_functions() {
+            for func in &names.funcs {
+                self.function(selection, &func.name, func.module.as_deref());
+            }
+        }
+    }
+
+    /// Looks at the name of a function.
+    pub(crate) fn function(&mut self, selection: &Selection, name: &str, module: Option<&str>) {
+        self.given.function |= selection.takes_function(name, module);
+        if let Some(module) = module.filter(|_| self.modules.len() < REMEMBERED) {
+            self.modules.insert(module.to_owned());
+        }
+        if self.functions.len() < REMEMBERED {
+            self.functions.insert(name.to_owned());
+        }
+    }
+
+    /// Fails on a name that was not found, with the nearest that there is.
+    pub(crate) fn check(&self, selection: &Selection) -> Result<(), String> {
+        let unknown = |what: &str, text: &str, known: &BTreeSet<String>| {
+            let none = match known.is_empty() {
+                true => format!("; the input names no {what}s"),
+                false => String::new(),
+            };
+            let near =
+                nearest(text, known).map_or(none, |near| format!("; did you mean `{near}`?"));
+            Err(format!("no {what} `{text}`{near}"))
+        };
+        for text in &selection.thread {
+            if !self.given.threads.contains(text) {
+                return unknown("thread", text, &self.threads);
+            }
+        }
+        let numbers = |known: Vec<String>, what: &str| match known.len() {
+            0 => format!("; the input names no {what}"),
+            n if n > 16 => format!("; there are {n}"),
+            _ => format!("; there are {}", known.join(", ")),
+        };
+        for pid in &selection.pid {
+            if !self.pids.contains(pid) {
+                let known = self.pids.iter().map(u64::to_string).collect();
+                return Err(format!("no process {pid}{}", numbers(known, "process")));
+            }
+        }
+        for cpu in &selection.cpu {
+            if !self.cpus.contains(cpu) {
+                let known = self.cpus.iter().map(u32::to_string).collect();
+                return Err(format!("no CPU {cpu}{}", numbers(known, "CPU")));
+            }
+        }
+        for module in &selection.module {
+            if !self.modules.contains(module) {
+                return unknown("module", module, &self.modules);
+            }
+        }
+        if !selection.selects_functions() || self.given.function {
+            return Ok(());
+        }
+        match (&selection.matching, &selection.exclude) {
+            (Some(regex), None) => match regex_is_plain(regex.as_str()) {
+                true => unknown("function matches", regex.as_str(), &self.functions),
+                false => Err(format!("no function matches `{regex}`")),
+            },
+            _ => Err("no function is selected by --match, --exclude and --module".into()),
+        }
+    }
+}
+
+fn regex_is_plain(text: &str) -> bool {
+    text.chars().all(|c| c.is_alphanumeric() || c == '_')
+}
+
+/// The known name that is most like `text`.
+pub(crate) fn nearest<'a>(text: &str, known: &'a BTreeSet<String>) -> Option<&'a String> {
+    let likeness = |name: &str| strsim::jaro_winkler(&name.to_lowercase(), &text.to_lowercase());
+    let rated = known.iter().map(|name| (likeness(name), name));
+    let best = rated.max_by(|a, b| a.0.total_cmp(&b.0).then_with(|| b.1.cmp(a.1)));
+    best.filter(|(likeness, _)| *likeness > 0.8).map(|(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use profctl_model::{Fidelity, Func, Tick, Ticks, TraceBuilder};
+    use regex::Regex;
+
+    use super::*;
+
+    #[test]
+    fn callees_of_a_call_that_is_left_out_belong_to_its_caller() {
+        let mut names = Names::default();
+        let funcs = ["keep_leaf", "drop", "keep_root"]
+            .map(|name| names.func(Func { name: name.into(), ..Func::default() }));
+        let thread = names.threads.push(Thread::default());
+        let selection =
+            Selection { matching: Some(Regex::new("^keep").unwrap()), ..Selection::default() };
+        let mut sink = Selected::new(TraceBuilder::default(), &selection);
+        // keep_root(keep_leaf drop(keep_leaf keep_leaf) drop())
+        for (func, callees, descendants, start, end) in [
+            (0, 0, 0, 1, 2),
+            (0, 0, 0, 3, 4),
+            (0, 0, 0, 4, 5),
+            (1, 2, 2, 3, 6),
+            (1, 0, 0, 7, 8),
+            (2, 3, 5, 0, 9),
+        ] {
+            let span = Span {
+                func: funcs[func],
+                thread,
+                cpu: None,
+                start: Tick(start),
+                end: Tick(end),
+                wall: Ticks(end - start),
+                off_cpu: Ticks(0),
+                net: Ticks(0),
+                stolen: Ticks(0),
+                callees,
+                descendants,
+                outermost: true,
+                fidelity: Fidelity::EXACT,
+            };
+            sink.span(&span, &names);
+        }
+        assert_eq!(sink.threads[thread].groups, [Group { roots: 1, calls: 4, repeated: 1 }]);
+    }
+}

@@ -1,0 +1,368 @@
+//! The one path from TRACE arguments to what was read of them: options, progress, what is said about
+//! each input, whether the selection found anything, and how good the input was.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use profctl_analyze::summarize::{By, Profile, Quality, Source};
+use profctl_import::files::FileId;
+use profctl_import::{Files as _, Origin, ReadOptions, Streamed};
+use profctl_model::{DiagLog, Names, SpanSink, Trace, TraceBuilder, TraceMeta};
+use profctl_render::table::visible;
+
+use super::files::DiskFiles;
+use super::selected::{Found, Selected};
+use super::{Content, Inputs, TraceFile, foreign, options};
+use crate::args::{Global, Reading, Selection};
+use crate::exit::{Exit, Failure};
+use crate::interrupt;
+use crate::progress::Progress;
+use crate::style;
+
+/// Reads the inputs of one command.
+pub(crate) struct Session<'a> {
+    reading: &'a Reading,
+    pub(crate) selection: &'a Selection,
+    global: &'a Global,
+    /// Which calls pass: the selection, but for commands that select functions among their rows.
+    passing: Selection,
+    /// For the readers.
+    pub(crate) options: ReadOptions,
+    found: Found,
+    /// What the inputs so far were like.
+    qualities: Vec<(String, Quality)>,
+}
+
+/// One input that was read.
+pub(crate) struct Item<S> {
+    /// What messages call it.
+    pub(crate) name: String,
+    pub(crate) content: ItemContent<S>,
+}
+
+/// What was in it.
+pub(crate) enum ItemContent<S> {
+    Trace(Box<Read<S>>),
+    Profile(Box<Profile>),
+}
+
+/// A trace that was read.
+pub(crate) struct Read<S> {
+    /// The sink, filled.
+    pub(crate) sink: S,
+    pub(crate) names: Names,
+    pub(crate) meta: TraceMeta,
+    pub(crate) origin: Origin,
+}
+
+impl<S> Read<S> {
+    /// Where it came from, for a profile.
+    pub(crate) fn source(&self) -> Source {
+        Source {
+            path: self.origin.name.clone(),
+            format: self.origin.format.name.into(),
+            bytes: self.origin.bytes,
+        }
+    }
+}
+
+impl<'a> Session<'a> {
+    /// Nothing is read yet.
+    pub(crate) fn new(
+        reading: &'a Reading,
+        selection: &'a Selection,
+        by: By,
+        global: &'a Global,
+    ) -> Result<Self, Failure> {
+        let options = options::options(reading, selection, by)?;
+        let (found, qualities) = (Found::default(), Vec::new());
+        let passing = selection.clone();
+        Ok(Self { reading, selection, global, passing, options, found, qualities })
+    }
+
+    /// The same for a command whose rows are functions and that selects among them itself, so that
+    /// shares stay those of the whole.
+    pub(crate) fn selecting_rows(mut self) -> Self {
+        self.passing = self.selection.without_functions();
+        self
+    }
+
+    /// Reads every input into a sink of its own and hands it to `take`, in order. In a directory,
+    /// files that are not traces are skipped and counted, as long as there is one that is.
+    pub(crate) fn each<S: SpanSink + Send>(
+        &mut self,
+        traces: &[PathBuf],
+        sink: impl Fn() -> S,
+        take: impl FnMut(Item<S>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        self.each_of_some(traces, sink, take)?;
+        self.check()
+    }
+
+    /// The same for a part of the inputs; [`Self::check`] is for when all are read.
+    pub(crate) fn each_of_some<S: SpanSink + Send>(
+        &mut self,
+        traces: &[PathBuf],
+        sink: impl Fn() -> S,
+        mut take: impl FnMut(Item<S>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let inputs = Inputs::of(traces, self.global)?;
+        let global = self.global;
+        each_file(&inputs, global, |file, progress| {
+            self.read(file, &sink, progress).and_then(&mut take)
+        })
+    }
+
+    /// Fails if the selection names something that no input has.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        self.found.check(self.selection).map_err(Failure::usage)
+    }
+
+    /// Reads one trace.
+    pub(crate) fn one<S: SpanSink + Send>(
+        &mut self,
+        trace: &Path,
+        sink: S,
+    ) -> Result<Read<S>, Failure> {
+        let file = Inputs::single(trace, self.global)?;
+        let progress = progress(file.bytes, self.global);
+        let Content::Trace(input) = file.open()? else {
+            return Err(Failure::input(file.name, "is a saved profile, expected a trace")
+                .hint("a profile holds sums, not calls: `profctl summarize` shows them"));
+        };
+        let read = self.stream(&file, &input, sink, &progress)?;
+        drop(progress);
+        self.check()?;
+        Ok(read)
+    }
+
+    /// Reads one trace into memory.
+    pub(crate) fn load(&mut self, trace: &Path) -> Result<Trace, Failure> {
+        let read = self.one(trace, TraceBuilder::default())?;
+        if read.sink.holds_only_sums() {
+            let message = "holds sums of functions, not single calls; expected a trace of calls";
+            return Err(Failure::input(trace.display().to_string(), message)
+                .hint("`profctl summarize` shows the sums"));
+        }
+        let mut trace = read.sink.finish(read.meta, read.names);
+        self.selection.keep_slices(&mut trace.slices, &trace.names);
+        self.selection.keep_marks(&mut trace.marks, &trace.names);
+        self.selection.keep_wakes(&mut trace.wakes, &trace.names);
+        self.selection.keep_gaps(&mut trace.gaps, &trace.names);
+        Ok(trace)
+    }
+
+    /// Prints what is wrong with the inputs, for commands whose output cannot say it.
+    pub(crate) fn say_quality(&self) {
+        let incomplete = self.qualities.iter().filter(|(_, quality)| !quality.is_complete());
+        for (name, quality) in incomplete {
+            for note in quality.notes(profctl_model::Timeline::Recorded) {
+                say(&format!("{name}: {note}"), self.global);
+            }
+        }
+    }
+
+    /// How to end after the report was written.
+    pub(crate) fn exit(&self) -> Exit {
+        let incomplete = self.qualities.iter().find(|(_, quality)| !quality.is_complete());
+        match incomplete {
+            Some((_, quality)) => verdict(quality, self.reading, self.global),
+            None => verdict_of_complete(),
+        }
+    }
+
+    fn read<S: SpanSink + Send>(
+        &mut self,
+        file: &TraceFile,
+        sink: &impl Fn() -> S,
+        progress: &Progress,
+    ) -> Result<Item<S>, Failure> {
+        let name = file.name.clone();
+        let content = match file.open()? {
+            Content::Trace(input) => {
+                let read = self.stream(file, &input, sink(), progress)?;
+                ItemContent::Trace(Box::new(read))
+            }
+            Content::Profile(bytes) => ItemContent::Profile(Box::new(self.profile(&name, &bytes)?)),
+        };
+        Ok(Item { name, content })
+    }
+
+    fn stream<S: SpanSink + Send>(
+        &mut self,
+        file: &TraceFile,
+        input: &DiskFiles,
+        sink: S,
+        progress: &Progress,
+    ) -> Result<Read<S>, Failure> {
+        let only = Selected::new(sink, &self.passing);
+        let read = profctl_import::stream(input, &self.options, only, &|n| progress.at(n));
+        let read = read.map_err(|error| self.not_read(file, &error, input))?;
+        let Streamed { sink, names, meta, origin } = read;
+        let format = origin.format.name;
+        if let Some((flag, what)) = self.reading.without_effect(format) {
+            return Err(Failure::usage(format!(
+                "{flag} has no effect: it is for {what}, and {} is {format}",
+                file.name
+            ))
+            .hint("`profctl help input` explains the flags of probe and logic captures"));
+        }
+        self.selection.fits(&meta.timebase)?;
+        let is_forced = self.options.format.is_some();
+        if is_forced && !sink.has_calls && names.funcs.is_empty() {
+            let message = format!("no calls found when read as {format}");
+            return Err(Failure::input(file.name.clone(), message).hint(
+                "without --input-format and --rule the format is recognized from the content",
+            ));
+        }
+        say_origin(&origin, meta.events, self.global);
+        self.found.trace(self.selection, &names);
+        self.qualities.push((file.name.clone(), Quality::of(&meta.diags)));
+        Ok(Read { sink: sink.inner, names, meta, origin })
+    }
+
+    /// Why an input cannot be read, in terms of what it is.
+    fn not_read(
+        &self,
+        file: &TraceFile,
+        error: &profctl_import::ImportError,
+        input: &DiskFiles,
+    ) -> Failure {
+        let failure = Failure::import(&file.name, error);
+        if !failure.is_no_trace || self.options.format.is_some() {
+            return failure;
+        }
+        // It was read before, and is remembered.
+        let Ok(head) = input.head(FileId(0)) else { return failure };
+        match foreign::kind(&file.name, &head.bytes) {
+            Some(kind) => {
+                let mut failure = Failure::input(file.name.clone(), format!("is {}", kind.name));
+                failure.is_no_trace = true;
+                let route = kind.route.map(|route| route.replace("FILE", &file.name));
+                match route {
+                    Some(route) => failure.hint(route),
+                    None => failure.hint("`profctl formats` lists what is read"),
+                }
+            }
+            None => failure,
+        }
+    }
+
+    fn profile(&mut self, name: &str, bytes: &[u8]) -> Result<Profile, Failure> {
+        let flag = self.selection.beyond_profiles().or_else(|| self.reading.beyond_profiles());
+        if let Some(flag) = flag {
+            let message = format!("{flag} has no effect: {name} is a saved profile");
+            return Err(Failure::usage(message)
+                .hint("a profile holds sums by function: apply the flag when you save it"));
+        }
+        let profile = Profile::from_json(bytes).map_err(|error| Failure::input(name, error))?;
+        if self.selection.selects_functions() {
+            for row in &profile.rows {
+                self.found.function(self.selection, &row.name, row.module.as_deref());
+            }
+        }
+        self.qualities.push((name.to_owned(), profile.quality.clone()));
+        Ok(profile)
+    }
+}
+
+/// Hands each file to `take`, in order. In a directory, files that are not traces are skipped and
+/// counted, as long as there is one that is.
+pub(crate) fn each_file(
+    inputs: &Inputs,
+    global: &Global,
+    mut take: impl FnMut(&TraceFile, &Progress) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut progress = progress(inputs.bytes(), global);
+    let mut notes = Vec::new();
+    for argument in &inputs.arguments {
+        let mut skipped = Vec::new();
+        for file in &argument.files {
+            match take(file, &progress) {
+                Err(failure) if argument.is_directory && failure.is_no_trace => {
+                    skipped.push(failure);
+                }
+                result => result?,
+            }
+            progress.next_input(file.bytes.unwrap_or(0));
+            if interrupt::happened() {
+                break;
+            }
+        }
+        let (n, all) = (skipped.len(), argument.files.len());
+        if n == all {
+            let message = match all {
+                1 => "is a directory of 1 file, which is not a trace".to_owned(),
+                _ => format!("is a directory of {all} files, none of them a trace"),
+            };
+            return Err(Failure::input(argument.name.clone(), message)
+                .hint("`profctl formats` lists what is read"));
+        }
+        if n > 0 {
+            let name = &argument.name;
+            notes.push(format!("{name}: skipped {n} of {all} files that are not traces"));
+        }
+        if global.verbose {
+            notes.extend(skipped.iter().map(|failure| failure.to_string().trim_end().into()));
+        }
+    }
+    drop(progress);
+    for note in &notes {
+        say(note, global);
+    }
+    Ok(())
+}
+
+/// Reads one trace into memory.
+pub(crate) fn load(
+    trace: &Path,
+    reading: &Reading,
+    selection: &Selection,
+    global: &Global,
+) -> Result<Trace, Failure> {
+    Session::new(reading, selection, By::Function, global)?.load(trace)
+}
+
+fn progress(total: Option<u64>, global: &Global) -> Progress {
+    Progress::start(total, style::is_watched() && !global.quiet)
+}
+
+/// What `-v` says of an input.
+fn say_origin(origin: &Origin, events: u64, global: &Global) {
+    if global.verbose {
+        let Origin { name, format, reason, bytes, .. } = origin;
+        say(&format!("{name}: {}: {reason}; {bytes} bytes, {events} events", format.name), global);
+    }
+}
+
+/// A line on standard error.
+pub(crate) fn say(line: &str, global: &Global) {
+    if !global.quiet {
+        let line = line.strip_prefix("profctl: ").unwrap_or(line);
+        // If nobody can read it, there is no reason to stop.
+        let _ = writeln!(std::io::stderr().lock(), "profctl: {}", visible(line));
+    }
+}
+
+/// How to end after a report that was written: `--strict` fails on an incomplete input.
+pub(crate) fn verdict(quality: &Quality, reading: &Reading, global: &Global) -> Exit {
+    strict_verdict(quality, reading.strict, global)
+}
+
+/// The same for a command that reads no traces.
+pub(crate) fn strict_verdict(quality: &Quality, strict: bool, global: &Global) -> Exit {
+    if !strict || quality.is_complete() {
+        return verdict_of_complete();
+    }
+    say("the input was incomplete (--strict)", global);
+    Exit::Incomplete
+}
+
+fn verdict_of_complete() -> Exit {
+    if interrupt::happened() { Exit::Interrupted } else { Exit::Done }
+}
+
+/// The same for a trace.
+pub(crate) fn verdict_of(diags: &DiagLog, reading: &Reading, global: &Global) -> Exit {
+    verdict(&Quality::of(diags), reading, global)
+}
