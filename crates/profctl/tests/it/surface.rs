@@ -17,6 +17,8 @@ fn commands() -> Vec<String> {
     let help = run(&["--help"]).quiet_success();
     let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1);
     let commands = lines.take_while(|line| !line.is_empty());
+    // A description that was wrapped is indented further.
+    let commands = commands.filter(|line| !line.starts_with("   "));
     commands.map(|line| line.split_whitespace().next().unwrap().to_owned()).collect()
 }
 
