@@ -1,5 +1,7 @@
 //! What `--version` says besides the number: the commit and the features.
 
+#![expect(clippy::disallowed_methods, reason = "a build script asks its environment")]
+
 use std::process::Command;
 
 fn main() {

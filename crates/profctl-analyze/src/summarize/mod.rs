@@ -26,7 +26,7 @@ pub use profile::{Profile, Row, Source};
 pub(crate) use quality::count;
 pub use quality::{Diagnostic, Quality};
 pub use stats::{FuncStats, Lengths};
-pub use table::TableOptions;
+pub use table::{Matching, TableOptions};
 
 use pending::Pending;
 use stats::{Lasted, Usual};

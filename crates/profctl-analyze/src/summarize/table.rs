@@ -7,6 +7,9 @@ use profctl_model::{Cell, Column, FuncKind, Role, Table, Ticks};
 use super::profile::{Profile, Row};
 use super::quality::count;
 
+/// Whether a row of that name and module is shown.
+pub type Matching<'a> = dyn Fn(&str, Option<&str>) -> bool + 'a;
+
 /// What of a profile to show.
 pub struct TableOptions<'a> {
     /// The column to sort by: numbers from the largest, text from the smallest; ties by name.
@@ -14,7 +17,7 @@ pub struct TableOptions<'a> {
     /// How many rows at most.
     pub top: Option<usize>,
     /// Which rows to show, by name and module.
-    pub matching: Option<&'a dyn Fn(&str, Option<&str>) -> bool>,
+    pub matching: Option<&'a Matching<'a>>,
     /// The columns to show, by name, in this order; McRae's if not given.
     pub columns: Option<Vec<String>>,
     /// Which percentiles of net to show besides, each above 0 and at most 100.

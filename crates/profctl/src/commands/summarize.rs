@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use profctl_analyze::summarize::{By, Options, Profile, Summary, TableOptions};
+use profctl_analyze::summarize::{By, Matching, Options, Profile, Summary, TableOptions};
 use profctl_render::table::Format;
 
 use crate::args::{Global, Reading, Selection};
@@ -100,7 +100,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     let options = TableOptions {
         sort: args.sort.clone(),
         top: args.top,
-        matching: selects_rows.then_some(&selects as &dyn Fn(&str, Option<&str>) -> bool),
+        matching: selects_rows.then_some(&selects as &Matching<'_>),
         columns: args.columns.clone(),
         percentiles: args.percentiles.clone().map_or_else(Vec::new, |percentiles| percentiles.0),
         overhead: overhead.transpose()?,
