@@ -38,7 +38,7 @@ fn chosen_columns_and_order() {
     let options = TableOptions {
         sort: "name".into(),
         top: Some(3),
-        matching: Some(&|name| name != "g"),
+        matching: Some(&|name, _| name != "g"),
         columns: Some(columns.split(',').map(Into::into).collect()),
         ..TableOptions::default()
     };
