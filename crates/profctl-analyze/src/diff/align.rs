@@ -8,66 +8,7 @@ use std::collections::BTreeMap;
 
 use super::canonical::canonical;
 use super::renamed;
-
-/// A function of one side.
-#[derive(Clone, PartialEq, Debug)]
-pub(super) struct Entry {
-    pub(super) name: String,
-    pub(super) module: Option<String>,
-    /// Calls in a run.
-    pub(super) calls: f64,
-    /// Net time of a call.
-    pub(super) cost: f64,
-    /// Direct callees of a call.
-    pub(super) callees: f64,
-}
-
-/// How two functions of different names were found to be one.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum MatchedBy {
-    /// A rule that the user gave.
-    Rule,
-    /// The name is the same, the module is not.
-    Module,
-    /// They differ in a suffix that a compiler made.
-    Suffix,
-    /// One went, one came, and they are alike in name, calls and cost.
-    Rename,
-}
-
-impl MatchedBy {
-    /// Every way, in the order in which they are tried.
-    pub const ALL: [Self; 4] = [Self::Rule, Self::Module, Self::Suffix, Self::Rename];
-
-    /// The name in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Rule => "rule",
-            Self::Module => "module",
-            Self::Suffix => "suffix",
-            Self::Rename => "rename",
-        }
-    }
-}
-
-/// One row of a comparison: the functions of each side that it is about, by their index.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Pairing {
-    pub(super) name: String,
-    pub(super) module: Option<String>,
-    pub(super) before: Vec<usize>,
-    pub(super) after: Vec<usize>,
-    pub(super) by: Option<MatchedBy>,
-}
-
-/// A function that may have been renamed, where that is not sure enough to match them.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Rename {
-    /// What went.
-    pub before: String,
-    /// What came and looks like it.
-    pub after: String,
-}
+use super::types::{Entry, MatchedBy, Pairing, Rename};
 
 /// A rule of the user's: a new name for a function, or nothing if the rule is not about it.
 pub type Rule<'a> = dyn Fn(&str) -> Option<String> + 'a;

@@ -2,8 +2,10 @@
 
 use std::cmp::Reverse;
 
-use super::compare::{Function, Interval};
-use super::{Measure, Moved, Verdict, stats};
+use super::side::{SideStats, counts};
+use super::types::{Function, Interval, Moved};
+use super::{Measure, Options, Verdict, stats};
+use crate::summarize::Profile;
 
 pub(super) fn sensitivity(functions: &[Function]) -> Option<f64> {
     let of_net = |function: &Function| function.tests[Measure::Net.index()].as_ref().map(|t| t.mde);
@@ -119,4 +121,31 @@ pub(super) fn order(function: &Function) -> (Verdict, bool, bool, Reverse<u64>) 
         None => function.parts.delta_net.unsigned_abs(),
     };
     (function.verdict, elapsed, by_chance, Reverse(size))
+}
+
+/// Which functions, or paths, are tested.
+pub(super) struct Asking {
+    /// Net time of either side that is not idle.
+    busy: [f64; 2],
+    calls_min: f64,
+    share_min: f64,
+}
+
+impl Asking {
+    pub(super) fn new(merged: [&Profile; 2], options: &Options<'_>) -> Self {
+        let busy = merged.map(|profile| profile.busy().max(1) as f64);
+        Self { busy, calls_min: options.calls_min, share_min: options.share_min }
+    }
+
+    pub(super) fn asks(&self, function: &Function) -> bool {
+        let (before, after) = (&function.before, &function.after);
+        let calls = f64::midpoint(before.calls_per_run(), after.calls_per_run());
+        let share = |side: &SideStats, busy: f64| 100.0 * side.total.net as f64 / busy;
+        let share = f64::midpoint(share(before, self.busy[0]), share(after, self.busy[1]));
+        counts(function.kind)
+            && before.is_there()
+            && after.is_there()
+            && calls >= self.calls_min
+            && share >= self.share_min
+    }
 }

@@ -1,7 +1,7 @@
 //! May it ship: a comparison and a policy in, one word out.
 
-use super::compare::{Comparison, Function, Interval};
 use super::stats;
+use super::types::{Comparison, Function, Interval};
 use super::{Side, SideStats, Verdict};
 
 /// When to say no.

@@ -4,13 +4,12 @@
 use profctl_model::{FuncKind, Timeline};
 use serde::Serialize;
 
-use super::compare::{Comparison, Function, SideSummary};
 use super::gate::{Judgement, Limit, Spent};
 use super::notes::BLOCK_COST;
 use super::stats::{self, Components, Replicate, Tested};
 use super::table::{chances, matched_as};
-use super::tails::Tail;
-use super::{MatchedBy, Measure, SideStats, Verdict};
+use super::types::{Comparison, Function, MatchedBy, SideSummary, Tail};
+use super::{Measure, SideStats, Verdict};
 
 const DIFF: &str = "profctl.diff/1";
 const GATE: &str = "profctl.gate/1";

@@ -29,21 +29,21 @@ mod table;
 mod tails;
 #[cfg(test)]
 mod tests;
+mod types;
 
-pub use align::{MatchedBy, Rename, Rule};
+pub use align::Rule;
 pub use calibration::Calibration;
 pub use comparability::Warning;
-pub use compare::{
-    Comparison, Function, Interval, Matched, SideSummary, compare, compare_with_paths,
-};
+pub use compare::{compare, compare_with_paths};
 pub use decompose::Parts;
 pub use measure::Measure;
-pub use moved::Moved;
 pub use paths::{Found, PathComparison, RunPaths};
 pub use series::{Series, SeriesSink};
 pub use side::{Run, Side, SideStats};
 pub use table::{Section, Shown, Sum};
-pub use tails::Tail;
+pub use types::{
+    Comparison, Function, Interval, Matched, MatchedBy, Moved, Rename, SideSummary, Tail,
+};
 
 /// How to compare.
 pub struct Options<'a> {

@@ -5,23 +5,8 @@
 //! many as the other was called; its own time grows by about what the other took; and the time of
 //! a whole call of it stays about the same.
 
-use super::compare::Function;
+use super::types::{Function, Moved};
 use super::{SideStats, Verdict};
-
-/// Work that seems to have moved between a function and its caller.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Moved {
-    /// The function that went, or came.
-    pub callee: String,
-    /// Its caller.
-    pub caller: String,
-    /// Whether the caller took it in; else it was cut out.
-    pub inlined: bool,
-    /// Net time of a run in the function that went or came.
-    pub net: u64,
-    /// Net time of a run that its caller won or lost.
-    pub caller_delta: i64,
-}
 
 /// Calls in a run below which figures agree by chance.
 const CALLS_MIN: f64 = 20.0;

@@ -1,8 +1,8 @@
 //! What a reader of a comparison must know besides its rows.
 
-use super::compare::{Comparison, Function, Interval, SideSummary};
 use super::stats::{Components, Replicate};
-use super::{MatchedBy, Measure, Verdict};
+use super::types::{Comparison, Function, Interval, MatchedBy, SideSummary};
+use super::{Measure, Verdict};
 use crate::summarize::count;
 
 /// How many names a note lists.

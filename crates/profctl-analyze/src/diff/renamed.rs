@@ -1,7 +1,7 @@
 //! Functions that went and functions that came, and which of them may be the same under a new name.
 
-use super::align::{Entry, Pairing};
 use super::canonical::canonical;
+use super::types::{Entry, Pairing};
 use crate::find::edits;
 
 /// How alike two names must be at least, from 0 to 1.

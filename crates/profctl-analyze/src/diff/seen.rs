@@ -2,10 +2,9 @@
 
 use profctl_model::hash::FastMap;
 
-use super::align::{MatchedBy, Pairing};
-use super::compare::{Function, Matched};
 use super::side::{Run, Side, SideStats};
 use super::stats::{self, block_bootstrap_ratio};
+use super::types::{Function, Matched, MatchedBy, Pairing};
 use super::{Measure, Parts, Verdict};
 use crate::summarize::{FuncStats, Profile};
 

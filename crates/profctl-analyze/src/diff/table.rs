@@ -3,9 +3,9 @@
 
 use profctl_model::{Cell, Column, Role, Table, Ticks};
 
-use super::compare::{Comparison, Function, Interval};
 use super::stats::Replicate;
-use super::{MatchedBy, Measure, SideStats, Verdict};
+use super::types::{Comparison, Function, Interval, MatchedBy};
+use super::{Measure, SideStats, Verdict};
 
 pub(super) const SCHEMA: &str = "profctl.diff-table/1";
 

@@ -2,9 +2,9 @@
 
 use profctl_model::{Cell, Column, Role, Table, Ticks};
 
-use super::compare::{Comparison, Function};
 use super::stats::{Distribution, TAIL_PERCENT, TAIL_RUNS_MIN, tail_interval};
 use super::table::{SCHEMA, Section, Shown, label};
+use super::types::{Comparison, Function, Tail};
 use crate::summarize::FuncStats;
 
 /// Complete calls that each run must have: of fewer, the slowest in a hundred is the slowest.
@@ -12,19 +12,6 @@ const CALLS_MIN: u64 = 100;
 
 /// Any number does; the same one makes the same report.
 const SEED: u64 = 1990;
-
-/// The 99th percentile of the net time of a call.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Tail {
-    /// Of each run before, in the order of the runs.
-    pub before: Vec<u64>,
-    /// Of each run after.
-    pub after: Vec<u64>,
-    /// After ÷ before, of the geometric means over runs.
-    pub ratio: f64,
-    /// The 95 % interval of it, from 8 runs a side.
-    pub interval: Option<(f64, f64)>,
-}
 
 impl Tail {
     /// Of the runs of both sides; nothing unless each of them has enough calls and knows how long

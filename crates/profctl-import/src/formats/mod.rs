@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use profctl_model::{Code, Timebase};
 
-use crate::emit::{Emitter, LaneKey};
+use crate::emit::Emitter;
 use crate::files::{FileId, Files, Head};
 use crate::sort::Order;
+pub use crate::stitch::Quirks;
 
 pub mod callgrind;
 pub mod chrome;
@@ -188,21 +189,6 @@ impl Stream {
     pub fn whole(file: FileId) -> Self {
         Self { file, extents: Extents::Whole, clock: StreamClock::default() }
     }
-}
-
-/// What is unusual about the records of a format; the stitcher must know.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Quirks {
-    /// Whether places in this format are lines.
-    pub has_lines: bool,
-    /// Whether times are stated as finely as durations, so that the end of a leaf is as good as a
-    /// timestamp.
-    pub leaf_ends_are_stamps: bool,
-    /// Whether a call may be shown at the depth of one whose exit is still to come, because it hit
-    /// that one on its way out.
-    pub exits_may_be_late: bool,
-    /// Who runs where at the start, if the head of the input told it.
-    pub initial: Vec<LaneKey>,
 }
 
 /// An input that was recognized and is ready to be read.

@@ -15,6 +15,7 @@ mod clock;
 mod groups;
 mod lanes;
 mod orphans;
+mod quirks;
 mod shared;
 mod stack;
 mod stated;
@@ -30,9 +31,9 @@ use crate::emit::{
     Account, BlockEvents, Event, EventKind, LaneKey, LaneRef, NO_DEPTH, NameRef, PrevState, Total,
     UNSTATED,
 };
-use crate::formats::Quirks;
 use clock::{Clock, Hand};
 use lanes::{Lane, Lanes};
+pub use quirks::Quirks;
 use shared::Core;
 use stack::{Exit, Stack};
 pub use switch_tags::AMBIGUOUS_SWITCH;

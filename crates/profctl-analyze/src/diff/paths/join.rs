@@ -3,14 +3,13 @@
 use profctl_model::hash::FastMap;
 use profctl_model::{NodeId, PairedNode, PairedTree, PathCost, Timebase};
 
-use super::super::align::Pairing;
-use super::super::compare::{Asking, Function, Interval};
-use super::super::decide::{decide, explain_one};
-use super::super::moved::Moved;
+use super::super::decide::{Asking, decide, explain_one};
 use super::super::side::{Side, SideStats, rounded};
 use super::super::stats;
+use super::super::types::{Function, Interval, Moved, Pairing};
 use super::super::{Measure, Options, Parts, Verdict};
-use super::{Found, PathComparison, RunPaths, Sums};
+use super::run::{RunPaths, Sums};
+use super::{Found, PathComparison};
 use crate::summarize::Profile;
 
 /// What the comparison of functions has found already.

@@ -5,7 +5,7 @@ use std::f64::consts::{LN_2, SQRT_2};
 use super::design::{Layout, contrast};
 use super::special::t_quantile;
 use super::verdict::{Estimate, judge};
-use super::{Design, Options, Row, Tested, prior};
+use super::{Design, Options, Row, Tested, squeeze};
 
 /// How much one function varies from run to run of one build.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -88,7 +88,7 @@ impl Calibration {
             .zip(intensities)
             .filter_map(|(known, intensity)| known.map(|_| *intensity))
             .collect();
-        let squeezed = prior::squeeze(&variances, &df, Some(&covariate), true);
+        let squeezed = squeeze::squeeze(&variances, &df, Some(&covariate), true);
         let mut pulled = squeezed.post.iter().zip(squeezed.df);
         let rows = known
             .iter()

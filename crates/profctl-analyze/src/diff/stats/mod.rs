@@ -21,6 +21,7 @@ mod robust;
 mod shape;
 mod smooth;
 mod special;
+mod squeeze;
 mod tails;
 mod variance;
 mod verdict;
@@ -369,14 +370,14 @@ fn moderate(contrasts: &[Option<Contrast>], intensities: &[f64], floor: f64) -> 
     let within_df = of(&|contrast| contrast.within.1);
     if within_df.iter().any(|df| *df > 0.0) {
         let within = of(&|contrast| contrast.within.0.max(least));
-        let usual = prior::squeeze(&within, &within_df, Some(&covariate), false);
+        let usual = squeeze::squeeze(&within, &within_df, Some(&covariate), false);
         covariate = usual.post.iter().map(|post| post.ln()).collect();
         robust = false;
         weight_max = Some(usual.df);
     }
     let variances = of(&|contrast| contrast.variance.max(least));
     let df = of(&|contrast| contrast.df);
-    let mut squeezed = prior::squeeze(&variances, &df, Some(&covariate), robust);
+    let mut squeezed = squeeze::squeeze(&variances, &df, Some(&covariate), robust);
     if let Some(weights) = weight_max {
         // What is expected is no surer than what it is expected from.
         squeezed.weigh_at_most(&weights, &variances, &df);

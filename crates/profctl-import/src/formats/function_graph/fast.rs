@@ -20,7 +20,6 @@
 
 use super::known::Known;
 use super::layout::{Layout, Time};
-use super::read::GraphReader;
 use super::wide::{chunk, equal, first_of, fitting, same, word};
 use crate::emit::{At, CallPart, Emitter, LaneRef, NameRef, Stated};
 
@@ -133,24 +132,24 @@ fn lane_slot([a, b, c, d]: LaneBytes) -> usize {
     (mixed.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - LANES.trailing_zeros())) as usize
 }
 
-/// Reads lines from `offset` on for as long as they are usual; says where it stopped.
+/// Reads lines from `offset` on for as long as they are usual; says where it stopped. `uses_time`
+/// says whether the time column tells the time.
 pub(super) fn read(
     block: &[u8],
     offset: usize,
     layout: Layout,
-    reader: &GraphReader,
+    (memory, uses_time): (&Memory, bool),
     out: &mut Emitter,
 ) -> usize {
-    let memory = &reader.memory;
     let prefix = memory.prefix;
-    if prefix == 0 || reader.is_returns_only() {
+    if prefix == 0 {
         return offset;
     }
     match layout {
         Layout { cpu: true, duration: true, flags: false, time, task } => match (time, task) {
-            (Time::None, false) if prefix < 8 => usual::<false>(block, offset, reader, out),
+            (Time::None, false) if prefix < 8 => usual::<false>(block, offset, memory, false, out),
             (Time::Absolute, true) if (TIME + 18..=TIME + 34).contains(&prefix) => {
-                usual::<true>(block, offset, reader, out)
+                usual::<true>(block, offset, memory, uses_time, out)
             }
             _ => offset,
         },
@@ -163,12 +162,11 @@ pub(super) fn read(
 fn usual<const TIMED: bool>(
     block: &[u8],
     mut line: usize,
-    reader: &GraphReader,
+    memory: &Memory,
+    uses_time: bool,
     out: &mut Emitter,
 ) -> usize {
-    let memory = &reader.memory;
     let prefix = memory.prefix;
-    let uses_time = TIMED && reader.is_timed();
     let mut second = Second::default();
     let mut lane = ([0; LANE_WORDS], LaneRef(0));
     let mut lines = 0;

@@ -8,6 +8,7 @@ mod classify;
 mod event;
 mod fast;
 mod head;
+mod infer;
 mod known;
 mod layout;
 mod line;
@@ -60,7 +61,7 @@ impl Importer for FunctionGraph {
             }
             None => {}
         }
-        match layout::infer(head) {
+        match infer::infer(head) {
             Some((layout, fitting, lines)) => Recognition::Yes(format!(
                 "{fitting} of the first {lines} lines are graph lines with the columns {layout}"
             )),
@@ -74,7 +75,7 @@ impl Importer for FunctionGraph {
         let known = layout::find_header(head).and_then(layout::Layout::from_header);
         let layout = match known {
             Some(layout) => layout,
-            None => match layout::infer(head) {
+            None => match infer::infer(head) {
                 Some((layout, ..)) => layout,
                 None if head::tracer(head) == Some(b"function_graph") => layout::Layout::DEFAULT,
                 None => {

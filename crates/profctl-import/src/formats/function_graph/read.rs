@@ -39,7 +39,7 @@ pub(super) struct GraphReader {
     timed: bool,
     lanes: LaneCache,
     /// What the fast path has met.
-    pub(super) memory: fast::Memory,
+    memory: fast::Memory,
 }
 
 /// The lanes met by this worker, by the bytes of their columns.
@@ -145,7 +145,9 @@ impl Reader for GraphReader {
         let mut after_rule = false;
         let mut offset = 0;
         while offset < block.len() {
-            offset = fast::read(block, offset, layout, self, out);
+            if !self.returns_only {
+                offset = fast::read(block, offset, layout, (&self.memory, self.timed), out);
+            }
             let Some(text) = text::lines(&block[offset..]).next() else { break };
             out.lines += 1;
             let start = offset;
@@ -168,16 +170,6 @@ impl Reader for GraphReader {
 }
 
 impl GraphReader {
-    /// Whether the time column is used.
-    pub(super) fn is_timed(&self) -> bool {
-        self.timed
-    }
-
-    /// Whether returns are whole calls.
-    pub(super) fn is_returns_only(&self) -> bool {
-        self.returns_only
-    }
-
     fn line(&mut self, line: Line<'_>, text: &[u8], at: usize, layout: Layout, out: &mut Emitter) {
         match line {
             Line::Blank | Line::Header | Line::Rule | Line::Overruns(0) => {}

@@ -4,8 +4,8 @@
 //! The first record alone says nothing: padding holds whatever the kernel's stack held, and equal
 //! headers carry different payloads.
 
-use super::dialect::{DIALECTS, Dialect, System, by_name, names};
-use super::header::{Header, Record, SECONDS_MIN, unsigned};
+use super::dialect::{DIALECTS, Dialect, Record, System, by_name, names};
+use super::header::{Header, SECONDS_MIN, unsigned};
 use super::payload::{self, Shape};
 use crate::bytes::Endian;
 use crate::formats::ImportError;

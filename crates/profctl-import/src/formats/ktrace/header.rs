@@ -1,6 +1,6 @@
 //! One record at a time: its header, and whether there is a record at all.
 
-use super::dialect::{Dialect, Field, Version};
+use super::dialect::{Dialect, Field, Record, Version};
 
 /// The longest payload that is believed, bytes. Kernels cut what a program reads or writes into
 /// records of a page; anything beyond this is garbage.
@@ -8,50 +8,6 @@ pub(super) const PAYLOAD_MAX: u64 = 1 << 20;
 
 /// The bytes in which a command is kept, NULs behind it.
 pub(super) type Comm = [u8; 24];
-
-/// What a record is about, as far as this reader cares.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Record {
-    /// A system call was entered.
-    Call,
-    /// A system call was left.
-    Return,
-    /// A path was looked up.
-    Path,
-    /// A signal was delivered.
-    Signal,
-    /// The thread left its CPU or came back to one.
-    Switch,
-    /// The program said something with utrace(2); an identifier of so many bytes stands before it.
-    User {
-        /// Bytes of the identifier.
-        id: usize,
-    },
-    /// The process now makes the system calls of the system named.
-    Emulation,
-    /// The same in the flags of FreeBSD.
-    Abi,
-    /// The process is gone.
-    ProcessEnd,
-    /// A page fault began.
-    Fault,
-    /// A page fault was dealt with.
-    FaultEnd,
-    /// Nothing that has to do with time: data read and written, structures, arguments.
-    Silent,
-    /// The mark that OpenBSD puts at the start of a trace.
-    Start,
-    /// A number that is in no list.
-    Unknown,
-}
-
-impl Record {
-    /// Whether FreeBSD writes it for readers only (`PROCCTOR`, `PROCDTOR`): it has a time, but
-    /// nothing happened then.
-    pub(super) fn is_bookkeeping(self) -> bool {
-        matches!(self, Self::Abi | Self::ProcessEnd)
-    }
-}
 
 /// A header as it was read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use profctl_model::diag::codes::{CUT_RECORD, SKIPPED_RECORD};
 use profctl_model::{Code, Severity};
 
-use super::dialect::Dialect;
-use super::header::{Header, Record};
+use super::dialect::{Dialect, Record};
+use super::header::Header;
 use super::names::{self, Interned};
 use super::payload;
 use super::syscalls::Abi;

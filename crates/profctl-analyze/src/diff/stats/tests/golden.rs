@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::diff::stats::prior::squeeze;
+use crate::diff::stats::squeeze::squeeze;
 use crate::diff::stats::ranks::{hodges_lehmann, hodges_lehmann_of_pairs};
 use crate::diff::stats::special::{
     Tails, digamma, f_ln_density, f_quantile, f_tails, ln_gamma, t_quantile, t_upper, trigamma,

@@ -1,0 +1,95 @@
+//! What functions have in common: how noisy one is expected to be before its runs are looked at.
+//!
+//! With a handful of runs the variance of one function is known badly, that of a thousand together
+//! well. Each is pulled towards what is usual for functions that run as often (Smyth 2004); the
+//! spread of the variances themselves says how far.
+
+use super::order::{median, sorted};
+use super::smooth::Curve;
+use super::{prior, robust};
+
+/// Variances after they were pulled.
+#[derive(Clone, Debug)]
+pub(super) struct Squeezed {
+    /// What was expected of each.
+    pub(super) expected: Vec<f64>,
+    /// Weight of what was expected, in degrees of freedom.
+    pub(super) d0: Vec<f64>,
+    /// The same of a function that is nothing special.
+    pub(super) d0_usual: f64,
+    /// The pulled variances.
+    pub(super) post: Vec<f64>,
+    /// Their degrees of freedom: own and expected, but no more than all functions have together.
+    pub(super) df: Vec<f64>,
+    pooled: f64,
+}
+
+/// Pulls `variances`, each with its `df`, towards what is usual at its `covariate`. A function
+/// without degrees of freedom gets what is expected of it.
+pub(super) fn squeeze(
+    variances: &[f64],
+    df: &[f64],
+    covariate: Option<&[f64]>,
+    robust: bool,
+) -> Squeezed {
+    let known: Vec<usize> =
+        (0..df.len()).filter(|&idx| df[idx] > 0.0 && variances[idx].is_finite()).collect();
+    let pick = |values: &[f64]| -> Vec<f64> { known.iter().map(|&idx| values[idx]).collect() };
+    let covariate = covariate.filter(|values| values.iter().all(|value| value.is_finite()));
+    let (x, df1, at) = (pick(variances), pick(df), covariate.map(pick));
+    let fitted = if robust && x.len() > 2 {
+        robust::fit(&x, &df1, at.as_deref())
+    } else {
+        prior::fit(&x, &df1, at.as_deref())
+    };
+    let pooled: f64 = df1.iter().sum();
+    let logs: Vec<f64> = fitted.scale.iter().map(|scale| scale.ln()).collect();
+    let usual = median(&sorted(logs.clone()));
+    let curve = at.map(|at| Curve::through(&at, &logs));
+    let n = df.len();
+    let mut squeezed = Squeezed {
+        expected: (0..n)
+            .map(|idx| match (&curve, covariate) {
+                (Some(curve), Some(values)) => curve.at(values[idx]).exp(),
+                _ => usual.exp(),
+            })
+            .collect(),
+        d0: vec![fitted.d0; n],
+        d0_usual: fitted.d0,
+        post: Vec::new(),
+        df: Vec::new(),
+        pooled,
+    };
+    for (position, &idx) in known.iter().enumerate() {
+        squeezed.expected[idx] = fitted.scale[position];
+        squeezed.d0[idx] = fitted.d0_each[position];
+    }
+    squeezed.pull(variances, df);
+    squeezed
+}
+
+impl Squeezed {
+    /// Gives what is expected of each function no more than these weights.
+    pub(super) fn weigh_at_most(&mut self, weights: &[f64], variances: &[f64], df: &[f64]) {
+        for (d0, most) in self.d0.iter_mut().zip(weights) {
+            *d0 = d0.min(*most);
+        }
+        self.d0_usual = self.d0_usual.min(median(&sorted(weights.to_vec())));
+        self.pull(variances, df);
+    }
+
+    fn pull(&mut self, variances: &[f64], df: &[f64]) {
+        let parts = self.d0.iter().zip(&self.expected).zip(variances.iter().zip(df));
+        (self.post, self.df) = parts
+            .map(|((&d0, &expected), (variance, own))| {
+                let own = own.max(0.0);
+                let post = if own == 0.0 || d0.is_infinite() {
+                    expected
+                } else {
+                    (own * variance + d0 * expected) / (own + d0)
+                };
+                (post, (own + d0).min(self.pooled))
+            })
+            .unzip();
+    }
+}

@@ -1,0 +1,271 @@
+//! What a comparison is made of: the functions of both sides, how they were matched and what was
+//! found.
+
+use profctl_model::{FuncKind, Timebase};
+
+use super::comparability::Warning;
+use super::measure::Measure;
+use super::side::SideStats;
+use super::stats::{self, Components, Global, Replicate, Tested};
+use super::{Parts, Verdict};
+use crate::summarize::Profile;
+
+/// A function of one side.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Entry {
+    pub(super) name: String,
+    pub(super) module: Option<String>,
+    /// Calls in a run.
+    pub(super) calls: f64,
+    /// Net time of a call.
+    pub(super) cost: f64,
+    /// Direct callees of a call.
+    pub(super) callees: f64,
+}
+
+/// How two functions of different names were found to be one.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum MatchedBy {
+    /// A rule that the user gave.
+    Rule,
+    /// The name is the same, the module is not.
+    Module,
+    /// They differ in a suffix that a compiler made.
+    Suffix,
+    /// One went, one came, and they are alike in name, calls and cost.
+    Rename,
+}
+
+impl MatchedBy {
+    /// Every way, in the order in which they are tried.
+    pub const ALL: [Self; 4] = [Self::Rule, Self::Module, Self::Suffix, Self::Rename];
+
+    /// The name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Rule => "rule",
+            Self::Module => "module",
+            Self::Suffix => "suffix",
+            Self::Rename => "rename",
+        }
+    }
+}
+
+/// One row of a comparison: the functions of each side that it is about, by their index.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Pairing {
+    pub(super) name: String,
+    pub(super) module: Option<String>,
+    pub(super) before: Vec<usize>,
+    pub(super) after: Vec<usize>,
+    pub(super) by: Option<MatchedBy>,
+}
+
+/// A function that may have been renamed, where that is not sure enough to match them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Rename {
+    /// What went.
+    pub before: String,
+    /// What came and looks like it.
+    pub after: String,
+}
+
+/// What intervals and verdicts are about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Interval {
+    /// Several runs a side: what more runs would show.
+    BetweenRuns,
+    /// A trace a side, and a baseline that says how much runs vary.
+    Calibrated,
+    /// A trace a side: how much calls vary inside these two traces, and nothing else.
+    WithinTrace,
+}
+
+impl Interval {
+    /// The name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::BetweenRuns => "between-runs",
+            Self::Calibrated => "calibrated",
+            Self::WithinTrace => "within-trace",
+        }
+    }
+}
+
+/// What one side is, all runs together.
+#[derive(Clone, Debug)]
+pub struct SideSummary {
+    /// What the user called it.
+    pub name: String,
+    /// Its runs, each with its block.
+    pub runs: Vec<(String, Option<String>)>,
+    /// How many blocks these are; as many as runs where there are none.
+    pub n_blocks: u32,
+    /// Files of it that are no trace.
+    pub passed_over: u64,
+    /// Everything in it.
+    pub profile: Profile,
+}
+
+/// How a row came by functions of other names.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Matched {
+    /// How they were found to be one.
+    pub by: MatchedBy,
+    /// Their names before.
+    pub before: Vec<String>,
+    /// Their names after.
+    pub after: Vec<String>,
+}
+
+/// One function, on both sides.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Function {
+    /// Its name: after, if it is there and has one only.
+    pub name: String,
+    /// Where it lives.
+    pub module: Option<String>,
+    /// What kind of function it is.
+    pub kind: Option<FuncKind>,
+    /// How it was matched, unless by its name.
+    pub matched: Option<Matched>,
+    /// What it was.
+    pub before: SideStats,
+    /// What it is.
+    pub after: SideStats,
+    /// The change of its net time in a run, in two parts.
+    pub parts: Parts,
+    /// What was found, a measure each, as [`Measure::ALL`] lists them.
+    pub tests: [Option<Tested>; 3],
+    /// The measure that decided the verdict.
+    pub measure: Measure,
+    /// How much of what it was it is now, by that measure; nothing if it was not there.
+    pub ratio: Option<f64>,
+    /// The ends of the 95 % interval of it.
+    pub interval: Option<(f64, f64)>,
+    /// What is said of it.
+    pub verdict: Verdict,
+    /// The function whose work it seems to have taken in or given away.
+    pub moved: Option<String>,
+    /// How long its slowest calls were, where all runs know.
+    pub tail: Option<Tail>,
+}
+
+impl Function {
+    /// What was found by the deciding measure.
+    pub fn tested(&self) -> Option<&Tested> {
+        self.tests[self.measure.index()].as_ref()
+    }
+
+    /// Whether any measure could be tested.
+    pub(super) fn was_tested(&self) -> bool {
+        let tested = |test: &Tested| test.verdict != stats::Verdict::NotTested;
+        self.tests.iter().flatten().any(tested)
+    }
+
+    /// Whether nothing at all is different.
+    pub fn is_unchanged(&self) -> bool {
+        // A saved profile may be without histograms, and is the same all the same.
+        let figures = |side: &SideStats| {
+            let total = &side.total;
+            let lengths = [&total.net_of_calls, &total.elapsed_of_calls];
+            let lengths = lengths.map(|of| (of.sum, of.squares, of.min, of.max));
+            (side.of_runs, total.calls, total.partial, total.net, total.elapsed, lengths)
+        };
+        figures(&self.before) == figures(&self.after)
+    }
+}
+
+/// A comparison.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// What was.
+    pub before: SideSummary,
+    /// What is.
+    pub after: SideSummary,
+    /// The clock of all times in here: nanoseconds or counts.
+    pub timebase: Timebase,
+    /// What moved all functions alike; nothing if there is no function to tell it from.
+    pub global: Option<Global>,
+    /// What intervals are about.
+    pub interval: Interval,
+    /// What was counted as one measurement.
+    pub replicate: Replicate,
+    /// Whether each side has one block only, so that blocks and builds cannot be told apart.
+    pub confounded: bool,
+    /// Where the variance is, where blocks of several runs are compared.
+    pub components: Option<Components>,
+    /// What to know before the figures.
+    pub warnings: Vec<Warning>,
+    /// The functions, by verdict, then by how much they differ.
+    pub functions: Vec<Function>,
+    /// How many of them do not differ in anything; no report lists them.
+    pub unchanged: u64,
+    /// How many functions were tested, unchanged ones included.
+    pub tested: u64,
+    /// The change that would be seen 8 times in 10, as a ratio less 1: the median over the tested
+    /// functions, of net time per call.
+    pub sensitivity: Option<f64>,
+    /// New names that were not sure enough.
+    pub renames: Vec<Rename>,
+    /// Work that changed its place.
+    pub moved: Vec<Moved>,
+    /// The margin, as a ratio less 1.
+    pub margin: f64,
+    /// How many of the reported changes may be false, as a share.
+    pub fdr: f64,
+}
+
+impl Comparison {
+    /// The functions that differ in anything.
+    pub fn changed(&self) -> impl Iterator<Item = &Function> {
+        self.functions.iter().filter(|function| !function.is_unchanged())
+    }
+
+    /// How many of those that differ have that verdict.
+    pub fn count(&self, verdict: Verdict) -> u64 {
+        self.changed().filter(|function| function.verdict == verdict).count() as u64
+    }
+
+    /// Rows that were matched that way, and how many names are in them.
+    pub fn n_matched(&self, by: MatchedBy) -> (u64, u64) {
+        let matched = self.functions.iter().filter_map(|function| function.matched.as_ref());
+        let names = matched
+            .filter(|matched| matched.by == by)
+            .map(|matched| (matched.before.len() + matched.after.len()) as u64);
+        names.fold((0, 0), |(rows, all), names| (rows + 1, all + names))
+    }
+
+    /// Whether something stands against any verdict.
+    pub fn has_veto(&self) -> bool {
+        self.warnings.iter().any(|warning| warning.veto)
+    }
+}
+
+/// Work that seems to have moved between a function and its caller.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Moved {
+    /// The function that went, or came.
+    pub callee: String,
+    /// Its caller.
+    pub caller: String,
+    /// Whether the caller took it in; else it was cut out.
+    pub inlined: bool,
+    /// Net time of a run in the function that went or came.
+    pub net: u64,
+    /// Net time of a run that its caller won or lost.
+    pub caller_delta: i64,
+}
+
+/// The 99th percentile of the net time of a call.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Tail {
+    /// Of each run before, in the order of the runs.
+    pub before: Vec<u64>,
+    /// Of each run after.
+    pub after: Vec<u64>,
+    /// After ÷ before, of the geometric means over runs.
+    pub ratio: f64,
+    /// The 95 % interval of it, from 8 runs a side.
+    pub interval: Option<(f64, f64)>,
+}
