@@ -5,7 +5,7 @@
 //! same run; these benchmarks are for comparing one commit with the next.
 
 use profctl_import::{ImportOptions, ReadOptions, Single, Streamed, stream};
-use profctl_model::{Names, Span, SpanSink};
+use profctl_model::{Names, Record, Span, SpanSink};
 use profctl_testkit::generate;
 
 /// A trace held in memory.
@@ -74,6 +74,7 @@ impl SpanSink for Count {
     fn span(&mut self, _span: &Span, _names: &Names) {
         self.calls += 1;
     }
+    fn record(&mut self, _record: Record<'_>, _names: &Names) {}
 }
 
 /// Keeps calls, to hand them on again.
@@ -87,6 +88,7 @@ impl SpanSink for Keep {
     fn span(&mut self, span: &Span, _names: &Names) {
         self.spans.push(*span);
     }
+    fn record(&mut self, _record: Record<'_>, _names: &Names) {}
 }
 
 #[cfg(test)]

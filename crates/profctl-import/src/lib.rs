@@ -23,7 +23,9 @@ mod recognize;
 #[cfg(test)]
 mod testing;
 
-use profctl_model::{Code, CpuId, Names, SpanSink, ThreadId, Trace, TraceBuilder, TraceMeta};
+use profctl_model::{
+    Code, CpuId, Names, Record, SpanSink, ThreadId, Trace, TraceBuilder, TraceMeta,
+};
 
 pub use files::{Files, Memory, Single};
 pub use formats::{Descriptor, FORMATS, ImportError, ImportOptions, Importer, Recognition};
@@ -152,17 +154,24 @@ pub struct Only<S> {
 
 impl<S> Only<S> {
     fn takes(&self, thread: ThreadId, cpu: Option<CpuId>, names: &Names) -> bool {
+        self.takes_thread(thread, names) && self.takes_cpu(cpu, names)
+    }
+
+    fn takes_cpu(&self, cpu: Option<CpuId>, names: &Names) -> bool {
+        let on = |number: &u32| cpu.is_some_and(|cpu| names.cpus[cpu] == *number);
+        self.cpus.is_empty() || self.cpus.iter().any(on)
+    }
+
+    fn takes_thread(&self, thread: ThreadId, names: &Names) -> bool {
         let thread = &names.threads[thread];
         let wanted = |text: &String| {
             thread.name == *text
                 || thread.label() == *text
                 || thread.tid.is_some_and(|tid| tid.to_string() == *text)
         };
-        let on = |number: &u32| cpu.is_some_and(|cpu| names.cpus[cpu] == *number);
         let of_process = |pid: &u64| thread.pid.or(thread.tid) == Some(*pid);
         let all = self.threads.is_empty() && self.pids.is_empty();
-        (all || self.threads.iter().any(wanted) || self.pids.iter().any(of_process))
-            && (self.cpus.is_empty() || self.cpus.iter().any(on))
+        all || self.threads.iter().any(wanted) || self.pids.iter().any(of_process)
     }
 }
 
@@ -170,26 +179,22 @@ impl<S: SpanSink> SpanSink for Only<S> {
     #[expect(clippy::inline_always, reason = "a call would pass the span through memory")]
     #[inline(always)]
     fn span(&mut self, span: &profctl_model::Span, names: &Names) {
-        let takes_all = self.threads.is_empty() && self.cpus.is_empty();
+        let takes_all = self.threads.is_empty() && self.pids.is_empty() && self.cpus.is_empty();
         if takes_all || self.takes(span.thread, span.cpu, names) {
             self.inner.span(span, names);
         }
     }
-    fn slice(&mut self, slice: &profctl_model::Slice) {
-        self.inner.slice(slice);
-    }
-    fn wake(&mut self, wake: &profctl_model::Wake) {
-        self.inner.wake(wake);
-    }
-    fn gap(&mut self, gap: &profctl_model::Gap) {
-        self.inner.gap(gap);
-    }
-    fn mark(&mut self, mark: &profctl_model::Mark) {
-        self.inner.mark(mark);
-    }
-    fn total(&mut self, totals: &profctl_model::FuncTotals, names: &Names) {
-        if self.takes(totals.thread, None, names) {
-            self.inner.total(totals, names);
+    fn record(&mut self, record: Record<'_>, names: &Names) {
+        let takes = match record {
+            Record::State(state) => self.takes(state.thread, state.cpu, names),
+            Record::Wake(wake) => self.takes(wake.woken, wake.waker.cpu, names),
+            Record::Life(life) => self.takes_thread(life.thread, names),
+            Record::Gap(gap) => gap.cpu.is_none() || self.takes_cpu(gap.cpu, names),
+            Record::Mark(mark) => self.takes_thread(mark.thread, names),
+            Record::Total(totals) => self.takes(totals.thread, None, names),
+        };
+        if takes {
+            self.inner.record(record, names);
         }
     }
 }

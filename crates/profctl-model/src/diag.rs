@@ -207,6 +207,14 @@ pub mod codes {
         help: "the net time that the input states is not the elapsed time less that of the \
                callees it shows: some callees may have been cut out; the stated one was used",
     };
+    /// A context switch that contradicts those before it.
+    pub static SWITCH_MISMATCH: Code = Code {
+        name: "stitch/switch-mismatch",
+        severity: Severity::Warning,
+        help: "a context switch takes a thread off a CPU on which another one was running, or \
+               brings in one that runs elsewhere: what the thread did since its last switch \
+               counts as unknown",
+    };
     /// A record that makes no sense.
     pub static SKIPPED_RECORD: Code = Code {
         name: "input/skipped-record",
@@ -240,6 +248,7 @@ pub mod codes {
         &BACKWARDS,
         &CLAMPED,
         &STATED_MISMATCH,
+        &SWITCH_MISMATCH,
         &SKIPPED_RECORD,
         &CUT_RECORD,
         &SKIPPED_LINE_TOO_LONG,

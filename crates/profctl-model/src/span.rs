@@ -1,8 +1,8 @@
-//! One call, and the other things that a trace can say: who ran where, who woke whom, what was
-//! lost.
+//! One call, the other things that a trace can say, and where all of them flow.
 
 use crate::id::{CpuId, FuncId, ThreadId};
 use crate::names::Names;
+use crate::sched::{ThreadLife, ThreadState, Wake};
 use crate::time::{Tick, Ticks};
 
 /// What of a call was really seen.
@@ -69,32 +69,6 @@ impl Span {
     }
 }
 
-/// A stretch of time in which a thread ran on a CPU.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Slice {
-    /// Who ran.
-    pub thread: ThreadId,
-    /// Where.
-    pub cpu: CpuId,
-    /// From.
-    pub start: Tick,
-    /// To.
-    pub end: Tick,
-    /// Whether it left the CPU while still runnable (preempted) rather than to wait.
-    pub preempted: bool,
-}
-
-/// One thread made another runnable.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Wake {
-    /// When.
-    pub time: Tick,
-    /// Who did it, if the input says.
-    pub waker: Option<ThreadId>,
-    /// Who became runnable.
-    pub woken: ThreadId,
-}
-
 /// Events that the recorder lost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Gap {
@@ -134,23 +108,34 @@ pub struct FuncTotals {
     pub net: Ticks,
 }
 
+/// Anything that a trace says besides calls.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Record<'a> {
+    /// A thread left a state.
+    State(&'a ThreadState),
+    /// A thread was woken.
+    Wake(&'a Wake),
+    /// All that is known of a thread's beginning and end; after its last state.
+    Life(&'a ThreadLife),
+    /// Events were lost.
+    Gap(&'a Gap),
+    /// An instant.
+    Mark(&'a Mark),
+    /// All calls of a function in one sum.
+    Total(&'a FuncTotals),
+}
+
 /// Where a stitched trace flows: a streaming summary, or a [`crate::TraceBuilder`].
 ///
 /// Spans of a thread come in the order in which they end, so a call comes after all its callees;
 /// `span.callees` says how many of the thread's latest parentless spans are its own.
+///
+/// A sink that has no use for some kind of record says so: neither method has a default.
 pub trait SpanSink {
     /// A call ended.
     fn span(&mut self, span: &Span, names: &Names);
-    /// A thread left a CPU.
-    fn slice(&mut self, _slice: &Slice) {}
-    /// A thread was woken.
-    fn wake(&mut self, _wake: &Wake) {}
-    /// Events were lost.
-    fn gap(&mut self, _gap: &Gap) {}
-    /// An instant.
-    fn mark(&mut self, _mark: &Mark) {}
-    /// All calls of a function in one sum.
-    fn total(&mut self, _totals: &FuncTotals, _names: &Names) {}
+    /// Something that is no call.
+    fn record(&mut self, record: Record<'_>, names: &Names);
 }
 
 /// Two sinks of one stream. Three are a sink and two.
@@ -160,25 +145,9 @@ impl<A: SpanSink, B: SpanSink> SpanSink for (A, B) {
         self.0.span(span, names);
         self.1.span(span, names);
     }
-    fn slice(&mut self, slice: &Slice) {
-        self.0.slice(slice);
-        self.1.slice(slice);
-    }
-    fn wake(&mut self, wake: &Wake) {
-        self.0.wake(wake);
-        self.1.wake(wake);
-    }
-    fn gap(&mut self, gap: &Gap) {
-        self.0.gap(gap);
-        self.1.gap(gap);
-    }
-    fn mark(&mut self, mark: &Mark) {
-        self.0.mark(mark);
-        self.1.mark(mark);
-    }
-    fn total(&mut self, totals: &FuncTotals, names: &Names) {
-        self.0.total(totals, names);
-        self.1.total(totals, names);
+    fn record(&mut self, record: Record<'_>, names: &Names) {
+        self.0.record(record, names);
+        self.1.record(record, names);
     }
 }
 
@@ -190,29 +159,9 @@ impl<S: SpanSink> SpanSink for Option<S> {
             sink.span(span, names);
         }
     }
-    fn slice(&mut self, slice: &Slice) {
+    fn record(&mut self, record: Record<'_>, names: &Names) {
         if let Some(sink) = self {
-            sink.slice(slice);
-        }
-    }
-    fn wake(&mut self, wake: &Wake) {
-        if let Some(sink) = self {
-            sink.wake(wake);
-        }
-    }
-    fn gap(&mut self, gap: &Gap) {
-        if let Some(sink) = self {
-            sink.gap(gap);
-        }
-    }
-    fn mark(&mut self, mark: &Mark) {
-        if let Some(sink) = self {
-            sink.mark(mark);
-        }
-    }
-    fn total(&mut self, totals: &FuncTotals, names: &Names) {
-        if let Some(sink) = self {
-            sink.total(totals, names);
+            sink.record(record, names);
         }
     }
 }

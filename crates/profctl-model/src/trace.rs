@@ -5,7 +5,8 @@
 use crate::diag::DiagLog;
 use crate::id::{CpuId, FuncId, IdVec, SpanId, ThreadId};
 use crate::names::Names;
-use crate::span::{Fidelity, FuncTotals, Gap, Mark, Slice, Span, SpanSink, Wake};
+use crate::sched::{ThreadLife, ThreadState, Wake};
+use crate::span::{Fidelity, Gap, Mark, Record, Span, SpanSink};
 use crate::time::{Tick, Ticks, Timebase};
 
 /// What is known of a trace besides its calls.
@@ -41,14 +42,31 @@ pub struct Trace {
     pub names: Names,
     /// The calls: by thread, then in the order of entry; parents before children.
     pub spans: Spans,
-    /// Who ran where, in the order of its end.
-    pub slices: Vec<Slice>,
-    /// Who woke whom.
+    /// What threads were doing: by thread, then in the order of time. Empty where the input does not
+    /// say.
+    pub states: Vec<ThreadState>,
+    /// Who woke whom, in the order of time.
     pub wakes: Vec<Wake>,
+    /// Beginnings and ends of threads that have states.
+    pub lives: Vec<ThreadLife>,
     /// What was lost.
     pub gaps: Vec<Gap>,
     /// Instants.
     pub marks: Vec<Mark>,
+}
+
+impl Trace {
+    /// The states of one thread, in the order of time.
+    pub fn states_of(&self, thread: ThreadId) -> &[ThreadState] {
+        let first = self.states.partition_point(|state| state.thread < thread);
+        let count = self.states[first..].partition_point(|state| state.thread == thread);
+        &self.states[first..first + count]
+    }
+
+    /// The beginning and end of a thread that has states.
+    pub fn life_of(&self, thread: ThreadId) -> Option<&ThreadLife> {
+        self.lives.iter().find(|life| life.thread == thread)
+    }
 }
 
 /// Calls in columns; all of one length.
@@ -130,8 +148,9 @@ impl Spans {
 #[derive(Debug, Default)]
 pub struct TraceBuilder {
     threads: IdVec<ThreadId, Forest>,
-    slices: Vec<Slice>,
+    states: Vec<ThreadState>,
     wakes: Vec<Wake>,
+    lives: Vec<ThreadLife>,
     gaps: Vec<Gap>,
     marks: Vec<Mark>,
     has_totals: bool,
@@ -202,20 +221,15 @@ impl SpanSink for TraceBuilder {
     fn span(&mut self, span: &Span, _names: &Names) {
         self.threads.grow_to(span.thread).push(span);
     }
-    fn slice(&mut self, slice: &Slice) {
-        self.slices.push(*slice);
-    }
-    fn wake(&mut self, wake: &Wake) {
-        self.wakes.push(*wake);
-    }
-    fn gap(&mut self, gap: &Gap) {
-        self.gaps.push(*gap);
-    }
-    fn mark(&mut self, mark: &Mark) {
-        self.marks.push(*mark);
-    }
-    fn total(&mut self, _totals: &FuncTotals, _names: &Names) {
-        self.has_totals = true;
+    fn record(&mut self, record: Record<'_>, _names: &Names) {
+        match record {
+            Record::State(state) => self.states.push(*state),
+            Record::Wake(wake) => self.wakes.push(*wake),
+            Record::Life(life) => self.lives.push(*life),
+            Record::Gap(gap) => self.gaps.push(*gap),
+            Record::Mark(mark) => self.marks.push(*mark),
+            Record::Total(_) => self.has_totals = true,
+        }
     }
 }
 
@@ -228,10 +242,12 @@ impl TraceBuilder {
     /// The trace, once everything was handed over.
     pub fn finish(self, meta: TraceMeta, names: Names) -> Trace {
         let mut spans = Spans::default();
-        let Self { threads, slices, wakes, gaps, marks, .. } = self;
+        let Self { threads, mut states, mut wakes, lives, gaps, marks, .. } = self;
+        states.sort_by_key(|state| (state.thread, state.start));
+        wakes.sort_by_key(|wake| wake.time);
         for forest in threads.into_items() {
             forest.drain_into(&mut spans);
         }
-        Trace { meta, names, spans, slices, wakes, gaps, marks }
+        Trace { meta, names, spans, states, wakes, lives, gaps, marks }
     }
 }

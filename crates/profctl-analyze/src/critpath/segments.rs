@@ -1,6 +1,6 @@
 //! The window of one call cut into segments; what they mean is told in the parent module.
 
-use profctl_model::{FuncId, FuncKind, SpanId, ThreadId, Tick, Ticks, Trace};
+use profctl_model::{FuncId, FuncKind, RunState, SpanId, ThreadId, Tick, Ticks, Trace};
 
 /// What a thread was doing.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -138,23 +138,19 @@ fn interrupts_below(trace: &Trace, root: SpanId) -> Vec<Stretch> {
     stretches
 }
 
-/// When a thread was switched out: from the end of each stretch in which it ran to the start of the
-/// next. Before the first and after the last nothing is known.
+/// When a thread was known to be off the CPU.
 fn absences_of(trace: &Trace, thread: ThreadId) -> Vec<Stretch> {
-    let mut ran: Vec<_> = trace
-        .slices
-        .iter()
-        .filter(|slice| slice.thread == thread)
-        .map(|slice| (slice.start, slice.end))
-        .collect();
-    ran.sort_unstable();
-    let absence = |pair: &[(Tick, Tick)]| Stretch {
-        start: pair[0].1,
-        end: pair[1].0,
-        state: State::OffCpu,
-        func: None,
-    };
-    ran.windows(2).map(absence).filter(|stretch| stretch.start < stretch.end).collect()
+    let off = |state: &RunState| state.is_runnable() || state.is_blocked();
+    let states = trace.states_of(thread).iter().filter(|state| off(&state.state));
+    states
+        .filter(|state| state.start < state.end)
+        .map(|state| Stretch {
+            start: state.start,
+            end: state.end,
+            state: State::OffCpu,
+            func: None,
+        })
+        .collect()
 }
 
 /// `segment` cut where `stretches`, which are in order, begin and end.

@@ -1,7 +1,7 @@
 //! Paths through calls made by hand, and the promise that segments cover the window once.
 
 use expect_test::{Expect, expect};
-use profctl_model::{CpuId, Slice, Tick};
+use profctl_model::{RunState, ThreadState, Tick};
 use proptest::prelude::*;
 
 use super::*;
@@ -13,11 +13,22 @@ const LINE: &str = "0 @a #0 syscall( 3 read( 4 copyin( 6 ) 7 soreceive( 9 sbwait
 fn trace() -> Trace {
     let mut trace = Calls::parse(LINE).trace();
     let thread = trace.spans.thread[0];
-    for (start, end) in [(0, 10), (28, 45)] {
-        let (start, end, cpu) = (Tick(start), Tick(end), CpuId::from_index(0));
-        trace.slices.push(Slice { thread, cpu, start, end, preempted: false });
-    }
+    trace.states.push(state(thread, RunState::Sleeping, 10, 28));
     trace
+}
+
+fn state(thread: ThreadId, state: RunState, start: u64, end: u64) -> ThreadState {
+    ThreadState {
+        thread,
+        state,
+        start: Tick(start),
+        end: Tick(end),
+        cpu: None,
+        waker: None,
+        wait_reason: None,
+        start_seen: true,
+        end_seen: true,
+    }
 }
 
 fn check(found: Result<Table, String>, expected: &Expect) {
@@ -134,9 +145,8 @@ proptest! {
         let mut trace = calls.trace();
         cuts.sort_unstable();
         for pair in cuts.chunks_exact(2) {
-            let (start, end, cpu) = (Tick(pair[0]), Tick(pair[1]), CpuId::from_index(0));
             let thread = ThreadId::from_index(0);
-            trace.slices.push(Slice { thread, cpu, start, end, preempted: false });
+            trace.states.push(state(thread, RunState::Sleeping, pair[0], pair[1]));
         }
         for root in trace.spans.ids() {
             let mut now = trace.spans.start[root.index()];

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use profctl_model::{FuncId, IdVec, Names, Span, SpanSink, Ticks, Timebase};
+use profctl_model::{FuncId, IdVec, Names, Record, Span, SpanSink, Ticks, Timebase};
 
 use super::activations::Activations;
 use super::stats::Block;
@@ -59,6 +59,7 @@ impl SpanSink for SeriesSink {
         }
         self.activations.add(span);
     }
+    fn record(&mut self, _record: Record<'_>, _names: &Names) {}
 }
 
 /// The blocks of every function, by name and module.

@@ -18,7 +18,7 @@ mod table;
 mod tests;
 
 use profctl_model::{
-    FuncId, FuncKind, FuncTotals, IdVec, Names, Span, SpanSink, ThreadId, TraceMeta,
+    FuncId, FuncKind, FuncTotals, IdVec, Names, Record, Span, SpanSink, ThreadId, TraceMeta,
 };
 
 pub use histogram::Histogram;
@@ -282,7 +282,21 @@ impl SpanSink for Summary {
         }
     }
 
-    fn total(&mut self, totals: &FuncTotals, names: &Names) {
+    fn record(&mut self, record: Record<'_>, names: &Names) {
+        match record {
+            Record::Total(totals) => self.add_total(totals, names),
+            // The profile is of calls.
+            Record::State(_)
+            | Record::Wake(_)
+            | Record::Life(_)
+            | Record::Gap(_)
+            | Record::Mark(_) => {}
+        }
+    }
+}
+
+impl Summary {
+    fn add_total(&mut self, totals: &FuncTotals, names: &Names) {
         *self.threads.grow_to(totals.thread) = true;
         let info = self.info(totals.func, names);
         let index = match self.options.by {

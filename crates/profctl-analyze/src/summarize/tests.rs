@@ -454,7 +454,7 @@ fn totals(by: By) -> Profile {
             elapsed: Ticks(elapsed),
             net: Ticks(net),
         };
-        summary.total(&totals, &calls.names);
+        summary.record(Record::Total(&totals), &calls.names);
     }
     let source = Source { path: "sums".into(), format: "callgrind".into(), bytes: 0 };
     summary.finish(&calls.names, &calls.meta, source)

@@ -6,7 +6,7 @@ mod unit;
 use profctl_model::hash::FastMap;
 use profctl_model::spool::Others;
 use profctl_model::tables::{EVENTS, FUNCTIONS, GAPS, QUALITY, RUNS, THREADS, TableSchema};
-use profctl_model::{Cell, CpuId, FuncId, IdVec, Names, Table, ThreadId, Timeline};
+use profctl_model::{Cell, CpuId, FuncId, IdVec, Names, Table, ThreadId, Timeline, sched};
 
 use crate::summarize::{FuncStats, Profile};
 pub use unit::{LARGEST, Scale, Unit};
@@ -135,17 +135,18 @@ pub fn threads(names: &Names, calls: &IdVec<ThreadId, u64>, run: RunName<'_>) ->
 pub fn events(others: &Others, names: &Names, run: RunName<'_>) -> Table {
     let labels = thread_labels(names);
     let thread = |id: ThreadId| Cell::Text(labels[id].clone());
-    let slices = others.slices.iter().map(|slice| {
+    let turns = sched::turns(&others.states);
+    let slices = turns.iter().map(|slice| {
         vec![
             run.cell(),
             "slice".into(),
             run.time(slice.start.0),
             run.time(slice.end.0),
             thread(slice.thread),
-            cpu(slice.cpu, names),
+            slice.cpu.map_or(Cell::Null, |id| cpu(id, names)),
             Cell::Null,
             Cell::Null,
-            flag(slice.preempted),
+            slice.then.map_or(Cell::Null, |then| flag(then.is_runnable())),
         ]
     });
     let wakes = others.wakes.iter().map(|wake| {
@@ -157,7 +158,7 @@ pub fn events(others: &Others, names: &Names, run: RunName<'_>) -> Table {
             thread(wake.woken),
             Cell::Null,
             Cell::Null,
-            wake.waker.map_or(Cell::Null, thread),
+            wake.waker.thread.map_or(Cell::Null, thread),
             Cell::Null,
         ]
     });

@@ -12,8 +12,10 @@ use profctl_model::diag::Code;
 use profctl_model::hash::FastMap;
 use profctl_model::{Fidelity, Func, FuncKind};
 
+pub use profctl_model::WakerContext;
+
 pub use event::{Event, EventKind, NO_DEPTH, UNSTATED};
-pub use sched::{PrevState, WakerContext, Waking, WakingKind};
+pub use sched::{PrevState, Waking, WakingKind};
 pub use verbs::{At, CallPart, Stated, ThreadName};
 
 /// A function name as this worker interned it; 0 is "no name".

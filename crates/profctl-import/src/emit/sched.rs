@@ -1,5 +1,7 @@
 //! What scheduler records say of a switch and of a waking, and how an event carries it.
 
+use profctl_model::WakerContext;
+
 use super::event::UNSTATED;
 
 /// In what state a thread left its CPU.
@@ -9,9 +11,10 @@ pub enum PrevState {
     Runnable,
     /// Preempted in the kernel (Linux prints `R+`).
     Preempted,
-    /// It waits and can be interrupted by a signal (`S`, `I`).
+    /// It waits and can be interrupted by a signal (`S`), or idles in the kernel (`I`, which
+    /// `trace-cmd report` prints as `W`).
     Sleeping,
-    /// It waits and cannot be interrupted (`D`, `K`, `W`).
+    /// It waits and cannot be interrupted (`D`, `K`).
     Uninterruptible,
     /// It was stopped or traced (`T`, `t`), or parked (`P`).
     Stopped,
@@ -27,8 +30,8 @@ impl PrevState {
         match letters {
             [b'R', b'+'] => Self::Preempted,
             [b'R', ..] => Self::Runnable,
-            [b'S' | b'I', ..] => Self::Sleeping,
-            [b'D' | b'K' | b'W', ..] => Self::Uninterruptible,
+            [b'S' | b'I' | b'W', ..] => Self::Sleeping,
+            [b'D' | b'K', ..] => Self::Uninterruptible,
             [b'T' | b't' | b'P', ..] => Self::Stopped,
             [b'X' | b'Z' | b'x', ..] => Self::Dead,
             [letter, ..] => Self::Unknown(*letter),
@@ -70,28 +73,12 @@ impl PrevState {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum WakingKind {
     /// The waker asks for it (`sched_waking`); recorded on the waker's CPU.
+    #[default]
     Waking,
     /// It is done (`sched_wakeup`); often recorded on the target's CPU.
-    #[default]
     Wakeup,
     /// A new thread runs for the first time (`sched_wakeup_new`).
     WakeupNew,
-}
-
-/// In what context the waker ran.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum WakerContext {
-    /// The record does not say.
-    #[default]
-    Unknown,
-    /// The thread itself.
-    Task,
-    /// A hardware interrupt (`h`).
-    HardIrq,
-    /// A software interrupt (`s`).
-    SoftIrq,
-    /// A hardware interrupt that hit a software interrupt (`H`).
-    HardAndSoftIrq,
 }
 
 /// What a record says of a waking.
@@ -129,9 +116,9 @@ impl Waking {
             return Self::default();
         }
         let kind = match packed & 0xFF {
-            0 => WakingKind::Waking,
+            1 => WakingKind::Wakeup,
             2 => WakingKind::WakeupNew,
-            _ => WakingKind::Wakeup,
+            _ => WakingKind::Waking,
         };
         let context = match packed >> 8 & 0xFF {
             1 => WakerContext::Task,

@@ -16,6 +16,7 @@ mod groups;
 mod lanes;
 mod orphans;
 mod quirks;
+mod sched;
 mod shared;
 mod stack;
 mod stated;
@@ -23,8 +24,8 @@ mod switch_tags;
 
 use profctl_model::diag::codes;
 use profctl_model::{
-    CpuId, Func, FuncId, FuncTotals, Gap, IdVec, Mark, Names, Slice, SpanSink, ThreadId, Tick,
-    Ticks, Timebase, TraceMeta, Wake,
+    CpuId, Func, FuncId, FuncTotals, Gap, IdVec, Mark, Names, Record, SpanSink, ThreadId, Tick,
+    Ticks, Timebase, TraceMeta,
 };
 
 use crate::emit::{
@@ -34,6 +35,7 @@ use crate::emit::{
 use clock::{Clock, Hand};
 use lanes::{Lane, Lanes};
 pub use quirks::Quirks;
+use sched::{Sched, Stamp, state_after};
 use shared::Core;
 use stack::{Exit, Stack};
 pub use switch_tags::AMBIGUOUS_SWITCH;
@@ -137,6 +139,7 @@ pub struct Stitcher<S> {
     stacks: IdVec<ThreadId, Stack>,
     lanes: Lanes,
     tags: SwitchTags,
+    sched: Sched,
     clock: Clock,
     /// What the current block states of single calls.
     accounts: Vec<Account>,
@@ -157,6 +160,7 @@ impl<S: SpanSink> Stitcher<S> {
             stacks: IdVec::default(),
             lanes,
             tags: SwitchTags::default(),
+            sched: Sched::default(),
             clock,
             accounts: Vec::new(),
         }
@@ -284,12 +288,14 @@ impl<S: SpanSink> Stitcher<S> {
             EventKind::Mark => {
                 let time = self.clock.time(event, lane.cpu);
                 let thread = self.thread_of(lane);
+                self.sched.notice(thread, Stamp { time, cpu: lane.cpu });
                 let stack = self.stacks.grow_to(thread);
                 if let Some(func) = func
                     && self.core.window.holds(time)
                 {
                     let depth = stack.depth();
-                    self.core.sink.mark(&Mark { time, func, thread, depth });
+                    let mark = Mark { time, func, thread, depth };
+                    self.core.sink.record(Record::Mark(&mark), &self.core.names);
                 }
             }
             EventKind::Seen => self.seen(event, lane, func, view),
@@ -306,19 +312,35 @@ impl<S: SpanSink> Stitcher<S> {
             EventKind::Switch => {
                 let time = self.clock.time(event, lane.cpu);
                 let before = self.other_lane(event.extra, ids);
-                let state = PrevState::unpack(event.duration);
-                self.switch(time, lane, before, state.is_runnable());
+                let state = state_after(PrevState::unpack(event.duration));
+                self.switch(time, lane, before.map(|before| (before, state)));
             }
             EventKind::Wake => {
                 let time = self.clock.time(event, lane.cpu);
-                let waker = self.thread_of(lane);
                 let woken = self.other_lane(event.extra, ids);
                 if let Some(woken) = woken.and_then(|lane| lane.thread) {
-                    self.core.sink.wake(&Wake { time, waker: Some(waker), woken });
+                    self.wake(Stamp { time, cpu: lane.cpu }, lane, woken, event.duration);
                 }
             }
-            // Nothing here depends on them yet.
-            EventKind::Counter | EventKind::Fork | EventKind::ThreadExit => {
+            EventKind::Fork => {
+                let at = Stamp { time: self.clock.time(event, lane.cpu), cpu: lane.cpu };
+                let parent = self.thread_of(lane);
+                self.sched.notice(parent, at);
+                let child = self.other_lane(event.extra, ids);
+                if let Some(child) = child.and_then(|lane| lane.thread) {
+                    let (sched, mut out) = self.scheduler();
+                    sched.fork(at, Some(parent), child, &mut out);
+                }
+            }
+            EventKind::ThreadExit => {
+                let at = Stamp { time: self.clock.time(event, lane.cpu), cpu: lane.cpu };
+                let thread = self.thread_of(lane);
+                self.sched.notice(thread, at);
+                let (sched, mut out) = self.scheduler();
+                sched.exit(at, thread, &mut out);
+            }
+            // Nothing here depends on it yet.
+            EventKind::Counter => {
                 self.clock.time(event, lane.cpu);
             }
             EventKind::InterruptEnter => {
@@ -454,7 +476,8 @@ impl<S: SpanSink> Stitcher<S> {
         let (calls, elapsed, net) = (total.calls, Ticks(total.elapsed), Ticks(total.net));
         let (first, last) = self.clock.span.unwrap_or((Tick(0), Tick(0)));
         self.clock.span = Some((first, last + net));
-        self.core.sink.total(&FuncTotals { func, thread, calls, elapsed, net }, &self.core.names);
+        let total = FuncTotals { func, thread, calls, elapsed, net };
+        self.core.sink.record(Record::Total(&total), &self.core.names);
     }
 
     /// Events were lost: nothing is paired across it.
@@ -467,7 +490,8 @@ impl<S: SpanSink> Stitcher<S> {
             None => core.diags.count(&codes::LOST_UNKNOWN, 1),
         }
         let time = self.clock.laid(lane.cpu);
-        core.sink.gap(&Gap { time, cpu: lane.cpu, lost });
+        let gap = Gap { time, cpu: lane.cpu, lost };
+        core.sink.record(Record::Gap(&gap), &core.names);
         for index in 0..self.stacks.len() {
             let thread = ThreadId::from_index(index);
             let stack = &mut self.stacks[thread];
@@ -477,26 +501,8 @@ impl<S: SpanSink> Stitcher<S> {
             }
         }
         self.tags.forget();
-    }
-
-    /// A switch with a time: what is open on the thread that left is off the CPU until it is back.
-    fn switch(&mut self, time: Tick, to: Lane, from: Option<Lane>, preempted: bool) {
-        let core = &mut self.core;
-        core.knows_off_cpu = true;
-        let left = from.and_then(|lane| lane.thread);
-        if let Some(thread) = left {
-            let stack = self.stacks.grow_to(thread);
-            stack.cpu = to.cpu.or(stack.cpu);
-            if let (Some(cpu), Some(start)) = (to.cpu, stack.on_since.take()) {
-                core.sink.slice(&Slice { thread, cpu, start, end: time.max(start), preempted });
-            }
-            stack.switched_out(time);
-        }
-        if let Some(thread) = to.thread {
-            let stack = self.stacks.grow_to(thread);
-            stack.switched_in(time);
-            stack.on_since = Some(time);
-        }
+        let (sched, mut out) = self.scheduler();
+        sched.gap(Stamp { time, cpu: lane.cpu }, &mut out);
     }
 
     /// Ends the input: what is open is cut where its thread was last seen.
@@ -507,6 +513,8 @@ impl<S: SpanSink> Stitcher<S> {
             self.stacks[thread].finish(&mut self.core, thread);
         }
         let (mut first, mut last) = self.clock.bounds();
+        let (sched, mut out) = self.scheduler();
+        sched.finish(last, &mut out);
         if self.core.window_is_unset() {
             self.core.set_window(first);
         }

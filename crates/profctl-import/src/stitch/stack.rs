@@ -89,11 +89,10 @@ pub(super) struct Stack {
     /// The latest time known to lie within the open calls.
     reached: Tick,
     pub(super) cpu: Option<CpuId>,
-    /// All time off the CPU so far, and since when it is off, and since when on.
+    /// All time off the CPU so far, and since when it is off.
     off_total: Ticks,
     off_at_begin: Ticks,
     off_since: Option<Tick>,
-    pub(super) on_since: Option<Tick>,
     /// Levels at which an interrupt entry was announced.
     interrupts: Vec<usize>,
     /// Whether the window that was asked for has begun and ended here.
@@ -139,6 +138,11 @@ impl Stack {
         if let Some(since) = self.off_since.take() {
             self.off_total += time - since;
         }
+    }
+
+    /// Whether it is on a CPU is not known any more.
+    pub(super) fn lost_track(&mut self) {
+        self.off_since = None;
     }
 
     #[inline]

@@ -2,7 +2,7 @@
 //! thread is, where a gap was. Exports of our own say such things, so that they read back the same.
 
 use profctl_model::diag::codes;
-use profctl_model::{Gap, SpanSink, Tick, Ticks};
+use profctl_model::{Gap, Record, SpanSink, Tick, Ticks};
 
 use super::lanes::Lane;
 use super::stack::Exit;
@@ -69,6 +69,7 @@ impl<S: SpanSink> Stitcher<S> {
             Some(n) => self.core.diags.count(&codes::LOST_EVENTS, n),
             None => self.core.diags.count(&codes::LOST_UNKNOWN, 1),
         }
-        self.core.sink.gap(&Gap { time: Tick(event.time), cpu: lane.cpu, lost });
+        let gap = Gap { time: Tick(event.time), cpu: lane.cpu, lost };
+        self.core.sink.record(Record::Gap(&gap), &self.core.names);
     }
 }

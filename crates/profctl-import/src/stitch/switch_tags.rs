@@ -11,9 +11,10 @@
 //!                             A put aside                           held back   fits A: A is back
 //! ```
 
-use profctl_model::{Code, FuncId, Severity, SpanSink, ThreadId, Tick};
+use profctl_model::{Code, FuncId, RunState, Severity, SpanSink, ThreadId, Tick};
 
 use super::lanes::Lane;
+use super::sched::Stamp;
 use super::{BlockView, Stitcher};
 use crate::emit::{Event, EventKind, LaneKey, ThreadKey};
 
@@ -109,13 +110,13 @@ pub(super) fn switch<S: SpanSink>(
         match std::mem::take(&mut stitcher.tags.state) {
             State::Unused => {
                 let thread = stitcher.lanes.runs_on(lane.cpu, &mut stitcher.core.names);
-                suspend(stitcher, thread, time);
+                suspend(stitcher, thread, Stamp { time, cpu: lane.cpu });
             }
-            State::Running(thread) => suspend(stitcher, thread, time),
+            State::Running(thread) => suspend(stitcher, thread, Stamp { time, cpu: lane.cpu }),
             State::Switching => {}
             State::Returning(held) => {
                 let thread = settle(stitcher, &held, lane, view);
-                suspend(stitcher, thread, time);
+                suspend(stitcher, thread, Stamp { time, cpu: lane.cpu });
             }
         }
         stitcher.tags.state = State::Switching;
@@ -126,10 +127,10 @@ pub(super) fn switch<S: SpanSink>(
     let exit = Event { kind: EventKind::Exit, ..*event };
     match std::mem::take(&mut stitcher.tags.state) {
         // The capture began inside the switch, or its entry was lost.
-        State::Running(thread) => suspend(stitcher, thread, time),
+        State::Running(thread) => suspend(stitcher, thread, Stamp { time, cpu: lane.cpu }),
         State::Returning(held) => {
             let thread = settle(stitcher, &held, lane, view);
-            suspend(stitcher, thread, time);
+            suspend(stitcher, thread, Stamp { time, cpu: lane.cpu });
         }
         State::Unused | State::Switching => {}
     }
@@ -221,7 +222,10 @@ fn settle<S: SpanSink>(
         });
     }
     stitcher.tags.suspended.retain(|suspended| *suspended != thread);
-    stitcher.stacks.grow_to(thread).switched_in(held.since);
+    let switcher = switcher(stitcher);
+    let at = Stamp { time: held.since, cpu: lane.cpu };
+    let (sched, mut out) = stitcher.scheduler();
+    sched.switch(at, Some((switcher, RunState::Sleeping)), Some(thread), &mut out);
     for (event, func, time) in &held.events {
         stitcher.call(event, *func, thread, lane.cpu, *time, view);
     }
@@ -238,8 +242,11 @@ pub(super) fn finish<S: SpanSink>(stitcher: &mut Stitcher<S>) {
     }
 }
 
-fn suspend<S: SpanSink>(stitcher: &mut Stitcher<S>, thread: ThreadId, time: Tick) {
-    stitcher.stacks.grow_to(thread).switched_out(time);
+/// The probe does not say whether a thread that switches waits or was made to.
+fn suspend<S: SpanSink>(stitcher: &mut Stitcher<S>, thread: ThreadId, at: Stamp) {
+    let switcher = switcher(stitcher);
+    let (sched, mut out) = stitcher.scheduler();
+    sched.switch(at, Some((thread, RunState::Sleeping)), Some(switcher), &mut out);
     stitcher.tags.suspended.push(thread);
 }
 

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use profctl_import::{ImportError, ReadOptions, Single, Streamed, stream};
 use profctl_model::diag::Entry;
 use profctl_model::{
-    Func, FuncId, Gap, Mark, Names, Slice, Span, SpanSink, Thread, Tick, Ticks, Timebase, Wake,
+    Func, FuncId, FuncTotals, Gap, Mark, Names, Record, Span, SpanSink, Thread, ThreadLife,
+    ThreadState, Tick, Ticks, Timebase, Wake,
 };
 use profctl_testkit::oracle::function_graph::{Function, Totals};
 
@@ -13,27 +14,27 @@ use profctl_testkit::oracle::function_graph::{Function, Totals};
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct Recorder {
     pub(crate) spans: Vec<Span>,
-    pub(crate) slices: Vec<Slice>,
+    pub(crate) states: Vec<ThreadState>,
     pub(crate) wakes: Vec<Wake>,
+    pub(crate) lives: Vec<ThreadLife>,
     pub(crate) gaps: Vec<Gap>,
     pub(crate) marks: Vec<Mark>,
+    pub(crate) totals: Vec<FuncTotals>,
 }
 
 impl SpanSink for Recorder {
     fn span(&mut self, span: &Span, _names: &Names) {
         self.spans.push(*span);
     }
-    fn slice(&mut self, slice: &Slice) {
-        self.slices.push(*slice);
-    }
-    fn wake(&mut self, wake: &Wake) {
-        self.wakes.push(*wake);
-    }
-    fn gap(&mut self, gap: &Gap) {
-        self.gaps.push(*gap);
-    }
-    fn mark(&mut self, mark: &Mark) {
-        self.marks.push(*mark);
+    fn record(&mut self, record: Record<'_>, _names: &Names) {
+        match record {
+            Record::State(state) => self.states.push(*state),
+            Record::Wake(wake) => self.wakes.push(*wake),
+            Record::Life(life) => self.lives.push(*life),
+            Record::Gap(gap) => self.gaps.push(*gap),
+            Record::Mark(mark) => self.marks.push(*mark),
+            Record::Total(totals) => self.totals.push(*totals),
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 //! in memory gives them, on every fixture and on made-up recordings.
 
 use profctl_import::{ReadOptions, Single, stream};
-use profctl_model::{FuncId, Names, Span, SpanId, SpanSink, Spool, TraceBuilder};
+use profctl_model::{FuncId, Names, Record, Span, SpanId, SpanSink, Spool, TraceBuilder};
 use profctl_testkit::fixtures;
 use profctl_testkit::generate::{self, Recording, Shape};
 
@@ -16,6 +16,10 @@ impl SpanSink for Both {
     fn span(&mut self, span: &Span, names: &Names) {
         self.trace.span(span, names);
         self.spool.as_mut().expect("it was set").span(span, names);
+    }
+    fn record(&mut self, record: Record<'_>, names: &Names) {
+        self.trace.record(record, names);
+        self.spool.as_mut().expect("it was set").record(record, names);
     }
 }
 

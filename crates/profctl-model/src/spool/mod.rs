@@ -14,7 +14,8 @@ use std::io;
 
 use crate::id::{IdVec, ThreadId};
 use crate::names::Names;
-use crate::span::{Gap, Mark, Slice, Span, SpanSink, Wake};
+use crate::sched::{ThreadLife, ThreadState, Wake};
+use crate::span::{Gap, Mark, Record, Span, SpanSink};
 use crate::time::Tick;
 
 /// One call with its place among the calls of its trace.
@@ -72,10 +73,12 @@ pub struct Spool<B> {
 pub struct Others {
     /// How many calls each thread made.
     pub calls: IdVec<ThreadId, u64>,
-    /// Who ran where.
-    pub slices: Vec<Slice>,
+    /// What threads were doing.
+    pub states: Vec<ThreadState>,
     /// Who woke whom.
     pub wakes: Vec<Wake>,
+    /// Beginnings and ends of threads that have states.
+    pub lives: Vec<ThreadLife>,
     /// What was lost.
     pub gaps: Vec<Gap>,
     /// Instants.
@@ -152,17 +155,16 @@ impl<B: BlockStack> SpanSink for Spool<B> {
             self.put_away();
         }
     }
-    fn slice(&mut self, slice: &Slice) {
-        self.other.slices.push(*slice);
-    }
-    fn wake(&mut self, wake: &Wake) {
-        self.other.wakes.push(*wake);
-    }
-    fn gap(&mut self, gap: &Gap) {
-        self.other.gaps.push(*gap);
-    }
-    fn mark(&mut self, mark: &Mark) {
-        self.other.marks.push(*mark);
+    fn record(&mut self, record: Record<'_>, _names: &Names) {
+        match record {
+            Record::State(state) => self.other.states.push(*state),
+            Record::Wake(wake) => self.other.wakes.push(*wake),
+            Record::Life(life) => self.other.lives.push(*life),
+            Record::Gap(gap) => self.other.gaps.push(*gap),
+            Record::Mark(mark) => self.other.marks.push(*mark),
+            // Sums of functions are no rows; whoever wants them has a summary beside this.
+            Record::Total(_) => {}
+        }
     }
 }
 

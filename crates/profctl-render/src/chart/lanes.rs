@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 use std::ops::Range;
 
-use profctl_model::{CpuId, Gap, IdVec, Mark, Slice, ThreadId, Tick, Ticks, Trace};
+use profctl_model::{CpuId, Gap, IdVec, Mark, ThreadId, Tick, Ticks, Trace, Turn, sched};
 
 /// Everything that a chart shows, in the order in which it shows it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -35,8 +35,8 @@ pub struct ThreadLane {
     /// Elapsed time of its outermost calls.
     pub elapsed: Ticks,
     /// When it ran, in order; empty where the input does not say.
-    pub ran: Vec<Slice>,
-    /// When it was switched out between two of those.
+    pub ran: Vec<Turn>,
+    /// When it was known to be switched out.
     pub away: Vec<Stretch>,
     /// Losses that concern it, in order: of a CPU of its own, or of an unknown one.
     pub gaps: Vec<Gap>,
@@ -64,7 +64,7 @@ pub struct CpuLane {
     /// Its number.
     pub number: u32,
     /// Who ran there, in order.
-    pub ran: Vec<Slice>,
+    pub ran: Vec<Turn>,
 }
 
 /// A stretch of time.
@@ -89,9 +89,10 @@ impl Lanes {
         }
         // Threads that made no call have no lane.
         let place_of = |thread| place_of.get(thread).copied().flatten();
-        for slice in in_order(&trace.slices) {
-            if let Some(place) = place_of(slice.thread) {
-                threads[place].ran.push(slice);
+        let turns = sched::turns(&trace.states);
+        for turn in &turns {
+            if let Some(place) = place_of(turn.thread) {
+                threads[place].ran.push(*turn);
             }
         }
         for mark in &trace.marks {
@@ -103,7 +104,7 @@ impl Lanes {
             finish(lane, trace);
         }
         threads.sort_by_key(|lane| (lane.idle, Reverse(lane.elapsed), lane.thread));
-        Self { threads, cpus: cpu_lanes(trace) }
+        Self { threads, cpus: cpu_lanes(trace, &turns) }
     }
 
     /// Calls in all lanes.
@@ -154,14 +155,21 @@ fn thread_lane(trace: &Trace, thread: ThreadId, spans: Range<usize>) -> ThreadLa
     }
 }
 
-/// What follows from the slices and the CPUs of a lane.
+/// What follows from the turns and the CPUs of a lane.
 fn finish(lane: &mut ThreadLane, trace: &Trace) {
-    lane.cpus.extend(lane.ran.iter().map(|slice| trace.names.cpus[slice.cpu]));
+    let ran_on = lane.ran.iter().filter_map(|turn| turn.cpu);
+    lane.cpus.extend(ran_on.map(|cpu| trace.names.cpus[cpu]));
     lane.cpus.sort_unstable();
     lane.cpus.dedup();
-    let absences =
-        lane.ran.windows(2).map(|pair| Stretch { start: pair[0].end, end: pair[1].start });
-    lane.away = absences.filter(|stretch| stretch.start < stretch.end).collect();
+    for state in trace.states_of(lane.thread) {
+        if !(state.state.is_runnable() || state.state.is_blocked()) || state.start == state.end {
+            continue;
+        }
+        match lane.away.last_mut() {
+            Some(last) if last.end == state.start => last.end = state.end,
+            _ => lane.away.push(Stretch { start: state.start, end: state.end }),
+        }
+    }
     let concerns =
         |gap: &&Gap| gap.cpu.is_none_or(|cpu| lane.cpus.contains(&trace.names.cpus[cpu]));
     lane.gaps = trace.gaps.iter().filter(concerns).copied().collect();
@@ -169,21 +177,17 @@ fn finish(lane: &mut ThreadLane, trace: &Trace) {
     lane.marks.sort_by_key(|mark| mark.time);
 }
 
-fn in_order(slices: &[Slice]) -> Vec<Slice> {
-    let mut slices = slices.to_vec();
-    slices.sort_by_key(|slice| (slice.start, slice.end, slice.thread));
-    slices
-}
-
-fn cpu_lanes(trace: &Trace) -> Vec<CpuLane> {
+fn cpu_lanes(trace: &Trace, turns: &[Turn]) -> Vec<CpuLane> {
     let mut lanes: Vec<CpuLane> = trace
         .names
         .cpus
         .pairs()
         .map(|(cpu, &number)| CpuLane { cpu, number, ran: Vec::new() })
         .collect();
-    for slice in in_order(&trace.slices) {
-        lanes[slice.cpu.index()].ran.push(slice);
+    for turn in turns {
+        if let Some(cpu) = turn.cpu {
+            lanes[cpu.index()].ran.push(*turn);
+        }
     }
     lanes.retain(|lane| !lane.ran.is_empty());
     lanes.sort_by_key(|lane| lane.number);
@@ -216,7 +220,7 @@ mod tests {
     #[test]
     fn absences_gaps_and_marks_stand_in_their_lanes() {
         let trace = trace(
-            "@a #0 0 f( 40 ) @b #1 0 f( 40 ) run:a:0:0-10 run:b:0:10-20 run:a:1:30-40 gap:1:25 \
+            "@a #0 0 f( 40 ) @b #1 0 f( 40 ) run:a:0:0-10 off:a:10-30 run:b:0:10-20 run:a:1:30-40 gap:1:25 \
              gap:0:7 gap:?:3 mark:b:12",
         );
         let lanes = Lanes::of(&trace);

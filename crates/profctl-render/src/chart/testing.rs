@@ -1,16 +1,16 @@
 //! Traces for tests, written on a line: `@thread #0 0 main( 3 f( 5 ) 9 )`.
 //!
 //! A number is the time of what follows, `name(` an entry and `)` an exit, `~)` one that was not
-//! seen; `@thread` and `#cpu` hold from there on. `run:thread:cpu:from-to` is a slice,
-//! `gap:cpu:time` a loss (`?` for an unknown CPU), `mark:thread:time` an instant. Names that begin
+//! seen; `@thread` and `#cpu` hold from there on. `run:thread:cpu:from-to` and
+//! `off:thread:from-to` say when a thread ran and when it was switched out, `gap:cpu:time` a loss (`?` for an unknown CPU), `mark:thread:time` an instant. Names that begin
 //! with `irq`, `idle` and `sys_` are of that kind.
 
 use std::fmt::Write as _;
 
 use profctl_model::{
-    CallTree, CpuId, DiagLog, Fidelity, Func, FuncId, FuncKind, Gap, IdVec, Mark, Names, Slice,
-    Span, SpanId, SpanSink as _, Thread, ThreadId, Tick, Ticks, Timebase, Trace, TraceBuilder,
-    TraceMeta,
+    CallTree, CpuId, DiagLog, Fidelity, Func, FuncId, FuncKind, Gap, IdVec, Mark, Names, Record,
+    RunState, Span, SpanId, SpanSink as _, Thread, ThreadId, ThreadState, Tick, Ticks, Timebase,
+    Trace, TraceBuilder, TraceMeta,
 };
 use proptest::prelude::*;
 
@@ -29,22 +29,21 @@ pub(crate) fn trace(line: &str) -> Trace {
             cpu = Some(told.names.cpu(number.parse().unwrap()));
         } else if let ["run", who, number, times] = parts.as_slice() {
             let (start, end) = times.split_once('-').unwrap();
-            let slice = Slice {
-                thread: told.thread(who),
-                cpu: told.names.cpu(number.parse().unwrap()),
-                start: Tick(start.parse().unwrap()),
-                end: Tick(end.parse().unwrap()),
-                preempted: false,
-            };
-            told.builder.slice(&slice);
+            let cpu = Some(told.names.cpu(number.parse().unwrap()));
+            told.state(who, RunState::Running, cpu, (start, end));
+        } else if let ["off", who, times] = parts.as_slice() {
+            let times = times.split_once('-').unwrap();
+            told.state(who, RunState::Sleeping, None, times);
         } else if let ["gap", number, time] = parts.as_slice() {
             let cpu = number.parse().ok().map(|number| told.names.cpu(number));
-            told.builder.gap(&Gap { time: Tick(time.parse().unwrap()), cpu, lost: None });
+            let gap = Gap { time: Tick(time.parse().unwrap()), cpu, lost: None };
+            told.builder.record(Record::Gap(&gap), &told.names);
         } else if let ["mark", who, time] = parts.as_slice() {
             let (thread, time) = (told.thread(who), Tick(time.parse().unwrap()));
             let func = Func { name: "mark".into(), kind: FuncKind::Mark, ..Func::default() };
             let func = told.names.func(func);
-            told.builder.mark(&Mark { time, func, thread, depth: 0 });
+            let mark = Mark { time, func, thread, depth: 0 };
+            told.builder.record(Record::Mark(&mark), &told.names);
         } else if token.ends_with(')') {
             told.exit(thread, cpu, now, token.starts_with('~'));
         } else {
@@ -80,6 +79,21 @@ impl Told {
         self.open.push(Vec::new());
         let idle = name.starts_with("idle");
         self.names.threads.push(Thread { name: name.into(), idle, ..Thread::default() })
+    }
+
+    fn state(&mut self, who: &str, state: RunState, cpu: Option<CpuId>, times: (&str, &str)) {
+        let state = ThreadState {
+            thread: self.thread(who),
+            state,
+            start: Tick(times.0.parse().unwrap()),
+            end: Tick(times.1.parse().unwrap()),
+            cpu,
+            waker: None,
+            wait_reason: None,
+            start_seen: true,
+            end_seen: true,
+        };
+        self.builder.record(Record::State(&state), &self.names);
     }
 
     fn func(&mut self, name: &str) -> FuncId {

@@ -2,7 +2,7 @@
 #![allow(clippy::needless_pass_by_value, clippy::needless_raw_string_hashes)]
 
 use expect_test::{Expect, expect};
-use profctl_model::{Span, SpanSink};
+use profctl_model::{Record, Span, SpanSink};
 use proptest::prelude::*;
 
 use super::*;
@@ -109,6 +109,7 @@ impl SpanSink for Calls {
         let name = names.funcs[span.func].name.clone();
         self.0.push((name, span.wall.0, span.off_cpu.0, span.net.0));
     }
+    fn record(&mut self, _record: Record<'_>, _names: &profctl_model::Names) {}
 }
 
 fn calls(bytes: &[u8], block_size: usize, workers: usize) -> Vec<(String, u64, u64, u64)> {

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use expect_test::{Expect, expect};
-use profctl_model::{Names, Span, SpanSink};
+use profctl_model::{Names, Record, Span, SpanSink};
 use proptest::prelude::*;
 
 use super::*;
@@ -441,6 +441,7 @@ impl SpanSink for Sums {
         of_func.1 += if span.outermost { span.wall.0 } else { 0 };
         of_func.2 += span.net.0;
     }
+    fn record(&mut self, _record: Record<'_>, _names: &Names) {}
 }
 
 /// `uftrace report` of the same recording says calls, total and self time of every function.

@@ -1,6 +1,6 @@
 //! The chart as a picture: lanes below one another, time from left to right.
 
-use profctl_model::{FuncKind, Slice, SpanId, Thread, Tick, Ticks, Trace};
+use profctl_model::{FuncKind, SpanId, Thread, Tick, Ticks, Trace, Turn};
 
 use super::super::axis;
 use super::super::lanes::{CpuLane, Lanes, ThreadLane};
@@ -199,8 +199,8 @@ impl Draw<'_> {
                     let kind = if *idle { FuncKind::Idle } else { FuncKind::Function };
                     let paint = Paint::named(kind, &label, None);
                     let ran = self.words.length(only.end - only.start);
-                    let why = if only.preempted { "preempted" } else { "left to wait" };
-                    let tip = vec![format!("ran {ran} on CPU {}", lane.number), why.to_owned()];
+                    let mut tip = vec![format!("ran {ran} on CPU {}", lane.number)];
+                    tip.extend(only.then.map(|then| format!("then {}", then.name())));
                     self.stay(&stay, band, paint, label, tip)
                 }
                 several => {
@@ -438,10 +438,10 @@ impl Draw<'_> {
 struct Stay {
     x0: u64,
     x1: u64,
-    ran: Vec<Slice>,
+    ran: Vec<Turn>,
 }
 
-fn merged_stays(ran: &[Slice], scale: &TimeScale, narrowest: u64) -> Vec<Stay> {
+fn merged_stays(ran: &[Turn], scale: &TimeScale, narrowest: u64) -> Vec<Stay> {
     let mut stays: Vec<Stay> = Vec::new();
     let mut open = false;
     for slice in ran {

@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use profctl_analyze::summarize::{By, Quality};
-use profctl_model::{Column, Names, Role, Span, SpanSink, Table, Thread, Tick, Timebase, Timeline};
+use profctl_model::{
+    Column, Names, Record, Role, Span, SpanSink, Table, Thread, Tick, Timebase, Timeline,
+};
 use profctl_render::number;
 use profctl_render::table::Format;
 
@@ -67,6 +69,7 @@ impl SpanSink for Tally {
             self.complete += 1;
         }
     }
+    fn record(&mut self, _record: Record<'_>, _names: &Names) {}
 }
 
 /// What there is to say, in order: the name and the value of each line.
