@@ -106,7 +106,7 @@ fn calls_of_the_kernel() {
     .assert_eq(&told(KERNEL));
     let (trace, _) = load(KERNEL, &options());
     assert!(trace.meta.knows_off_cpu);
-    assert_eq!((profctl_model::sched::turns(&trace.states).len(), trace.wakes.len()), (2, 1));
+    assert_eq!((profctl_model::sched::turns(&trace.states).len(), trace.wakes.len()), (3, 1));
 }
 
 /// Defaults hold from the packet on that sets them: its own time is of the clock that it names.

@@ -315,7 +315,7 @@ fn losses_make_unknown_what_they_concern() {
          20 0 end",
         expect![[r#"
             idle: running#1 12..20?
-            a: running#0 0..5? unknown#0 ?5..9 running#0 9..20?
+            a: running#0 0..5? unknown ?5..9 running#0 9..20?
             b: running#1 0..0 sleeping#1 0..20?
             c: running#1 0..12 sleeping#1 12..20?
             d: unknown ?0..9 sleeping#0 9..20?
@@ -334,9 +334,9 @@ fn records_that_contradict_each_other_leave_the_stretch_between_unknown() {
          20 0 end",
         expect![[r#"
             idle: running#0 14..20?
-            a: unknown#0 0..20?
+            a: unknown 0..20?
             b: unknown ?0..5 sleeping#0 5..20?
-            c: unknown ?0..5 unknown#0 5..9 running#1 9..12 unknown#1 12..14 sleeping#0 14..20?
+            c: unknown ?0..5 unknown 5..9 running#1 9..12 unknown 12..14 sleeping#0 14..20?
             contradictions: 3
         "#]],
     );

@@ -89,7 +89,7 @@ fn check(picture: &Picture, expected: &Expect) {
 #[test]
 fn a_chart_shows_calls_gaps_and_absences() {
     let trace = trace(
-        "@a #0 0 sys_read( 10 f( 11 ) 12 f( 13 ) 40 irq( 60 ) 100 ~) run:a:0:0-70 run:a:0:90-100 \
+        "@a #0 0 sys_read( 10 f( 11 ) 12 f( 13 ) 40 irq( 60 ) 100 ~) run:a:0:0-70 off:a:70-90 run:a:0:90-100 \
          gap:0:95 mark:a:50",
     );
     let spans: Vec<_> = trace.spans.ids().collect();
@@ -107,10 +107,9 @@ fn a_chart_shows_calls_gaps_and_absences() {
         <g class="v"><rect fill="url(#veil)" opacity=".6" x="230.3" y="163" width="65.8" height="42"/></g>
         <g class="b" data-l="0"><title>a
         ran 70 us on CPU 0
-        left to wait</title><rect class="s f11" x="0" y="139" width="229.8" height="17"/><text x="4" y="151">a</text></g>
+        then sleeping</title><rect class="s f11" x="0" y="139" width="229.8" height="17"/><text x="4" y="151">a</text></g>
         <g class="b" data-l="0"><title>a
-        ran 10 us on CPU 0
-        left to wait</title><rect class="s f11" x="296.1" y="139" width="32.4" height="17"/><text x="300.1" y="151">a</text></g>
+        ran 10 us on CPU 0</title><rect class="s f11" x="296.1" y="139" width="32.4" height="17"/><text x="300.1" y="151">a</text></g>
         <g class="b" data-l="1"><title>sys_read
         syscall
         elapsed: 100 us
