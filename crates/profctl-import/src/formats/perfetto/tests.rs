@@ -136,8 +136,9 @@ fn a_preempted_thread_stays_runnable() {
         let back = [text(1, b"b"), number(2, 8), number(4, 1), text(5, b"a"), number(6, 7)];
         let bundle = [number(1, 0), of(50, back.concat()), of(100, switch.concat())].concat();
         let (trace, _) = load(&text(1, &[number(10, 1), text(1, &bundle)].concat()), &options());
-        let slice = trace.slices.iter().find(|slice| slice.end.0 == 100).expect("a slice of a");
-        slice.preempted
+        let turns = profctl_model::sched::turns(&trace.states);
+        let turn = turns.iter().find(|turn| turn.end.0 == 100).expect("a turn of a");
+        turn.then.is_some_and(profctl_model::RunState::is_runnable)
     };
     let states = [(0, true), (0x100, true), (0x800, true), (1, false), (2, false), (0x80, false)];
     for (state, preempted) in states {

@@ -174,11 +174,11 @@ fn a_thread_sleeps_is_woken_and_runs() {
          21 0 wakeup a
          24 0 switch idle:R a
          30 0 end",
-        expect![[r#"
+        expect![[r"
             idle: running#0 9..24
             a: unknown ?0..5 running#0 5..9 sleeping#0 9..20 runnable-woken#0 20..24 running#0 24..30?
             20 b -> a: woke
-        "#]],
+        "]],
     );
 }
 
@@ -191,11 +191,11 @@ fn preempted_threads_stay_runnable_and_move() {
          25 1 switch idle:R a
          30 1 switch a:D idle
          40 1 end",
-        expect![[r#"
+        expect![[r"
             idle: running#1 30..40?
             a: running#0 0..10 runnable-preempted#0 10..25 running#1 25..30 uninterruptible#1 30..40?
             b: unknown ?0..10 running#0 10..20 sleeping#0 20..40?
-        "#]],
+        "]],
     );
 }
 
@@ -211,7 +211,7 @@ fn a_created_thread_waits_runs_exits_and_its_number_comes_back() {
          15 0 fork a b
          16 0 new b
          20 0 end",
-        expect![[r#"
+        expect![[r"
             idle: running#1 10..20?
             a: running#0 0..20?
             b: runnable-new#0 3..6 running#1 6..10 dead#1 10..15 runnable-new#0 15..20?
@@ -219,7 +219,7 @@ fn a_created_thread_waits_runs_exits_and_its_number_comes_back() {
             16 ? -> b: started
             b lived 3..9
             b lived 15..?
-        "#]],
+        "]],
     );
 }
 
@@ -236,7 +236,7 @@ fn wakings_of_threads_that_run_or_wait_for_a_cpu_are_redundant() {
          12 0 switch a:S idle
          20 0 waking a b
          30 0 end",
-        expect![[r#"
+        expect![[r"
             idle: running#0 12..30?
             a: running#0 0..5 runnable-preempted#0 5..8 running#0 8..12 sleeping#0 12..20 runnable-woken#0 20..30?
             b: unknown ?0..5 running#0 5..8 sleeping#0 8..30?
@@ -244,7 +244,7 @@ fn wakings_of_threads_that_run_or_wait_for_a_cpu_are_redundant() {
             6 c -> a: redundant
             9 c -> a: redundant
             20 b -> a: woke
-        "#]],
+        "]],
     );
 }
 
@@ -260,12 +260,12 @@ fn a_waking_that_races_with_the_switch_counts_from_the_switch() {
          12 0 switch a:S idle
          14 0 switch idle:R a
          20 0 end",
-        expect![[r#"
+        expect![[r"
             idle: running#0 5..9 running#0 12..14
             a: running#0 0..5 sleeping#0 5..5 runnable-woken#0 5..9 running#0 9..12 sleeping#0 12..12 runnable-woken#0 12..14 running#0 14..20?
             4 b -> a: woke
             11 b -> a: woke
-        "#]],
+        "]],
     );
 }
 
@@ -277,11 +277,11 @@ fn wakeups_alone_say_when_but_not_by_whom() {
          8 0 wakeup a
          9 0 switch idle:R a
          10 0 end",
-        expect![[r#"
+        expect![[r"
             idle: running#0 4..9
             a: running#0 0..4 sleeping#0 4..8 runnable-woken#0 8..9 running#0 9..10?
             8 ? -> a: woke
-        "#]],
+        "]],
     );
 }
 
@@ -295,11 +295,11 @@ fn records_of_its_own_say_that_a_thread_ran_before_its_first_switch() {
          9 0 switch a:S c
          12 0 waking a c
          20 1 end",
-        expect![[r#"
+        expect![[r"
             a: unknown ?0..3? running#0 ?3..9 sleeping#0 9..12 runnable-woken#0 12..20?
             c: unknown ?0..9 running#0 9..20?
             12 c -> a: woke
-        "#]],
+        "]],
     );
 }
 
@@ -313,13 +313,13 @@ fn losses_make_unknown_what_they_concern() {
          9 0 switch d:S a
          12 1 switch c:S idle
          20 0 end",
-        expect![[r#"
+        expect![[r"
             idle: running#1 12..20?
             a: running#0 0..5? unknown ?5..9 running#0 9..20?
             b: running#1 0..0 sleeping#1 0..20?
             c: running#1 0..12 sleeping#1 12..20?
             d: unknown ?0..9 sleeping#0 9..20?
-        "#]],
+        "]],
     );
 }
 
@@ -332,13 +332,13 @@ fn records_that_contradict_each_other_leave_the_stretch_between_unknown() {
          12 1 switch c:S idle
          14 0 switch c:S idle
          20 0 end",
-        expect![[r#"
+        expect![[r"
             idle: running#0 14..20?
             a: unknown 0..20?
             b: unknown ?0..5 sleeping#0 5..20?
             c: unknown ?0..5 unknown 5..9 running#1 9..12 unknown 12..14 sleeping#0 14..20?
             contradictions: 3
-        "#]],
+        "]],
     );
 }
 
@@ -350,9 +350,9 @@ fn halves_of_switches_without_cpus() {
          9 ? switch a:R -
          12 ? switch - a
          15 ? end",
-        expect![[r#"
+        expect![[r"
             a: unknown ?0..3 sleeping 3..7 running 7..9 runnable-preempted 9..12 running 12..15?
-        "#]],
+        "]],
     );
 }
 
