@@ -109,7 +109,8 @@ impl<'a> Runs<'a> {
             let Read { sink: (spool, summary), names, meta, .. } = *one;
             let profile = summary.finish(&names, &meta, source);
             let (rows, mut others) = spool.finish(spill()).map_err(|error| no_room(&error))?;
-            selection.keep_slices(&mut others.slices, &names);
+            selection.keep_states(&mut others.states, &names);
+            selection.keep_lives(&mut others.lives, &names);
             selection.keep_marks(&mut others.marks, &names);
             selection.keep_wakes(&mut others.wakes, &names);
             selection.keep_gaps(&mut others.gaps, &names);

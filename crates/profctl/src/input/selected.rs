@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use profctl_model::{
-    CpuId, FuncId, FuncTotals, Gap, IdVec, Mark, Names, Slice, Span, SpanSink, Thread, ThreadId,
-    Wake,
+    CpuId, FuncId, Gap, IdVec, Mark, Names, Record, Span, SpanSink, Thread, ThreadId, ThreadLife,
+    ThreadState, Wake,
 };
 
 use crate::args::Selection;
@@ -133,33 +133,29 @@ impl<S: SpanSink> SpanSink for Selected<S> {
             self.select(span, names);
         }
     }
-    fn slice(&mut self, slice: &Slice) {
-        self.inner.slice(slice);
-    }
-    fn wake(&mut self, wake: &Wake) {
-        self.inner.wake(wake);
-    }
-    fn gap(&mut self, gap: &Gap) {
-        self.inner.gap(gap);
-    }
-    fn mark(&mut self, mark: &Mark) {
-        self.inner.mark(mark);
-    }
-    fn total(&mut self, totals: &FuncTotals, names: &Names) {
-        self.has_calls = true;
-        if self.takes_all || self.takes(totals.func, totals.thread, None, names) {
-            self.inner.total(totals, names);
+    fn record(&mut self, record: Record<'_>, names: &Names) {
+        if let Record::Total(totals) = record {
+            self.has_calls = true;
+            if !self.takes_all && !self.takes(totals.func, totals.thread, None, names) {
+                return;
+            }
         }
+        // Of the others, what is selected is sorted out once all names are known.
+        self.inner.record(record, names);
     }
 }
 
 impl Selection {
     /// Keeps of other records what belongs to the selected threads, CPUs and functions.
-    pub(crate) fn keep_slices(&self, slices: &mut Vec<Slice>, names: &Names) {
-        slices.retain(|slice| {
-            takes_thread(self, &names.threads[slice.thread])
-                && takes_cpu(self, Some(slice.cpu), names)
+    pub(crate) fn keep_states(&self, states: &mut Vec<ThreadState>, names: &Names) {
+        states.retain(|state| {
+            takes_thread(self, &names.threads[state.thread]) && takes_cpu(self, state.cpu, names)
         });
+    }
+
+    /// The same for beginnings and ends of threads.
+    pub(crate) fn keep_lives(&self, lives: &mut Vec<ThreadLife>, names: &Names) {
+        lives.retain(|life| takes_thread(self, &names.threads[life.thread]));
     }
 
     /// The same for marks.
@@ -174,7 +170,7 @@ impl Selection {
     /// The same for wakeups: of a selected thread, or by one.
     pub(crate) fn keep_wakes(&self, wakes: &mut Vec<Wake>, names: &Names) {
         let takes = |thread| takes_thread(self, &names.threads[thread]);
-        wakes.retain(|wake| takes(wake.woken) || wake.waker.is_some_and(takes));
+        wakes.retain(|wake| takes(wake.woken) || wake.waker.thread.is_some_and(takes));
     }
 
     /// The same for losses: those of a CPU that is not selected are left out.

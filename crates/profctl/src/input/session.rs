@@ -145,7 +145,8 @@ impl<'a> Session<'a> {
                 .hint("`profctl summarize` shows the sums"));
         }
         let mut trace = read.sink.finish(read.meta, read.names);
-        self.selection.keep_slices(&mut trace.slices, &trace.names);
+        self.selection.keep_states(&mut trace.states, &trace.names);
+        self.selection.keep_lives(&mut trace.lives, &trace.names);
         self.selection.keep_marks(&mut trace.marks, &trace.names);
         self.selection.keep_wakes(&mut trace.wakes, &trace.names);
         self.selection.keep_gaps(&mut trace.gaps, &trace.names);
