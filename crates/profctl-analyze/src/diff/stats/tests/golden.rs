@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use crate::diff::stats::squeeze::squeeze;
 use crate::diff::stats::ranks::{hodges_lehmann, hodges_lehmann_of_pairs};
 use crate::diff::stats::special::{
     Tails, digamma, f_ln_density, f_quantile, f_tails, ln_gamma, t_quantile, t_upper, trigamma,
     trigamma_inverse,
 };
+use crate::diff::stats::squeeze::squeeze;
 use crate::diff::stats::{Design, Options, Row, adjust_bh, adjust_by, smooth, test};
 
 const INPUT: &str = include_str!("../../../../tests/golden/input.csv");
