@@ -98,6 +98,8 @@ pub struct Spans {
     pub fidelity: Vec<Fidelity>,
     /// See [`Span::outermost`].
     pub outermost: Vec<bool>,
+    /// Number of calls below it, which are the rows that follow it.
+    pub below: Vec<u32>,
 }
 
 impl Spans {
@@ -119,11 +121,10 @@ impl Spans {
     }
     /// The direct callees of one call, in the order of entry.
     pub fn children(&self, id: SpanId) -> impl Iterator<Item = SpanId> + '_ {
-        let depth = self.depth[id.index()] + 1;
-        (id.index() + 1..self.len())
-            .take_while(move |&row| self.depth[row] >= depth)
-            .filter(move |&row| self.depth[row] == depth)
-            .map(SpanId::from_index)
+        let end = id.index() + 1 + self.below[id.index()] as usize;
+        let next = move |row: usize| (row < end).then_some(row);
+        let sibling = move |&row: &usize| next(row + 1 + self.below[row] as usize);
+        std::iter::successors(next(id.index() + 1), sibling).map(SpanId::from_index)
     }
 
     fn push(&mut self, span: &Span, parent: Option<SpanId>, depth: u32) -> SpanId {
@@ -140,6 +141,7 @@ impl Spans {
         self.stolen.push(span.stolen);
         self.fidelity.push(span.fidelity);
         self.outermost.push(span.outermost);
+        self.below.push(0);
         id
     }
 }
@@ -189,6 +191,7 @@ impl Forest {
     /// Appends all spans to `out`, parents before children.
     fn drain_into(self, out: &mut Spans) {
         let mut earliest = Tick(0);
+        let first = out.len();
         for &root in &self.roots {
             // What is still to be placed, the next one on top: span, caller, earliest start.
             let mut stack = vec![(root, None::<SpanId>, earliest)];
@@ -212,6 +215,12 @@ impl Forest {
                 if self.first_child[index as usize] != NONE {
                     stack.push((self.first_child[index as usize], Some(id), span.start));
                 }
+            }
+        }
+        // Callees stand behind their callers, so all of a call is counted when its turn comes.
+        for row in (first..out.len()).rev() {
+            if let Some(parent) = out.parent[row] {
+                out.below[parent.index()] += out.below[row] + 1;
             }
         }
     }
@@ -249,5 +258,66 @@ impl TraceBuilder {
             forest.drain_into(&mut spans);
         }
         Trace { meta, names, spans, states, wakes, lives, gaps, marks }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::names::Func;
+
+    /// Calls nested `depth` deep, each with two leaves before it, take a moment, and their callees
+    /// are who they were made by.
+    #[test]
+    fn children_cost_no_more_than_they_are() {
+        const DEPTH: u32 = 100_000;
+        let mut names = Names::default();
+        let func = names.func(Func::default());
+        let mut builder = TraceBuilder::default();
+        let mut call = |start: u64, end: u64, callees: u32| {
+            let span = Span {
+                func,
+                thread: ThreadId::from_index(0),
+                cpu: None,
+                start: Tick(start),
+                end: Tick(end),
+                wall: Ticks(end - start),
+                off_cpu: Ticks(0),
+                net: Ticks(0),
+                stolen: Ticks(0),
+                callees,
+                descendants: 0,
+                outermost: true,
+                fidelity: Fidelity::EXACT,
+            };
+            builder.span(&span, &names);
+        };
+        // As they end: the leaves of every level on the way down, then the levels from the inside.
+        for level in 0..u64::from(DEPTH) {
+            call(3 * level, 3 * level + 1, 0);
+            call(3 * level + 1, 3 * level + 2, 0);
+        }
+        for level in (0..u64::from(DEPTH)).rev() {
+            let callees = if level + 1 == u64::from(DEPTH) { 2 } else { 3 };
+            call(3 * level, 6 * u64::from(DEPTH) - level, callees);
+        }
+        let meta = TraceMeta {
+            timebase: Timebase::NANOSECONDS,
+            first: Tick(0),
+            last: Tick(6 * u64::from(DEPTH)),
+            events: 0,
+            knows_off_cpu: false,
+            diags: DiagLog::default(),
+        };
+        let spans = builder.finish(meta, names).spans;
+        assert_eq!(spans.len() as u32, 3 * DEPTH);
+        let mut n_children = 0;
+        for id in spans.ids() {
+            for child in spans.children(id) {
+                assert_eq!(spans.parent[child.index()], Some(id));
+                n_children += 1;
+            }
+        }
+        assert_eq!(n_children, 3 * DEPTH - 1);
     }
 }
