@@ -5,6 +5,7 @@
 
 pub mod blocks;
 pub mod bytes;
+mod call_log;
 pub mod capture;
 pub mod decompress;
 pub mod emit;

@@ -1,8 +1,10 @@
 //! The verbs with which a reader says what a record is. Each takes what it needs and nothing else,
 //! so a record that makes no sense cannot be built.
 
+use profctl_model::Fidelity;
+
 use super::event::{Event, EventKind, NO_DEPTH, UNSTATED};
-use super::{Emitter, LaneRef, NameRef, PrevState, Waking};
+use super::{Account, Emitter, LaneRef, NameRef, PrevState, Waking};
 
 /// When and on whom something happened, and where the record stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -120,6 +122,15 @@ impl Emitter {
     #[inline]
     pub fn leaf(&mut self, at: At, name: NameRef, stated: Stated) {
         self.record(EventKind::Leaf, at, name, stated);
+    }
+
+    /// A call of which the record tells the beginning and not how long it took: it counts as
+    /// incomplete and adds no time.
+    pub fn unmeasured(&mut self, at: At, name: NameRef) {
+        self.enter(at, name, Stated::NOTHING);
+        let fidelity = Fidelity { end_inferred: true, ..Fidelity::default() };
+        let account = self.account(Account { fidelity, ..Account::default() });
+        self.record(EventKind::Settle, at, name, Stated::NOTHING).extra = account;
     }
 
     /// A call whose entry is not a record of its own, at its exit time, after its callees.

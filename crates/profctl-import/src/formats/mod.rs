@@ -23,7 +23,10 @@ pub mod itm;
 pub mod kdump;
 pub mod kernel_log;
 pub mod ktrace;
+pub mod ltrace;
 pub mod mcrae;
+pub mod otf2;
+pub mod perf_trace;
 pub mod perfetto;
 pub mod plain;
 pub mod probe;
@@ -33,6 +36,7 @@ pub mod saleae;
 pub mod sigrok;
 pub mod speedscope;
 pub mod spike;
+pub mod strace;
 pub mod systemview;
 pub mod vcd;
 
@@ -42,6 +46,10 @@ pub static FORMATS: &[&dyn Importer] = &[
     &kernel_log::KernelLog,
     &kdump::KdumpText,
     &ktrace::Ktrace,
+    &strace::StraceLog,
+    &ltrace::LtraceLog,
+    &perf_trace::PerfTrace,
+    &otf2::Otf2Print,
     &mcrae::CodeTrace,
     &plain::Plain,
     &probe::ProbeCapture,

@@ -26,6 +26,7 @@ mod tests;
 
 use dialect::{Dialect, System};
 use records::{Before, Records};
+pub use syscalls::is_linux_syscall;
 
 /// See the module.
 pub struct Ktrace;

@@ -20,7 +20,6 @@ pub static PRESETS: &[Preset] = &[
     Preset { name: "cyg-profile", text: include_str!("presets/cyg-profile.toml") },
     Preset { name: "dtrace-flow", text: include_str!("presets/dtrace-flow.toml") },
     Preset { name: "initcall-debug", text: include_str!("presets/initcall-debug.toml") },
-    Preset { name: "otf2-print", text: include_str!("presets/otf2-print.toml") },
     Preset { name: "printk", text: include_str!("presets/printk.toml") },
     Preset { name: "truss", text: include_str!("presets/truss.toml") },
     Preset { name: "uftrace-replay", text: include_str!("presets/uftrace-replay.toml") },

@@ -306,11 +306,10 @@ fn fixture(name: &str) -> Vec<u8> {
 }
 
 /// The fixture of each preset, and how many records and complaints there are in it.
-const FIXTURES: [(&str, &str, u64, usize); 7] = [
+const FIXTURES: [(&str, &str, u64, usize); 6] = [
     ("cyg-profile", "cyg-profile.log", 74, 0),
     ("dtrace-flow", "dtrace-flow.txt", 17, 0),
     ("initcall-debug", "initcall-debug.txt", 9, 0),
-    ("otf2-print", "otf2-print.txt", 84, 0),
     ("printk", "forced/printk.txt", 4, 0),
     ("truss", "truss.txt", 10, 0),
     ("uftrace-replay", "uftrace-replay.txt", 86, 0),

@@ -3,6 +3,7 @@
 //! One endless walk up and down the stacks of a few tasks, rendered line by line: nothing is kept
 //! but the open calls, so a hundred gigabytes cost the memory of one.
 
+mod logs;
 mod more;
 mod text;
 mod walk;
@@ -13,13 +14,14 @@ use text::Text;
 use walk::Walk;
 
 /// The formats that can be made, by name.
-pub const LARGE_FORMATS: [&str; 14] = [
+pub const LARGE_FORMATS: [&str; 15] = [
     "function_graph",
     "function_graph-abstime-proc",
     "plain",
     "mcrae",
     "probe",
     "kdump",
+    "strace",
     "vcd",
     "saleae",
     "sigrok",
@@ -51,6 +53,7 @@ pub fn write_large(format: &str, bytes: u64, seed: u64, out: &mut impl Write) ->
         "saleae" => |text, walk| text.tags(walk, Text::saleae_rows),
         "sigrok" => |text, walk| text.tags(walk, Text::sigrok_rows),
         "kdump" => Text::kdump,
+        "strace" => Text::strace,
         "gem5" => Text::gem5,
         "chrome" => Text::chrome,
         "perfetto" => Text::perfetto,

@@ -79,6 +79,12 @@ pub(super) fn name(system: System, abi: Abi, number: u16) -> Option<&'static str
     lists.iter().find_map(|list| within(list, number))
 }
 
+/// Whether Linux has a system call of that name (on 64-bit x86).
+pub fn is_linux_syscall(name: &[u8]) -> bool {
+    let mut names = linux::X86_64.iter().flat_map(|(_, names)| names.split(' '));
+    names.any(|known| known.as_bytes() == name)
+}
+
 /// The name in one list. A list that must hide what a later one says of a number has no name for
 /// it there, so lists do not overlap where they differ.
 fn within(list: &[Run], number: u16) -> Option<&'static str> {
