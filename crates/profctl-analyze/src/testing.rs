@@ -115,6 +115,7 @@ impl Calls {
             callees: 0,
             descendants: 0,
             outermost,
+            interrupt: self.names.funcs[func].kind == FuncKind::Interrupt,
             fidelity: Fidelity { start_inferred: unseen, ..Fidelity::EXACT },
         });
     }

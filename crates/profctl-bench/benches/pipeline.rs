@@ -63,7 +63,7 @@ fn stitch(criterion: &mut Criterion) {
         let stitch = |mut block: BlockEvents| {
             let mut stitcher = Stitcher::new(setup.clone(), Count::default());
             stitcher.take(&mut block, &mut WorkerIds::default(), view);
-            black_box(stitcher.finish().0.calls)
+            black_box(stitcher.finish().sink.calls)
         };
         bencher.iter_batched(input, stitch, BatchSize::LargeInput);
     });

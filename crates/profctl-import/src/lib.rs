@@ -24,9 +24,7 @@ mod recognize;
 #[cfg(test)]
 mod testing;
 
-use profctl_model::{
-    Code, CpuId, Names, Record, SpanSink, ThreadId, Trace, TraceBuilder, TraceMeta,
-};
+use profctl_model::{Code, Names, SpanSink, Tick, Ticks, Timebase, Trace, TraceBuilder, TraceMeta};
 
 pub use files::{Files, Memory, Single};
 pub use formats::{Descriptor, FORMATS, ImportError, ImportOptions, Importer, Recognition};
@@ -53,7 +51,7 @@ pub struct ReadOptions {
     pub format: Option<String>,
     /// Names, record layouts.
     pub import: ImportOptions,
-    /// Only what happened from this time on; calls that cross it are partial.
+    /// Only what happened from this time on; calls that cross it are clipped, and partial.
     pub from: Option<Bound>,
     /// Only what happened before this time, likewise.
     pub until: Option<Bound>,
@@ -79,6 +77,20 @@ pub enum Bound {
     },
 }
 
+impl Bound {
+    /// The same on the clock of a trace whose first timestamp is `first`.
+    pub fn at(self, timebase: &Timebase, first: Tick) -> Tick {
+        let ticks = |nanos: u64, count: u64| match timebase.is_time() {
+            true => timebase.ticks_of_nanos(u128::from(nanos)).unwrap_or(Ticks(u64::MAX)),
+            false => Ticks(count),
+        };
+        match self {
+            Self::After(length) => first + ticks(length, length),
+            Self::At { nanos, count } => Tick(ticks(nanos, count).0),
+        }
+    }
+}
+
 /// What was read.
 pub struct Streamed<S> {
     /// The sink, filled.
@@ -89,6 +101,8 @@ pub struct Streamed<S> {
     pub meta: TraceMeta,
     /// What it was and how it was recognized.
     pub origin: Origin,
+    /// The first and the last time of the input, whatever window was asked for.
+    pub bounds: (Tick, Tick),
 }
 
 /// Where a trace came from.
@@ -138,64 +152,4 @@ pub fn load(
 ) -> Result<(Trace, Origin), ImportError> {
     let read = drive::run(files, options, TraceBuilder::default(), progress)?;
     Ok((read.sink.finish(read.meta, read.names), read.origin))
-}
-
-/// A sink that lets only some threads and CPUs through.
-pub struct Only<S> {
-    /// What is behind it.
-    pub inner: S,
-    /// Which threads; all if empty. Compared with the thread's id, then its name.
-    pub threads: Vec<String>,
-    /// Which processes, besides those threads; compared with the thread's process where the input
-    /// tells it, else with its id (Linux calls that pid).
-    pub pids: Vec<u64>,
-    /// Which CPUs, by number; all if empty.
-    pub cpus: Vec<u32>,
-}
-
-impl<S> Only<S> {
-    fn takes(&self, thread: ThreadId, cpu: Option<CpuId>, names: &Names) -> bool {
-        self.takes_thread(thread, names) && self.takes_cpu(cpu, names)
-    }
-
-    fn takes_cpu(&self, cpu: Option<CpuId>, names: &Names) -> bool {
-        let on = |number: &u32| cpu.is_some_and(|cpu| names.cpus[cpu] == *number);
-        self.cpus.is_empty() || self.cpus.iter().any(on)
-    }
-
-    fn takes_thread(&self, thread: ThreadId, names: &Names) -> bool {
-        let thread = &names.threads[thread];
-        let wanted = |text: &String| {
-            thread.name == *text
-                || thread.label() == *text
-                || thread.tid.is_some_and(|tid| tid.to_string() == *text)
-        };
-        let of_process = |pid: &u64| thread.pid.or(thread.tid) == Some(*pid);
-        let all = self.threads.is_empty() && self.pids.is_empty();
-        all || self.threads.iter().any(wanted) || self.pids.iter().any(of_process)
-    }
-}
-
-impl<S: SpanSink> SpanSink for Only<S> {
-    #[expect(clippy::inline_always, reason = "a call would pass the span through memory")]
-    #[inline(always)]
-    fn span(&mut self, span: &profctl_model::Span, names: &Names) {
-        let takes_all = self.threads.is_empty() && self.pids.is_empty() && self.cpus.is_empty();
-        if takes_all || self.takes(span.thread, span.cpu, names) {
-            self.inner.span(span, names);
-        }
-    }
-    fn record(&mut self, record: Record<'_>, names: &Names) {
-        let takes = match record {
-            Record::State(state) => self.takes(state.thread, state.cpu, names),
-            Record::Wake(wake) => self.takes(wake.woken, wake.waker.cpu, names),
-            Record::Life(life) => self.takes_thread(life.thread, names),
-            Record::Gap(gap) => gap.cpu.is_none() || self.takes_cpu(gap.cpu, names),
-            Record::Mark(mark) => self.takes_thread(mark.thread, names),
-            Record::Total(totals) => self.takes(totals.thread, None, names),
-        };
-        if takes {
-            self.inner.record(record, names);
-        }
-    }
 }

@@ -186,6 +186,13 @@ pub mod codes {
         help: "a caller was left while this call was open (a long jump, an unwound exception, a \
                tail call): the call was closed with it and counts as partial",
     };
+    /// The exit of a call that had been ended because its caller was left.
+    pub static LATE_EXIT: Code = Code {
+        name: "stitch/late-exit",
+        severity: Severity::Warning,
+        help: "a call was left after its caller: the two overlap, and the call counts as partial \
+               until its caller was left",
+    };
     /// A timestamp before the one that precedes it.
     pub static BACKWARDS: Code = Code {
         name: "stitch/backwards",
@@ -245,6 +252,7 @@ pub mod codes {
         &UNMATCHED_EXIT,
         &UNCLOSED_ENTRY,
         &FORCED_EXIT,
+        &LATE_EXIT,
         &BACKWARDS,
         &CLAMPED,
         &STATED_MISMATCH,

@@ -55,8 +55,12 @@ pub struct Span {
     pub callees: u32,
     /// All calls below it, interrupts included.
     pub descendants: u64,
-    /// Whether no call of the same function is open below it on the same stack.
+    /// Whether no call of the same function is open below it on the same stack. What is known only
+    /// at its end may turn out to lie in one after all: see [`Enclosed`].
     pub outermost: bool,
+    /// Whether it ran as an interrupt: its function is one, or it was called from an interrupt's
+    /// entry.
+    pub interrupt: bool,
     /// What of it was seen.
     pub fidelity: Fidelity,
 }
@@ -123,6 +127,32 @@ pub enum Record<'a> {
     Mark(&'a Mark),
     /// All calls of a function in one sum.
     Total(&'a FuncTotals),
+    /// Calls turned out not to be outermost. Only sinks that add up outermost calls as they come
+    /// need to know.
+    Enclosed(&'a Enclosed),
+}
+
+/// Calls that were handed on as outermost, and lie, as turned out later, in a call of the same
+/// function whose entry was not seen. Their lengths are part of the length of that call, so whoever
+/// adds up outermost calls takes them away again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Enclosed {
+    /// Their function.
+    pub func: FuncId,
+    /// Their thread.
+    pub thread: ThreadId,
+    /// The CPU on which they ended.
+    pub cpu: Option<CpuId>,
+    /// Whether they ran as interrupts.
+    pub interrupt: bool,
+    /// How many there were.
+    pub calls: u64,
+    /// The sum of their [`Span::wall`].
+    pub wall: Ticks,
+    /// The sum of their [`Span::off_cpu`].
+    pub off_cpu: Ticks,
+    /// The sum of their [`Span::descendants`].
+    pub descendants: u64,
 }
 
 /// Where a stitched trace flows: a streaming summary, or a [`crate::TraceBuilder`].
@@ -162,6 +192,44 @@ impl<S: SpanSink> SpanSink for Option<S> {
     fn record(&mut self, record: Record<'_>, names: &Names) {
         if let Some(sink) = self {
             sink.record(record, names);
+        }
+    }
+}
+
+/// A sink from which the records of single threads can be taken out again.
+///
+/// Which thread is which is known for sure only at the end of an input: recorders cut names, or
+/// tell them last. So a selection of threads lets everything through, and what belongs to others is
+/// dropped once all names are known. What a sink holds until then is bounded by functions times
+/// threads if it holds sums.
+pub trait SelectThreads: SpanSink {
+    /// From here on, what is of different threads is kept apart. Called before anything else.
+    fn separate_threads(&mut self);
+    /// Drops calls of threads that `keep` denies, and sums of them. Called once, after the last
+    /// record. Other records are few and can be sorted out by whoever has them.
+    fn keep_threads(&mut self, keep: &dyn Fn(ThreadId) -> bool);
+}
+
+impl<A: SelectThreads, B: SelectThreads> SelectThreads for (A, B) {
+    fn separate_threads(&mut self) {
+        self.0.separate_threads();
+        self.1.separate_threads();
+    }
+    fn keep_threads(&mut self, keep: &dyn Fn(ThreadId) -> bool) {
+        self.0.keep_threads(keep);
+        self.1.keep_threads(keep);
+    }
+}
+
+impl<S: SelectThreads> SelectThreads for Option<S> {
+    fn separate_threads(&mut self) {
+        if let Some(sink) = self {
+            sink.separate_threads();
+        }
+    }
+    fn keep_threads(&mut self, keep: &dyn Fn(ThreadId) -> bool) {
+        if let Some(sink) = self {
+            sink.keep_threads(keep);
         }
     }
 }

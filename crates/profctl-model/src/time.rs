@@ -112,6 +112,11 @@ impl Timebase {
         timeline: Timeline::Recorded,
     };
 
+    /// A microsecond of this clock; nothing if it counts something else.
+    pub fn microsecond(&self) -> Ticks {
+        self.ticks_of_nanos(1_000).unwrap_or_default()
+    }
+
     /// The name of the unit in which this clock is reported: `ns`, `cycles` or `instructions`.
     pub fn unit_name(&self) -> &'static str {
         match self.unit {

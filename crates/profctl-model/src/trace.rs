@@ -6,8 +6,8 @@ use crate::diag::DiagLog;
 use crate::id::{CpuId, FuncId, IdVec, SpanId, ThreadId};
 use crate::names::Names;
 use crate::sched::{ThreadLife, ThreadState, Wake};
-use crate::span::{Fidelity, Gap, Mark, Record, Span, SpanSink};
-use crate::time::{Tick, Ticks, Timebase};
+use crate::span::{Fidelity, Gap, Mark, Record, SelectThreads, Span, SpanSink};
+use crate::time::{Tick, Ticks, Timebase, Timeline};
 
 /// What is known of a trace besides its calls.
 #[derive(Clone, Debug)]
@@ -30,6 +30,12 @@ impl TraceMeta {
     /// Last timestamp minus first timestamp.
     pub fn real(&self) -> Ticks {
         self.last - self.first
+    }
+
+    /// Whether the input says how long anything took. A synthetic timeline of no length is one of
+    /// calls that were only counted.
+    pub fn knows_lengths(&self) -> bool {
+        self.timebase.timeline == Timeline::Recorded || self.real() > Ticks(0)
     }
 }
 
@@ -96,10 +102,12 @@ pub struct Spans {
     pub stolen: Vec<Ticks>,
     /// See [`Span::fidelity`].
     pub fidelity: Vec<Fidelity>,
-    /// See [`Span::outermost`].
+    /// Whether no caller, or caller of a caller, is of the same function.
     pub outermost: Vec<bool>,
     /// Number of calls below it, which are the rows that follow it.
     pub below: Vec<u32>,
+    /// See [`Span::interrupt`].
+    pub interrupt: Vec<bool>,
 }
 
 impl Spans {
@@ -142,6 +150,7 @@ impl Spans {
         self.fidelity.push(span.fidelity);
         self.outermost.push(span.outermost);
         self.below.push(0);
+        self.interrupt.push(span.interrupt);
         id
     }
 }
@@ -189,40 +198,79 @@ impl Forest {
     }
 
     /// Appends all spans to `out`, parents before children.
-    fn drain_into(self, out: &mut Spans) {
-        let mut earliest = Tick(0);
-        let first = out.len();
-        for &root in &self.roots {
-            // What is still to be placed, the next one on top: span, caller, earliest start.
-            let mut stack = vec![(root, None::<SpanId>, earliest)];
-            while let Some((index, parent, low)) = stack.pop() {
-                let mut span = self.spans[index as usize];
-                // Timestamps are coarser than stated durations, so a leaf may stick out of its
-                // caller, or into its neighbour, by less than one step of the clock: the place on
-                // the timeline is cut, the stated lengths stay.
-                let high = parent.map_or(Tick(u64::MAX), |p| out.end[p.index()]).max(low);
-                span.start = span.start.clamp(low, high);
-                span.end = span.end.clamp(span.start, high);
-                let depth = parent.map_or(0, |p| out.depth[p.index()] + 1);
-                let id = out.push(&span, parent, depth);
-                match parent {
-                    None => earliest = span.end,
-                    Some(_) if self.next_sibling[index as usize] != NONE => {
-                        stack.push((self.next_sibling[index as usize], parent, span.end));
-                    }
-                    Some(_) => {}
-                }
-                if self.first_child[index as usize] != NONE {
-                    stack.push((self.first_child[index as usize], Some(id), span.start));
-                }
-            }
+    fn drain_into(mut self, step: Ticks, out: &mut Spans) {
+        let start = out.len();
+        let roots = std::mem::take(&mut self.roots);
+        self.place(&roots, (Tick(0), Tick(u64::MAX)), step);
+        let mut path = Path::default();
+        let mut left: Vec<_> = roots.iter().rev().map(|&root| (root, None::<SpanId>)).collect();
+        while let Some((index, parent)) = left.pop() {
+            let mut span = self.spans[index as usize];
+            let depth = parent.map_or(0, |p| out.depth[p.index()] + 1);
+            span.outermost = path.enter(depth as usize, span.func);
+            let id = out.push(&span, parent, depth);
+            let children = self.children(index);
+            self.place(&children, (span.start, span.end), step);
+            left.extend(children.iter().rev().map(|&child| (child, Some(id))));
         }
         // Callees stand behind their callers, so all of a call is counted when its turn comes.
-        for row in (first..out.len()).rev() {
+        for row in (start..out.len()).rev() {
             if let Some(parent) = out.parent[row] {
                 out.below[parent.index()] += out.below[row] + 1;
             }
         }
+    }
+
+    fn children(&self, index: u32) -> Vec<u32> {
+        let some = |index: u32| (index != NONE).then_some(index);
+        let first = some(self.first_child[index as usize]);
+        std::iter::successors(first, |&child| some(self.next_sibling[child as usize])).collect()
+    }
+
+    /// Puts siblings between two times, one after the other: see [`place`].
+    fn place(&mut self, siblings: &[u32], (earliest, latest): (Tick, Tick), step: Ticks) {
+        let mut latest = latest;
+        for &index in siblings.iter().rev() {
+            let span = &mut self.spans[index as usize];
+            place(span, (earliest, latest), step);
+            latest = span.start;
+        }
+    }
+}
+
+/// Gives a call its place on the timeline, between two times. Siblings are placed from the last to
+/// the first, each before the one behind it.
+///
+/// Timestamps are coarser than stated durations, so a call may stick out of its caller, or into its
+/// neighbor, by less than `step`: that is cut off. And where a recorder was kept from writing an
+/// entry after it had taken the time, the call began long before its timestamp: it is moved back as
+/// far as there is room.
+pub(crate) fn place(span: &mut Span, (earliest, latest): (Tick, Tick), step: Ticks) {
+    span.end = span.end.min(latest).max(earliest);
+    if span.wall > (span.end - span.start) + step {
+        span.start = span.end - span.wall;
+    }
+    span.start = span.start.clamp(earliest, span.end);
+}
+
+/// The functions on the way from the outermost call to the current one.
+#[derive(Debug, Default)]
+struct Path {
+    funcs: Vec<FuncId>,
+    /// How often each function is on the way.
+    open: IdVec<FuncId, u32>,
+}
+
+impl Path {
+    /// Enters a call of `func` at `depth`; says whether no other call of it is open there.
+    fn enter(&mut self, depth: usize, func: FuncId) -> bool {
+        for left in self.funcs.drain(depth.min(self.funcs.len())..) {
+            self.open[left] -= 1;
+        }
+        self.funcs.push(func);
+        let open = self.open.grow_to(func);
+        *open += 1;
+        *open == 1
     }
 }
 
@@ -238,7 +286,20 @@ impl SpanSink for TraceBuilder {
             Record::Gap(gap) => self.gaps.push(*gap),
             Record::Mark(mark) => self.marks.push(*mark),
             Record::Total(_) => self.has_totals = true,
+            // Which calls are outermost is seen from the whole.
+            Record::Enclosed(_) => {}
         }
+    }
+}
+
+impl SelectThreads for TraceBuilder {
+    fn separate_threads(&mut self) {}
+    fn keep_threads(&mut self, keep: &dyn Fn(ThreadId) -> bool) {
+        let threads = std::mem::take(&mut self.threads).into_items();
+        let kept = threads.into_iter().enumerate().map(|(index, forest)| {
+            if keep(ThreadId::from_index(index)) { forest } else { Forest::default() }
+        });
+        self.threads = kept.collect();
     }
 }
 
@@ -255,7 +316,7 @@ impl TraceBuilder {
         states.sort_by_key(|state| (state.thread, state.start));
         wakes.sort_by_key(|wake| wake.time);
         for forest in threads.into_items() {
-            forest.drain_into(&mut spans);
+            forest.drain_into(meta.timebase.microsecond(), &mut spans);
         }
         Trace { meta, names, spans, states, wakes, lives, gaps, marks }
     }

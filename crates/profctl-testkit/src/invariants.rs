@@ -155,22 +155,18 @@ fn callee_sums(trace: &Trace) -> Vec<u64> {
     sums
 }
 
-/// A call whose entry was not seen is put around its callees when they have long been handed on,
-/// and only the first of its name is credited from where its thread begins: nothing is asked of
-/// either.
+/// A call is outermost unless a call of the same function is around it.
 fn check_outermost(trace: &Trace, found: &mut Vec<String>) {
     let spans = &trace.spans;
     for id in spans.ids() {
         let func = spans.func[id];
         let mut above = spans.parent[id.index()];
         let mut nested = false;
-        let mut adopted = spans.fidelity[id.index()].start_inferred;
         while let Some(caller) = above {
             nested |= spans.func[caller] == func;
-            adopted |= spans.fidelity[caller.index()].start_inferred;
             above = spans.parent[caller.index()];
         }
-        if spans.outermost[id.index()] == nested && !adopted {
+        if spans.outermost[id.index()] == nested {
             let word = if nested { "nested in" } else { "not nested in" };
             found.push(format!(
                 "{}: {word} a call of itself, but marked otherwise",
@@ -208,6 +204,7 @@ mod tests {
                 callees,
                 descendants: u64::from(callees),
                 outermost: true,
+                interrupt: false,
                 fidelity: Fidelity::EXACT,
             };
             builder.span(&span, &names);
@@ -237,7 +234,9 @@ mod tests {
 
     #[test]
     fn recursion_that_is_not_marked_is_found() {
-        let wrong = trace(&[("a", 2, 5, 3, 0), ("a", 0, 10, 7, 1)]);
+        let mut wrong = trace(&[("a", 2, 5, 3, 0), ("a", 0, 10, 7, 1)]);
+        assert_eq!(broken(&wrong), Vec::<String>::new());
+        wrong.spans.outermost[1] = true;
         assert!(broken(&wrong)[0].contains("nested in a call of itself"));
     }
 }

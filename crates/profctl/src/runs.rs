@@ -108,7 +108,9 @@ impl<'a> Runs<'a> {
             let source = one.source();
             let Read { sink: (spool, summary), names, meta, .. } = *one;
             let profile = summary.finish(&names, &meta, source);
-            let (rows, mut others) = spool.finish(spill()).map_err(|error| no_room(&error))?;
+            let (rows, mut others) = spool
+                .finish(spill(), meta.timebase.microsecond())
+                .map_err(|error| no_room(&error))?;
             selection.keep_states(&mut others.states, &names);
             selection.keep_lives(&mut others.lives, &names);
             selection.keep_marks(&mut others.marks, &names);

@@ -7,7 +7,9 @@
 
 use std::collections::BTreeMap;
 
-use profctl_model::{FuncId, IdVec, Names, Record, Span, SpanSink, Ticks, Timebase};
+use profctl_model::{
+    FuncId, IdVec, Names, Record, SelectThreads, Span, SpanSink, ThreadId, Ticks, Timebase,
+};
 
 use super::activations::Activations;
 use super::stats::Block;
@@ -24,6 +26,8 @@ const ACTIVATIONS_MIN: usize = 30;
 pub struct SeriesSink {
     funcs: IdVec<FuncId, Batches>,
     activations: Activations,
+    /// The same by thread, where they are kept apart: nothing is in the others then.
+    threads: Option<IdVec<ThreadId, SeriesSink>>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -53,13 +57,32 @@ impl Batches {
 }
 
 impl SpanSink for SeriesSink {
-    fn span(&mut self, span: &Span, _names: &Names) {
+    fn span(&mut self, span: &Span, names: &Names) {
+        if let Some(threads) = &mut self.threads {
+            threads.grow_to(span.thread).span(span, names);
+            return;
+        }
         if !span.fidelity.is_partial() {
             self.funcs.grow_to(span.func).add(span.net.0);
         }
         self.activations.add(span);
     }
     fn record(&mut self, _record: Record<'_>, _names: &Names) {}
+}
+
+impl SelectThreads for SeriesSink {
+    fn separate_threads(&mut self) {
+        self.threads = Some(IdVec::default());
+    }
+    fn keep_threads(&mut self, keep: &dyn Fn(ThreadId) -> bool) {
+        let threads = self.threads.take().unwrap_or_default().into_items();
+        let kept = threads.into_iter().enumerate();
+        self.threads = Some(
+            kept.filter(|(index, _)| keep(ThreadId::from_index(*index)))
+                .map(|(_, thread)| thread)
+                .collect(),
+        );
+    }
 }
 
 /// The blocks of every function, by name and module.
@@ -71,6 +94,15 @@ pub struct Series {
 impl SeriesSink {
     /// What was collected, now that the names and the clock are known.
     pub fn finish(self, names: &Names, timebase: &Timebase) -> Series {
+        if let Some(threads) = self.threads {
+            let mut all = Series::default();
+            for thread in threads.into_items() {
+                for (name, blocks) in thread.finish(names, timebase).funcs {
+                    all.funcs.entry(name).or_default().extend(blocks);
+                }
+            }
+            return all;
+        }
         let block = |calls: u64, net: u64| {
             let sum = timebase.reported(Ticks(net)) as f64;
             Block { calls: calls as f64, sum }

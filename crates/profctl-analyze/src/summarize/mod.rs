@@ -17,8 +17,10 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+use profctl_model::hash::{FastMap, FastSet};
 use profctl_model::{
-    FuncId, FuncKind, FuncTotals, IdVec, Names, Record, Span, SpanSink, ThreadId, TraceMeta,
+    CpuId, Enclosed, FuncId, FuncKind, FuncTotals, IdVec, Names, Record, SelectThreads, Span,
+    SpanSink, ThreadId, TraceMeta,
 };
 
 pub use histogram::Histogram;
@@ -86,6 +88,9 @@ const KINDS: [FuncKind; 6] = [
     FuncKind::Mark,
 ];
 
+/// The row of [`FuncKind::Interrupt`].
+const INTERRUPTS: usize = 2;
+
 /// The name of the row of functions that live in no module, and of calls on no known CPU.
 const NO_MODULE: &str = "(no module)";
 const NO_CPU: &str = "cpu ?";
@@ -112,6 +117,36 @@ pub struct Summary {
     /// Which threads made calls.
     threads: IdVec<ThreadId, bool>,
     last_thread: Option<ThreadId>,
+    /// By row: what was handed on as outermost and is not.
+    enclosed: Vec<FuncStats>,
+    /// Where threads are kept apart, so that some can be dropped.
+    separate: Option<Separate>,
+}
+
+/// Rows by thread: what each of the summary's rows stands for.
+#[derive(Debug, Default)]
+struct Separate {
+    rows: FastMap<(ThreadId, usize), usize>,
+    /// The thread of each row, and its row in the profile.
+    keys: Vec<(ThreadId, usize)>,
+    /// Which functions each thread called, where rows are something else.
+    called: FastSet<(ThreadId, FuncId)>,
+    /// Which threads are kept.
+    kept: IdVec<ThreadId, bool>,
+}
+
+impl Separate {
+    fn row(&mut self, thread: ThreadId, row: usize) -> usize {
+        let keys = &mut self.keys;
+        *self.rows.entry((thread, row)).or_insert_with(|| {
+            keys.push((thread, row));
+            keys.len() - 1
+        })
+    }
+
+    fn keeps(&self, thread: ThreadId) -> bool {
+        self.kept.get(thread).copied().unwrap_or(false)
+    }
 }
 
 /// What a group needs to know of a function.
@@ -134,22 +169,27 @@ impl Summary {
             modules: Vec::new(),
             threads: IdVec::default(),
             last_thread: None,
+            enclosed: Vec::new(),
+            separate: None,
         }
     }
 
     /// The profile of the trace that was handed over, now that its names and quality are known.
     pub fn finish(self, names: &Names, meta: &TraceMeta, source: Source) -> Profile {
-        let n_threads = self.threads.iter().filter(|&&seen| seen).count() as u64;
         let by = self.options.by;
-        let modules = self.modules;
-        let mut pending = self.pending;
+        let Self { separate, modules, mut pending, enclosed, .. } = self;
+        let is_kept = |thread: ThreadId| separate.as_ref().is_none_or(|apart| apart.keeps(thread));
+        let n_threads =
+            self.threads.pairs().filter(|&(thread, &seen)| seen && is_kept(thread)).count() as u64;
         pending.close();
+        let mut enclosed = enclosed.into_iter();
         let rows: Vec<Row> = self
             .others
             .into_iter()
             .enumerate()
             .map(|(index, mut stats)| {
                 self.usual[index].add_to(&mut stats);
+                stats.take_away(&enclosed.next().unwrap_or_default());
                 let leaves = pending.take(HISTOGRAMS * index + LEAVES);
                 for (lengths, which) in
                     [(&mut stats.net_of_calls, NET), (&mut stats.elapsed_of_calls, ELAPSED)]
@@ -160,11 +200,23 @@ impl Summary {
                 (index, stats)
             })
             .filter(|(_, stats)| !stats.is_empty())
+            .filter_map(|(index, stats)| match &separate {
+                None => Some((index, stats)),
+                Some(apart) => {
+                    let (thread, row) = apart.keys[index];
+                    apart.keeps(thread).then_some((row, stats))
+                }
+            })
             .map(|(index, stats)| name_row(by, index, stats, names, &modules))
             .collect();
-        let n_functions = match by {
-            By::Function => rows.len(),
-            By::Module | By::Thread | By::Cpu | By::Kind => self.funcs.iter().flatten().count(),
+        let rows = profile::collapse(rows);
+        let n_functions = match (by, &separate) {
+            (By::Function, _) => rows.len(),
+            (_, None) => self.funcs.iter().flatten().count(),
+            (_, Some(apart)) => {
+                let kept = apart.called.iter().filter(|(thread, _)| apart.keeps(*thread));
+                kept.map(|(_, func)| *func).collect::<FastSet<_>>().len()
+            }
         };
         let lanes = names.cpus.len().max(1) as u64;
         let real = meta.real().0;
@@ -181,7 +233,7 @@ impl Summary {
             knows_off_cpu: meta.knows_off_cpu,
             has_percentiles: self.options.percentiles,
             quality: Quality::of(&meta.diags),
-            rows: profile::collapse(rows),
+            rows,
         }
     }
 
@@ -229,11 +281,36 @@ impl Summary {
         }
     }
 
-    fn info(&mut self, func: FuncId, names: &Names) -> FuncInfo {
-        if let Some(Some(info)) = self.funcs.get(func) {
-            return *info;
+    /// The row of a call, and whether it idles.
+    fn row_of(
+        &mut self,
+        func: FuncId,
+        interrupt: bool,
+        thread: ThreadId,
+        cpu: Option<CpuId>,
+        names: &Names,
+    ) -> (usize, bool) {
+        let info = match self.funcs.get(func) {
+            Some(Some(info)) => *info,
+            _ => self.new_info(func, names),
+        };
+        let row = match self.options.by {
+            By::Function => func.index(),
+            By::Thread => thread.index(),
+            By::Cpu => cpu.map_or(0, |cpu| cpu.index() + 1),
+            By::Kind if interrupt => INTERRUPTS,
+            By::Module | By::Kind => info.row,
+        };
+        let idle = info.idle && !interrupt;
+        match &mut self.separate {
+            None => (row, idle),
+            Some(apart) => {
+                if self.options.by != By::Function {
+                    apart.called.insert((thread, func));
+                }
+                (apart.row(thread, row), idle)
+            }
         }
-        self.new_info(func, names)
     }
 
     #[cold]
@@ -266,18 +343,13 @@ impl SpanSink for Summary {
             self.last_thread = Some(span.thread);
             *self.threads.grow_to(span.thread) = true;
         }
-        if self.options.by == By::Function {
+        if self.options.by == By::Function && self.separate.is_none() {
             self.add(span.func.index(), span);
             return;
         }
-        let info = self.info(span.func, names);
-        let index = match self.options.by {
-            By::Thread => span.thread.index(),
-            By::Cpu => span.cpu.map_or(0, |cpu| cpu.index() + 1),
-            By::Function | By::Module | By::Kind => info.row,
-        };
+        let (index, idle) = self.row_of(span.func, span.interrupt, span.thread, span.cpu, names);
         self.add(index, span);
-        if info.idle {
+        if idle && self.options.by != By::Function {
             self.others[index].add_idle(span.net);
         }
     }
@@ -285,6 +357,7 @@ impl SpanSink for Summary {
     fn record(&mut self, record: Record<'_>, names: &Names) {
         match record {
             Record::Total(totals) => self.add_total(totals, names),
+            Record::Enclosed(enclosed) => self.take_away(enclosed, names),
             // The profile is of calls.
             Record::State(_)
             | Record::Wake(_)
@@ -296,15 +369,19 @@ impl SpanSink for Summary {
 }
 
 impl Summary {
+    #[cold]
+    fn take_away(&mut self, enclosed: &Enclosed, names: &Names) {
+        let Enclosed { func, interrupt, thread, cpu, .. } = *enclosed;
+        let (index, _) = self.row_of(func, interrupt, thread, cpu, names);
+        if index >= self.enclosed.len() {
+            self.enclosed.resize_with(index + 1, FuncStats::default);
+        }
+        self.enclosed[index].add_enclosed(enclosed);
+    }
+
     fn add_total(&mut self, totals: &FuncTotals, names: &Names) {
         *self.threads.grow_to(totals.thread) = true;
-        let info = self.info(totals.func, names);
-        let index = match self.options.by {
-            By::Function => totals.func.index(),
-            By::Thread => totals.thread.index(),
-            By::Cpu => 0,
-            By::Module | By::Kind => info.row,
-        };
+        let (index, idle) = self.row_of(totals.func, false, totals.thread, None, names);
         // Which functions of a group call one another is not known, so their elapsed times cannot
         // be added: what is sure is that the group's own time was spent in it.
         let elapsed = if self.options.by == By::Function { totals.elapsed } else { totals.net };
@@ -313,8 +390,20 @@ impl Summary {
         }
         let others = &mut self.others[index];
         others.add_total(totals, elapsed);
-        if info.idle && self.options.by != By::Function {
+        if idle && self.options.by != By::Function {
             others.add_idle(totals.net);
+        }
+    }
+}
+
+impl SelectThreads for Summary {
+    fn separate_threads(&mut self) {
+        self.separate = Some(Separate::default());
+    }
+    fn keep_threads(&mut self, keep: &dyn Fn(ThreadId) -> bool) {
+        if let Some(apart) = &mut self.separate {
+            let ids = (0..self.threads.len()).map(ThreadId::from_index);
+            apart.kept = ids.map(keep).collect();
         }
     }
 }

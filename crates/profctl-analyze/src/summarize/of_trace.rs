@@ -1,8 +1,8 @@
 //! The flat profile of a trace that is in memory already.
 
-use profctl_model::{Span, SpanSink as _, Trace};
+use profctl_model::{FuncId, FuncKind, Span, SpanId, SpanSink as _, Trace};
 
-use super::{Options, Profile, Source, Summary};
+use super::{By, Options, Profile, Source, Summary};
 
 impl Profile {
     /// The profile of all calls of `trace`.
@@ -17,6 +17,7 @@ impl Profile {
                 descendants[parent.index()] += descendants[row] + 1;
             }
         }
+        let outermost = outermost(trace, options.by);
         let mut summary = Summary::new(options);
         for id in spans.ids() {
             let row = id.index();
@@ -32,13 +33,40 @@ impl Profile {
                 stolen: spans.stolen[row],
                 callees: callees[row],
                 descendants: descendants[row],
-                outermost: spans.outermost[row],
+                outermost: outermost[row],
+                interrupt: spans.interrupt[row],
                 fidelity: spans.fidelity[row],
             };
             summary.span(&span, &trace.names);
         }
         summary.finish(&trace.names, &trace.meta, source)
     }
+}
+
+/// Which calls have no caller, or caller of a caller, in the same row of a profile by `by`.
+fn outermost(trace: &Trace, by: By) -> Vec<bool> {
+    let spans = &trace.spans;
+    let same = |call: usize, caller: usize| {
+        let (one, two) = (spans.func.as_slice()[call], spans.func.as_slice()[caller]);
+        let kind = |row: usize, func: FuncId| match spans.interrupt[row] {
+            true => FuncKind::Interrupt,
+            false => trace.names.funcs[func].kind,
+        };
+        match by {
+            By::Function => one == two,
+            By::Module => trace.names.funcs[one].module == trace.names.funcs[two].module,
+            By::Kind => kind(call, one) == kind(caller, two),
+            By::Thread | By::Cpu => true,
+        }
+    };
+    if by == By::Function {
+        return spans.outermost.clone();
+    }
+    let callers = |call: usize| {
+        let parent = |row: usize| spans.parent[row].map(SpanId::index);
+        std::iter::successors(parent(call), move |&row| parent(row))
+    };
+    (0..spans.len()).map(|call| !callers(call).any(|caller| same(call, caller))).collect()
 }
 
 #[cfg(test)]

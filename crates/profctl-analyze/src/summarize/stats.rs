@@ -3,7 +3,7 @@
 //! Everything here is an integer, and every operation saturates. That makes adding two of them
 //! exact, associative and commutative, so shards, workers and repeats give the same bytes.
 
-use profctl_model::{FuncTotals, Span, Ticks};
+use profctl_model::{Enclosed, FuncTotals, Span, Ticks};
 
 use super::histogram::Histogram;
 
@@ -146,6 +146,23 @@ impl FuncStats {
         self.wall = self.wall.saturating_add(elapsed.0);
         self.elapsed = self.elapsed.saturating_add(elapsed.0);
         self.net = self.net.saturating_add(totals.net.0);
+    }
+
+    /// Notes lengths that were counted twice, for [`Self::take_away`].
+    pub(super) fn add_enclosed(&mut self, enclosed: &Enclosed) {
+        self.outermost = self.outermost.saturating_add(enclosed.calls);
+        self.wall = self.wall.saturating_add(enclosed.wall.0);
+        self.off_cpu = self.off_cpu.saturating_add(enclosed.off_cpu.0);
+        self.descendants = self.descendants.saturating_add(enclosed.descendants);
+    }
+
+    /// Takes the lengths away that were counted twice.
+    pub(super) fn take_away(&mut self, enclosed: &Self) {
+        self.outermost = self.outermost.saturating_sub(enclosed.outermost);
+        self.wall = self.wall.saturating_sub(enclosed.wall);
+        self.off_cpu = self.off_cpu.saturating_sub(enclosed.off_cpu);
+        self.elapsed = self.wall.saturating_sub(self.off_cpu);
+        self.descendants = self.descendants.saturating_sub(enclosed.descendants);
     }
 
     /// Adds net time that was spent in functions of kind idle.

@@ -18,7 +18,7 @@ use crate::files::{FileId, Files};
 use crate::formats::{ImportError, Importer, Opened, Reader, State};
 use crate::recognize::{is_empty, recognize};
 use crate::sort::{Order, Sorter};
-use crate::stitch::{Bound, Setup};
+use crate::stitch::{Bound, Setup, Stitched};
 use crate::{Origin, ReadOptions, Streamed};
 use feed::Feed;
 use stage::StitchStage;
@@ -95,7 +95,7 @@ pub(crate) fn read<S: SpanSink + Send>(
         merge::run(stage(feeds.len()), feeds, &streams, work)
     };
 
-    let (sink, names, mut meta) = stage.finish();
+    let Stitched { sink, names, mut meta, bounds } = stage.finish();
     meta.timebase = timebase;
     let mut bytes = 0;
     let mut broken: Vec<FileId> = Vec::new();
@@ -123,7 +123,7 @@ pub(crate) fn read<S: SpanSink + Send>(
         compression,
         facts,
     };
-    Ok(Streamed { sink, names, meta, origin })
+    Ok(Streamed { sink, names, meta, origin, bounds })
 }
 
 /// What messages call a file.

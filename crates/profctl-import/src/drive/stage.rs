@@ -1,12 +1,12 @@
 //! The last stage: what blocks say is put in order, where it is in another, and stitched.
 
-use profctl_model::{Names, SpanSink, TraceMeta};
+use profctl_model::SpanSink;
 
 use crate::blocks::CutBlock;
 use crate::emit::{BlockEvents, Emitter, Event};
 use crate::formats::{Block, Reader, State};
 use crate::sort::Sorter;
-use crate::stitch::{BlockView, Setup, Stitcher, WorkerIds};
+use crate::stitch::{BlockView, Setup, Stitched, Stitcher, WorkerIds};
 
 /// The stitcher with what it needs to know of the emitters.
 pub(super) struct StitchStage<S> {
@@ -121,7 +121,7 @@ impl<S: SpanSink> StitchStage<S> {
     }
 
     /// Stitches what is left, and ends the trace.
-    pub(super) fn finish(mut self) -> (S, Names, TraceMeta) {
+    pub(super) fn finish(mut self) -> Stitched<S> {
         self.sorted(true);
         self.stitcher.finish()
     }

@@ -100,27 +100,27 @@ impl Clock {
         }
     }
 
-    /// Takes the clock in hand, for events of one CPU.
-    pub(super) fn in_hand(&self, cpu: Option<CpuId>) -> Option<Hand> {
+    /// A copy of what the usual events of one CPU need, which [`Self::update`] takes back.
+    pub(super) fn local(&self, cpu: Option<CpuId>) -> Option<LocalClock> {
         if self.synthetic {
-            return Some(Hand::Laid(Laid { now: *self.laid.get(Self::row(cpu))? }));
+            return Some(LocalClock::Laid(Laid { now: *self.laid.get(Self::row(cpu))? }));
         }
         let (_, reached) = self.span?;
         match self.counter {
-            None => Some(Hand::Stamped(Stamped { reached })),
+            None => Some(LocalClock::Stamped(Stamped { reached })),
             Some((mask, Some(last), unfolded)) => {
-                Some(Hand::Counted(Counted { mask, last, now: Tick(unfolded), reached }))
+                Some(LocalClock::Counted(Counted { mask, last, now: Tick(unfolded), reached }))
             }
             Some((_, None, _)) => None,
         }
     }
 
-    /// Puts back what was in hand.
-    pub(super) fn put_back(&mut self, cpu: Option<CpuId>, hand: Hand) {
-        match hand {
-            Hand::Laid(Laid { now }) => self.lay(cpu, now),
-            Hand::Stamped(Stamped { reached }) => self.reach(reached),
-            Hand::Counted(Counted { last, now, reached, .. }) => {
+    /// Takes over how far a copy has come.
+    pub(super) fn update(&mut self, cpu: Option<CpuId>, local: LocalClock) {
+        match local {
+            LocalClock::Laid(Laid { now }) => self.lay(cpu, now),
+            LocalClock::Stamped(Stamped { reached }) => self.reach(reached),
+            LocalClock::Counted(Counted { last, now, reached, .. }) => {
                 self.reach(reached);
                 if let Some((_, latest, unfolded)) = &mut self.counter {
                     *latest = Some(last);
@@ -137,22 +137,22 @@ impl Clock {
     }
 }
 
-/// The hand of a [`Clock`]: what is needed of it for the usual events of one CPU, none of which is
-/// before the first time of the trace.
+/// What is needed of a [`Clock`] for the usual events of one CPU, none of which is before the first
+/// time of the trace.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Hand {
+pub(super) enum LocalClock {
     Laid(Laid),
     Stamped(Stamped),
     Counted(Counted),
 }
 
 /// What [`Clock::time`], [`Clock::lay`] and [`Clock::reach`] come to for one kind of clock.
-pub(super) trait Telling: Copy {
+pub(super) trait ReadClock: Copy {
     /// Whether an event's time is where its CPU's clock is.
     const IS_LAID: bool;
     /// The time of an event that carries `stated`, unless the event carries none.
     fn peek(self, stated: u64) -> Option<Tick>;
-    /// Takes what [`Self::peek`] said for true. The event's call lasts until `end`, which counts
+    /// Advances to what [`Self::peek`] said. The event's call lasts until `end`, which counts
     /// as a timestamp if `is_stamp`.
     fn commit(&mut self, stated: u64, time: Tick, end: Tick, is_stamp: bool);
 }
@@ -163,7 +163,7 @@ pub(super) struct Laid {
     now: Tick,
 }
 
-impl Telling for Laid {
+impl ReadClock for Laid {
     const IS_LAID: bool = true;
     #[inline]
     fn peek(self, _stated: u64) -> Option<Tick> {
@@ -182,7 +182,7 @@ pub(super) struct Stamped {
     reached: Tick,
 }
 
-impl Telling for Stamped {
+impl ReadClock for Stamped {
     const IS_LAID: bool = false;
     #[inline]
     fn peek(self, stated: u64) -> Option<Tick> {
@@ -205,7 +205,7 @@ pub(super) struct Counted {
     reached: Tick,
 }
 
-impl Telling for Counted {
+impl ReadClock for Counted {
     const IS_LAID: bool = false;
     #[inline]
     fn peek(self, stated: u64) -> Option<Tick> {

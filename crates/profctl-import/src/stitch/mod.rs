@@ -6,6 +6,8 @@
 //! repaired by fixed rules, counted, and marks the calls that it touched:
 //!
 //! - an exit whose entry was not seen is a partial call, seen from the first record of its thread;
+//! - such exits nest in one another: the later one is around all that ended on its thread so far;
+//! - an exit of a call that was ended by force is its own, late, and no other call's;
 //! - an entry whose exit was not seen is a partial call, seen until the last record of its thread;
 //! - an exit of a deeper frame ends the frames above it (a non-local exit);
 //! - a gap ends every call of the threads it concerns; nothing is paired across it;
@@ -15,12 +17,14 @@ mod clock;
 mod groups;
 mod lanes;
 mod orphans;
+mod outermost;
 mod quirks;
 mod sched;
 mod shared;
 mod stack;
 mod stated;
 mod switch_tags;
+mod window;
 
 use profctl_model::diag::codes;
 use profctl_model::{
@@ -32,14 +36,14 @@ use crate::emit::{
     Account, BlockEvents, Event, EventKind, LaneKey, LaneRef, NO_DEPTH, NameRef, PrevState, Total,
     UNSTATED,
 };
-use clock::{Clock, Hand};
+use clock::{Clock, LocalClock};
 use lanes::{Lane, Lanes};
 pub use quirks::Quirks;
 use sched::{Sched, Stamp, state_after};
 use shared::Core;
-use stack::{Exit, Stack};
+use stack::{Moment, Stack};
 pub use switch_tags::AMBIGUOUS_SWITCH;
-use switch_tags::{Caller, SwitchTags};
+use switch_tags::{Running, SwitchTags};
 
 /// By what a call counts as outermost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -92,6 +96,18 @@ impl Bound {
     }
 }
 
+/// An input that was stitched.
+pub struct Stitched<S> {
+    /// The sink, filled.
+    pub sink: S,
+    /// Functions, threads and CPUs.
+    pub names: Names,
+    /// Clock, span of time, quality.
+    pub meta: TraceMeta,
+    /// The first and the last time of the input, whatever window was asked for.
+    pub bounds: (Tick, Tick),
+}
+
 /// The names and lanes of a worker, with the ids that they have in the trace once they were used.
 /// The ids stand apart because every event looks at them.
 #[derive(Debug, Default)]
@@ -127,7 +143,7 @@ pub struct BlockView<'a> {
 
 /// Who makes the calls of a lane, until something other than a usual call happens.
 #[derive(Clone, Copy, Debug)]
-struct Here {
+struct Caller {
     lane: LaneRef,
     thread: ThreadId,
     cpu: Option<CpuId>,
@@ -183,8 +199,8 @@ impl<S: SpanSink> Stitcher<S> {
         let mut events = &block.events[..];
         while let Some(event) = events.first() {
             let mut usual = 0;
-            if let Some(here) = self.find(event, ids) {
-                usual = self.usual(events, here, ids);
+            if let Some(caller) = self.find(event, ids) {
+                usual = self.usual(events, caller, ids);
             }
             if usual == 0 {
                 self.any(event, ids, view);
@@ -195,39 +211,40 @@ impl<S: SpanSink> Stitcher<S> {
     }
 
     /// Does what the first events say, as far as they are usual; see [`stack`]. Says how many.
-    fn usual(&mut self, events: &[Event], here: Here, ids: &WorkerIds) -> usize {
+    fn usual(&mut self, events: &[Event], caller: Caller, ids: &WorkerIds) -> usize {
         let Self { core, stacks, clock, .. } = self;
-        let Some(mut hand) = clock.in_hand(here.cpu) else { return 0 };
-        let stack = &mut stacks[here.thread];
+        let Some(mut local) = clock.local(caller.cpu) else { return 0 };
+        let stack = &mut stacks[caller.thread];
         let funcs = &ids.func_ids[..];
-        let taken = match &mut hand {
-            Hand::Laid(hand) => stack.usual(core, events, here, hand, funcs),
-            Hand::Stamped(hand) => stack.usual(core, events, here, hand, funcs),
-            Hand::Counted(hand) => stack.usual(core, events, here, hand, funcs),
+        let taken = match &mut local {
+            LocalClock::Laid(clock) => stack.usual(core, events, caller, clock, funcs),
+            LocalClock::Stamped(clock) => stack.usual(core, events, caller, clock, funcs),
+            LocalClock::Counted(clock) => stack.usual(core, events, caller, clock, funcs),
         };
-        clock.put_back(here.cpu, hand);
+        clock.update(caller.cpu, local);
         taken
     }
 
     /// Who makes a call, if it is one and that is plain.
-    fn find(&mut self, event: &Event, ids: &mut WorkerIds) -> Option<Here> {
+    fn find(&mut self, event: &Event, ids: &mut WorkerIds) -> Option<Caller> {
         if !matches!(event.kind, EventKind::Enter | EventKind::Exit | EventKind::Leaf) {
             return None;
         }
         let Lane { cpu, thread } = self.lane(ids, event.lane.0 as usize);
-        let thread = match self.tags.caller() {
-            Caller::OfLane => self.thread_of(Lane { cpu, thread }),
-            Caller::Thread(running) => running,
-            Caller::Unknown => return None,
+        let thread = match self.tags.running() {
+            Running::OfLane => self.thread_of(Lane { cpu, thread }),
+            Running::Thread(running) => running,
+            Running::Unknown => return None,
         };
         self.stacks.grow_to(thread);
-        Some(Here { lane: event.lane, thread, cpu })
+        Some(Caller { lane: event.lane, thread, cpu })
     }
 
     /// Does what an event says, whatever it is.
     #[inline(never)]
     fn any(&mut self, event: &Event, ids: &mut WorkerIds, view: BlockView<'_>) {
         let lane = self.lane(ids, event.lane.0 as usize);
+        self.core.newest = None;
         let func = match ids.func_ids[event.name.0 as usize] {
             Some(func) => Some(func),
             None if event.name == NameRef::ANONYMOUS => None,
@@ -241,13 +258,22 @@ impl<S: SpanSink> Stitcher<S> {
             self.other(event, lane, func, ids, view);
             return;
         }
-        let time = self.clock.time(event, lane.cpu);
+        let time = self.time(event, lane.cpu);
         if self.tags.are_used() {
             switch_tags::call(self, (event, func, time), lane, view);
             return;
         }
         let thread = self.thread_of(lane);
         self.call(event, func, thread, lane.cpu, time, view);
+    }
+
+    /// The time of an event. The first one tells where the window begins.
+    fn time(&mut self, event: &Event, cpu: Option<CpuId>) -> Tick {
+        let time = self.clock.time(event, cpu);
+        if self.core.window_is_unset() {
+            self.core.set_window(self.clock.span.map_or(Tick(0), |(first, _)| first));
+        }
+        time
     }
 
     /// Counts `bytes` of a record that was too long to be read.
@@ -286,7 +312,7 @@ impl<S: SpanSink> Stitcher<S> {
             | EventKind::Return
             | EventKind::Complete => {}
             EventKind::Mark => {
-                let time = self.clock.time(event, lane.cpu);
+                let time = self.time(event, lane.cpu);
                 let thread = self.thread_of(lane);
                 self.sched.notice(thread, Stamp { time, cpu: lane.cpu });
                 let stack = self.stacks.grow_to(thread);
@@ -310,20 +336,20 @@ impl<S: SpanSink> Stitcher<S> {
                 self.lanes.runs_now(lane, before, &mut self.core.names);
             }
             EventKind::Switch => {
-                let time = self.clock.time(event, lane.cpu);
+                let time = self.time(event, lane.cpu);
                 let before = self.other_lane(event.extra, ids);
                 let state = state_after(PrevState::unpack(event.duration));
                 self.switch(time, lane, before.map(|before| (before, state)));
             }
             EventKind::Wake => {
-                let time = self.clock.time(event, lane.cpu);
+                let time = self.time(event, lane.cpu);
                 let woken = self.other_lane(event.extra, ids);
                 if let Some(woken) = woken.and_then(|lane| lane.thread) {
                     self.wake(Stamp { time, cpu: lane.cpu }, lane, woken, event.duration);
                 }
             }
             EventKind::Fork => {
-                let at = Stamp { time: self.clock.time(event, lane.cpu), cpu: lane.cpu };
+                let at = Stamp { time: self.time(event, lane.cpu), cpu: lane.cpu };
                 let parent = self.thread_of(lane);
                 self.sched.notice(parent, at);
                 let child = self.other_lane(event.extra, ids);
@@ -333,7 +359,7 @@ impl<S: SpanSink> Stitcher<S> {
                 }
             }
             EventKind::ThreadExit => {
-                let at = Stamp { time: self.clock.time(event, lane.cpu), cpu: lane.cpu };
+                let at = Stamp { time: self.time(event, lane.cpu), cpu: lane.cpu };
                 let thread = self.thread_of(lane);
                 self.sched.notice(thread, at);
                 let (sched, mut out) = self.scheduler();
@@ -341,7 +367,7 @@ impl<S: SpanSink> Stitcher<S> {
             }
             // Nothing here depends on it yet.
             EventKind::Counter => {
-                self.clock.time(event, lane.cpu);
+                self.time(event, lane.cpu);
             }
             EventKind::InterruptEnter => {
                 let thread = self.thread_of(lane);
@@ -352,7 +378,7 @@ impl<S: SpanSink> Stitcher<S> {
                 self.stacks.grow_to(thread).interrupt_exit();
             }
             EventKind::SwitchTagEnter | EventKind::SwitchTagExit => {
-                let time = self.clock.time(event, lane.cpu);
+                let time = self.time(event, lane.cpu);
                 if let Some(func) = func {
                     switch_tags::switch(self, (event, func, time), lane, view);
                 }
@@ -404,26 +430,21 @@ impl<S: SpanSink> Stitcher<S> {
             core.backwards(stack.last - time, event.offset, view);
             time = stack.last;
         }
-        if stack.begin.is_none() || core.is_windowed {
-            if core.window_is_unset() {
-                core.set_window(self.clock.span.map_or(Tick(0), |(first, _)| first));
-            }
-            if !stack.open_window(core, (thread, cpu), time) {
-                return;
-            }
+        if stack.begin.is_none() {
+            stack.begin_segment(time);
         }
         stack.last = time;
         stack.cpu = cpu;
-        let exit = Exit { thread, cpu, time, offset: event.offset };
+        let at = Moment { thread, cpu, time, offset: event.offset };
         match event.kind {
             EventKind::Enter => {
                 let Some(func) = func else { return };
-                stack.enter(core, exit, func, event, view);
+                stack.enter(core, at, func, event, view);
             }
             EventKind::Leaf => {
                 let Some(func) = func else { return };
                 let length = Ticks(if event.duration == UNSTATED { 0 } else { event.duration });
-                stack.leaf(core, exit, func, event.depth, length, view);
+                stack.leaf(core, at, func, event.depth, length, view);
                 self.clock.lay(cpu, time + length);
                 if core.setup.quirks.leaf_ends_are_stamps {
                     self.clock.reach(time + length);
@@ -437,7 +458,7 @@ impl<S: SpanSink> Stitcher<S> {
                 } else {
                     time
                 };
-                stack.exit(core, Exit { time: end, ..exit }, func, event.depth, stated, view);
+                stack.exit(core, Moment { time: end, ..at }, func, event.depth, stated, view);
                 self.clock.lay(cpu, end);
             }
             EventKind::Return => {
@@ -445,7 +466,7 @@ impl<S: SpanSink> Stitcher<S> {
                 let length = Ticks(if event.duration == UNSTATED { 0 } else { event.duration });
                 let own = length - stack.callees_of_return(event.depth);
                 let end = if self.clock.synthetic { time + own } else { time };
-                stack.returned(core, Exit { time: end, ..exit }, func, event.depth, length, view);
+                stack.returned(core, Moment { time: end, ..at }, func, event.depth, length, view);
                 self.clock.lay(cpu, end);
             }
             _ => {}
@@ -455,7 +476,7 @@ impl<S: SpanSink> Stitcher<S> {
     /// A thread is known to be in `func`, which it entered before it was watched if no call is open.
     #[cold]
     fn seen(&mut self, event: &Event, lane: Lane, func: Option<FuncId>, view: BlockView<'_>) {
-        let time = self.clock.time(event, lane.cpu);
+        let time = self.time(event, lane.cpu);
         let thread = self.thread_of(lane);
         let stack = self.stacks.grow_to(thread);
         if stack.depth() > 0 {
@@ -491,7 +512,9 @@ impl<S: SpanSink> Stitcher<S> {
         }
         let time = self.clock.laid(lane.cpu);
         let gap = Gap { time, cpu: lane.cpu, lost };
-        core.sink.record(Record::Gap(&gap), &core.names);
+        if core.window.holds(time) {
+            core.sink.record(Record::Gap(&gap), &core.names);
+        }
         for index in 0..self.stacks.len() {
             let thread = ThreadId::from_index(index);
             let stack = &mut self.stacks[thread];
@@ -506,18 +529,20 @@ impl<S: SpanSink> Stitcher<S> {
     }
 
     /// Ends the input: what is open is cut where its thread was last seen.
-    pub fn finish(mut self) -> (S, Names, TraceMeta) {
+    pub fn finish(mut self) -> Stitched<S> {
         switch_tags::finish(&mut self);
         for index in 0..self.stacks.len() {
             let thread = ThreadId::from_index(index);
             self.stacks[thread].finish(&mut self.core, thread);
         }
-        let (mut first, mut last) = self.clock.bounds();
+        let bounds = self.clock.bounds();
+        let (mut first, mut last) = bounds;
         let (sched, mut out) = self.scheduler();
         sched.finish(last, &mut out);
         if self.core.window_is_unset() {
             self.core.set_window(first);
         }
+        self.core.name_handlers();
         first = self.core.window.from.map_or(first, |from| from.max(first));
         last = self.core.window.until.map_or(last, |until| until.min(last)).max(first);
         let meta = TraceMeta {
@@ -528,7 +553,7 @@ impl<S: SpanSink> Stitcher<S> {
             knows_off_cpu: self.core.knows_off_cpu,
             diags: self.core.diags,
         };
-        (self.core.sink, self.core.names, meta)
+        Stitched { sink: self.core.sink, names: self.core.names, meta, bounds }
     }
 }
 

@@ -7,8 +7,13 @@
 //!                 3      } /* c */            entry not seen: adopts the orphans deeper than 3
 //!                 1    }
 //! ```
+//!
+//! Where the input shows no depths, whatever ended on an empty stack is an orphan: the exit of a
+//! call that was open before the thread was watched adopts all of it.
 
 use profctl_model::Ticks;
+
+use super::outermost::Outermost;
 
 /// What ended below a call.
 #[derive(Clone, Copy, Debug, Default)]
@@ -36,6 +41,20 @@ impl Below {
     }
 }
 
+/// What ended below a call: in all, and within the window that was asked for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Ended {
+    pub(super) all: Below,
+    pub(super) inside: Below,
+}
+
+impl Ended {
+    pub(super) fn add(&mut self, other: Ended) {
+        self.all.add(other.all);
+        self.inside.add(other.inside);
+    }
+}
+
 /// The orphans of one stack: the deeper ones on top.
 #[derive(Debug, Default)]
 pub(super) struct Orphans {
@@ -43,12 +62,14 @@ pub(super) struct Orphans {
 }
 
 /// Orphans of one depth.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 struct Group {
     /// Number of open frames below them.
     level: usize,
     depth: u32,
-    below: Below,
+    ended: Ended,
+    /// What of them, and below them, was handed on as outermost.
+    outermost: Outermost,
 }
 
 impl Orphans {
@@ -66,30 +87,34 @@ impl Orphans {
         self.groups.clear();
     }
 
-    /// Forgets those above `level` frames: the frames that they stood on have ended.
-    #[inline]
-    pub(super) fn forget_above(&mut self, level: usize) {
-        while self.groups.last().is_some_and(|group| group.level > level) {
-            self.groups.pop();
+    /// Forgets those above `level` frames: the frames that they stood on have ended. What of them
+    /// was outermost lies in those frames.
+    #[cold]
+    pub(super) fn forget_above(&mut self, level: usize) -> Outermost {
+        let mut outermost = Outermost::default();
+        while let Some(group) = self.groups.pop_if(|group| group.level > level) {
+            outermost.append(group.outermost);
         }
+        outermost
     }
 
-    pub(super) fn add(&mut self, level: usize, depth: u32, below: Below) {
+    pub(super) fn add(&mut self, level: usize, depth: u32, ended: Ended, outermost: Outermost) {
         match self.groups.last_mut() {
-            Some(last) if last.level == level && last.depth >= depth => last.below.add(below),
-            _ => self.groups.push(Group { level, depth, below }),
+            Some(last) if last.level == level && last.depth >= depth => {
+                last.ended.add(ended);
+                last.outermost.append(outermost);
+            }
+            _ => self.groups.push(Group { level, depth, ended, outermost }),
         }
     }
 
     /// Takes those deeper than `depth`.
-    pub(super) fn take_deeper(&mut self, level: usize, depth: u32) -> Below {
-        let mut taken = Below::default();
-        while let Some(group) = self.groups.last()
-            && group.level == level
-            && group.depth > depth
-        {
-            taken.add(group.below);
-            self.groups.pop();
+    pub(super) fn take_deeper(&mut self, level: usize, depth: u32) -> (Ended, Outermost) {
+        let mut taken = (Ended::default(), Outermost::default());
+        let deeper = |group: &mut Group| group.level == level && group.depth > depth;
+        while let Some(group) = self.groups.pop_if(deeper) {
+            taken.0.add(group.ended);
+            taken.1.append(group.outermost);
         }
         taken
     }
@@ -98,6 +123,6 @@ impl Orphans {
     pub(super) fn elapsed_deeper(&self, level: usize, depth: u32) -> Ticks {
         let deeper = |group: &&Group| group.level == level && group.depth > depth;
         let groups = self.groups.iter().rev().take_while(deeper);
-        groups.fold(Ticks(0), |sum, group| sum + group.below.elapsed)
+        groups.fold(Ticks(0), |sum, group| sum + group.ended.all.elapsed)
     }
 }

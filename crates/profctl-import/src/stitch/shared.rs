@@ -5,6 +5,7 @@ use profctl_model::{
     Code, DiagLog, Func, FuncId, FuncKind, Names, Place, Span, SpanSink, Tick, Ticks, diag,
 };
 
+use super::window::Window;
 use super::{BlockView, Grouping, Setup};
 
 /// Everything that is common to all stacks.
@@ -18,8 +19,12 @@ pub(super) struct Core<S> {
     pub(super) modules: Vec<Option<String>>,
     pub(super) window: Window,
     pub(super) is_windowed: bool,
+    /// A microsecond of this clock; nothing if it counts something else.
+    pub(super) microsecond: Ticks,
     pub(super) knows_off_cpu: bool,
     pub(super) events: u64,
+    /// The function that was met for the first time with the current event.
+    pub(super) newest: Option<FuncId>,
 }
 
 /// What is to be known of a function whenever it is called.
@@ -28,19 +33,17 @@ pub(super) struct Role {
     /// What a call of it is counted under, see [`Grouping`].
     pub(super) group: u32,
     pub(super) is_interrupt: bool,
+    /// Whether it was called from the entry of an interrupt, and whether from elsewhere as well.
+    /// The second is kept only where the first holds.
+    is_entered: bool,
+    is_called: bool,
 }
 
-/// The stretch of time that was asked for.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Window {
-    pub(super) from: Option<Tick>,
-    pub(super) until: Option<Tick>,
-}
-
-impl Window {
-    /// Whether `time` was asked for.
-    pub(super) fn holds(self, time: Tick) -> bool {
-        self.from.is_none_or(|from| time >= from) && self.until.is_none_or(|until| time <= until)
+impl Role {
+    /// Whether its calls are to be looked at one by one.
+    #[inline]
+    pub(super) fn is_special(self) -> bool {
+        self.is_interrupt | self.is_entered
     }
 }
 
@@ -53,9 +56,11 @@ impl<S: SpanSink> Core<S> {
             roles: Vec::new(),
             modules: Vec::new(),
             window: Window::default(),
+            microsecond: setup.timebase.microsecond(),
             is_windowed: setup.from.is_some() || setup.until.is_some(),
             knows_off_cpu: false,
             events: 0,
+            newest: None,
             setup,
         }
     }
@@ -75,25 +80,53 @@ impl<S: SpanSink> Core<S> {
                     }) as u32
                 }
             };
-            self.roles.push(Role { group, is_interrupt: func.kind == FuncKind::Interrupt });
+            let is_interrupt = func.kind == FuncKind::Interrupt;
+            self.roles.push(Role { group, is_interrupt, is_entered: false, is_called: false });
+            self.newest = Some(id);
         }
         id
     }
 
-    /// What is called straight from an interrupt entry is an interrupt handler.
+    /// Whether a call is an interrupt: its function is one, or it is called straight from the entry
+    /// of an interrupt. The second holds for that call, not for others of the same function.
+    #[inline]
+    pub(super) fn is_interrupt(&mut self, func: FuncId, is_entry: bool) -> bool {
+        let role = self.role(func);
+        if is_entry || role.is_entered {
+            self.note_entry(func, is_entry);
+        }
+        is_entry || role.is_interrupt
+    }
+
     #[cold]
-    pub(super) fn is_interrupt(&mut self, func: FuncId) {
+    fn note_entry(&mut self, func: FuncId, is_entry: bool) {
+        let is_new = self.newest == Some(func);
         let role = &mut self.roles[func.index()];
-        role.is_interrupt = true;
-        self.names.funcs[func].kind = FuncKind::Interrupt;
-        if self.setup.grouping == Grouping::Kind {
-            role.group = FuncKind::Interrupt as u32;
+        role.is_called |= !is_entry || !(role.is_entered || is_new);
+        role.is_entered |= is_entry;
+    }
+
+    /// A function that was only ever called from the entry of an interrupt is a handler.
+    pub(super) fn name_handlers(&mut self) {
+        for (index, role) in self.roles.iter().enumerate() {
+            if role.is_entered && !role.is_called {
+                self.names.funcs[FuncId::from_index(index)].kind = FuncKind::Interrupt;
+            }
         }
     }
 
+    /// What a call counts under, see [`Grouping`].
+    #[inline]
+    pub(super) fn group(&self, func: FuncId, interrupt: bool) -> u32 {
+        match self.setup.grouping {
+            Grouping::Kind if interrupt => FuncKind::Interrupt as u32,
+            _ => self.role(func).group,
+        }
+    }
+
+    #[inline]
     pub(super) fn window_is_unset(&self) -> bool {
-        self.setup.from.is_some() && self.window.from.is_none()
-            || self.setup.until.is_some() && self.window.until.is_none()
+        self.is_windowed && self.window.from.is_none() && self.window.until.is_none()
     }
 
     pub(super) fn set_window(&mut self, first: Tick) {

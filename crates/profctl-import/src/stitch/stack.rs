@@ -3,23 +3,29 @@
 //! A *segment* is a stretch in which nothing was lost: it begins with the first record of a thread
 //! (or the first after a gap) and bounds what is credited to calls whose entry was not seen.
 
+mod close;
 mod credit;
+mod late;
 mod segment;
 mod settle;
+mod unmatched;
 mod usual;
 
 use profctl_model::diag::codes;
+use profctl_model::hash::FastMap;
 use profctl_model::{CpuId, Fidelity, FuncId, Span, SpanSink, ThreadId, Tick, Ticks};
 
 use super::groups::OpenGroups;
 use super::orphans::{Below, Orphans};
+use super::outermost::Outermost;
 use super::shared::Core;
 use super::{BlockView, depth_at};
 use crate::emit::{Event, NO_DEPTH, UNSTATED};
+use late::Recent;
 
-/// Where and when a call ends (or begins).
+/// Where and when something happens on a stack.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Exit {
+pub(super) struct Moment {
     pub(super) thread: ThreadId,
     pub(super) cpu: Option<CpuId>,
     pub(super) time: Tick,
@@ -37,8 +43,10 @@ struct Frame {
     below: Below,
     /// The group that was opened for it.
     group: u32,
-    /// Whether it began before the window that was asked for, or before it was seen.
+    /// Whether it began before it was seen.
     clipped: bool,
+    /// Whether it runs as an interrupt.
+    interrupt: bool,
     /// Whether its entry stated lengths: the last of `Stack::stated` are of the top such frame.
     has_stated: bool,
     /// Whether its caller is the frame below and nothing about it is special, see [`usual`].
@@ -51,6 +59,14 @@ impl Frame {
     }
 }
 
+/// What of an open call lies in the window that was asked for.
+#[derive(Clone, Copy, Debug)]
+struct Inside {
+    below: Below,
+    /// `Stack::off_inside` at its entry.
+    off_base: Ticks,
+}
+
 /// What an entry stated in advance, or [`UNSTATED`].
 #[derive(Clone, Copy, Debug)]
 struct Stated {
@@ -58,30 +74,41 @@ struct Stated {
     net: u64,
 }
 
-/// Time of callees that are shown at the depth of their caller: they hit it on its way out, and
-/// may have done so after its stated end.
-#[derive(Clone, Copy, Debug)]
-struct Beside {
-    /// The number of open frames, the caller included.
+/// What was handed on as outermost below an open call that may get callers; see [`Outermost`].
+#[derive(Debug)]
+struct Watched {
+    /// The number of frames below that call.
     level: usize,
-    elapsed: Ticks,
-    stolen: Ticks,
+    outermost: Outermost,
 }
 
-/// See the module.
+/// The stack of one thread.
 #[derive(Debug, Default)]
 pub(super) struct Stack {
     frames: Vec<Frame>,
+    /// One a frame, if there is a window.
+    inside: Vec<Inside>,
     groups: OpenGroups,
     /// Of the frames whose entries stated something, in their order.
     stated: Vec<Stated>,
     orphans: Orphans,
-    /// Rarely any; the deepest last.
-    beside: Vec<Beside>,
+    /// Of the open calls that are orphans, in their order. Where depths are not shown, the first is
+    /// of everything that ended in this segment.
+    watched: Vec<Watched>,
+    /// Callees that may have come late; the deepest last.
+    recent: Vec<Recent>,
+    /// Whether all callees are kept there: so it is while the times of callees are recorded, and
+    /// exits state lengths.
+    keeps_recent: bool,
+    /// Whether the input shows no depths, so that exits are paired by name.
+    by_name: bool,
+    /// By name: calls that were ended by force in this segment, and whose exits may still come.
+    forced: FastMap<FuncId, u32>,
     /// Names by depth of what a gap ended: an exit without a name belongs to them.
     ghosts: Vec<(u32, FuncId)>,
-    /// Groups that were credited from the beginning of the segment.
-    headless: Vec<u32>,
+    /// By depth: no call at this depth or above it was seen in this segment but those that were open
+    /// at its beginning. 0 once nothing can be open from there.
+    unseen_above: u32,
     /// The beginning of the segment.
     pub(super) begin: Option<Tick>,
     /// The time of the latest record.
@@ -89,15 +116,14 @@ pub(super) struct Stack {
     /// The latest time known to lie within the open calls.
     reached: Tick,
     pub(super) cpu: Option<CpuId>,
-    /// All time off the CPU so far, and since when it is off.
+    /// All time off the CPU so far; the same within the window; both at the beginning of the segment;
+    /// and since when it is off.
     off_total: Ticks,
-    off_at_begin: Ticks,
+    off_inside: Ticks,
+    off_at_begin: [Ticks; 2],
     off_since: Option<Tick>,
     /// Levels at which an interrupt entry was announced.
     interrupts: Vec<usize>,
-    /// Whether the window that was asked for has begun and ended here.
-    entered: bool,
-    left: bool,
     /// From how many open frames on nothing unusual is pending, see [`usual`].
     usual_from: usize,
 }
@@ -134,25 +160,18 @@ impl Stack {
         self.off_since = Some(time.max(self.last));
     }
 
-    pub(super) fn switched_in(&mut self, time: Tick) {
+    pub(super) fn switched_in<S>(&mut self, core: &Core<S>, time: Tick) {
         if let Some(since) = self.off_since.take() {
             self.off_total += time - since;
+            if let Some((start, end)) = core.window.overlap(since, time) {
+                self.off_inside += end - start;
+            }
         }
     }
 
     /// Whether it is on a CPU is not known any more.
     pub(super) fn lost_track(&mut self) {
         self.off_since = None;
-    }
-
-    #[inline]
-    fn pop(&mut self) -> Option<Frame> {
-        let frame = self.frames.pop()?;
-        self.groups.pop(frame.group);
-        if !self.orphans.is_empty() {
-            self.orphans.forget_above(self.frames.len());
-        }
-        Some(frame)
     }
 
     /// What every entry does first: frames at its depth or deeper have lost their exit. But where
@@ -162,11 +181,13 @@ impl Stack {
     fn make_room<S: SpanSink>(
         &mut self,
         core: &mut Core<S>,
-        at: Exit,
+        at: Moment,
         depth: u16,
         view: BlockView<'_>,
     ) -> u32 {
-        if depth != NO_DEPTH {
+        if depth == NO_DEPTH {
+            self.pair_by_name();
+        } else {
             let room = u32::from(depth) + u32::from(core.setup.quirks.exits_may_be_late);
             while self.frames.last().is_some_and(|top| top.depth >= room) {
                 self.force(core, at, view);
@@ -176,54 +197,64 @@ impl Stack {
         if !self.orphans.is_empty() {
             self.settle_orphans(depth);
         }
+        self.unseen_above = self.unseen_above.min(depth);
         depth
+    }
+
+    /// The input shows no depths.
+    fn pair_by_name(&mut self) {
+        if !self.by_name {
+            self.by_name = true;
+            self.watched.clear();
+            self.watched.push(Watched { level: 0, outermost: Outermost::default() });
+        }
+    }
+
+    /// Whether a call that begins now is called straight from the entry of an interrupt.
+    #[inline]
+    fn is_entry(&self) -> bool {
+        self.interrupts.last() == Some(&self.frames.len())
     }
 
     #[inline]
     pub(super) fn enter<S: SpanSink>(
         &mut self,
         core: &mut Core<S>,
-        at: Exit,
+        at: Moment,
         func: FuncId,
         event: &Event,
         view: BlockView<'_>,
     ) {
-        if self.interrupts.last() == Some(&self.frames.len()) {
-            core.is_interrupt(func);
-        }
+        let is_entry = self.is_entry();
         let depth = self.make_room(core, at, event.depth, view);
         let has_stated = event.duration != UNSTATED || event.extra != UNSTATED;
         if has_stated {
             self.stated.push(Stated { wall: event.duration, net: event.extra });
         }
-        self.open(core, func, depth, at.time, has_stated);
-        self.reached = self.reached.max(at.time);
-    }
-
-    /// Puts a frame on top.
-    #[inline]
-    fn open<S: SpanSink>(
-        &mut self,
-        core: &Core<S>,
-        func: FuncId,
-        depth: u32,
-        start: Tick,
-        has_stated: bool,
-    ) {
-        let group = core.role(func).group;
+        let interrupt = core.is_interrupt(func, is_entry);
+        let group = core.group(func, interrupt);
         let expected = self.frames.last().map_or(0, |top| top.depth + 1);
+        if depth > expected && !self.by_name {
+            let level = self.frames.len();
+            self.watched.push(Watched { level, outermost: Outermost::default() });
+        }
+        if core.is_windowed {
+            self.inside.push(Inside { below: Below::default(), off_base: self.off_inside });
+        }
         self.groups.push(group, &self.frames, Frame::group);
         self.frames.push(Frame {
             func,
             depth,
-            start,
+            start: at.time,
             off_base: self.off_total,
             below: Below::default(),
             group,
             clipped: false,
+            interrupt,
             has_stated,
-            is_usual: depth == expected && !has_stated,
+            is_usual: depth == expected && !has_stated && !interrupt,
         });
+        self.reached = self.reached.max(at.time);
     }
 
     #[inline]
@@ -235,50 +266,32 @@ impl Stack {
     pub(super) fn leaf<S: SpanSink>(
         &mut self,
         core: &mut Core<S>,
-        at: Exit,
+        at: Moment,
         func: FuncId,
         depth: u16,
         length: Ticks,
         view: BlockView<'_>,
     ) {
-        if self.interrupts.last() == Some(&self.frames.len()) {
-            core.is_interrupt(func);
-        }
+        let is_entry = self.is_entry();
         let depth = self.make_room(core, at, depth, view);
-        let end = at.time + length;
-        let mut span = Span {
+        let interrupt = core.is_interrupt(func, is_entry);
+        let span = Span {
             func,
             thread: at.thread,
             cpu: at.cpu,
             start: at.time,
-            end,
+            end: at.time + length,
             wall: length,
             off_cpu: Ticks(0),
             net: length,
             stolen: Ticks(0),
             callees: 0,
             descendants: 0,
-            outermost: self.is_outermost(core.role(func).group),
+            outermost: self.is_outermost(core.group(func, interrupt)),
+            interrupt,
             fidelity: Fidelity::EXACT,
         };
-        if core.window.until.is_some_and(|until| end > until) {
-            span.end = core.window.until.unwrap_or(end);
-            span.wall = span.end - span.start;
-            span.net = span.wall;
-            span.fidelity.end_inferred = true;
-        }
-        self.credit(core, &span, depth);
-        if let Some(from) = core.window.from
-            && !self.entered
-            && end > from
-        {
-            span.start = from;
-            span.wall = end - from;
-            span.net = span.wall;
-            span.fidelity.start_inferred = true;
-            core.emit(&span);
-        }
-        self.emit(core, &span);
+        self.hand_on(core, &span, (Below::default(), Ticks(0)), depth, Outermost::default());
         self.reached = self.reached.max(span.end);
     }
 
@@ -286,13 +299,15 @@ impl Stack {
     pub(super) fn exit<S: SpanSink>(
         &mut self,
         core: &mut Core<S>,
-        at: Exit,
+        at: Moment,
         func: Option<FuncId>,
         depth: u16,
         stated: Option<Ticks>,
         view: BlockView<'_>,
     ) {
         self.reached = self.reached.max(at.time);
+        let is_recorded = core.setup.timebase.timeline == profctl_model::Timeline::Recorded;
+        self.keeps_recent = stated.is_some() && is_recorded;
         if depth == NO_DEPTH {
             self.exit_by_name(core, at, func, stated, view);
             return;
@@ -317,11 +332,12 @@ impl Stack {
     fn exit_by_name<S: SpanSink>(
         &mut self,
         core: &mut Core<S>,
-        at: Exit,
+        at: Moment,
         func: Option<FuncId>,
         stated: Option<Ticks>,
         view: BlockView<'_>,
     ) {
+        self.pair_by_name();
         let found = match func {
             None => self.frames.len().checked_sub(1),
             Some(func) => self.frames.iter().rposition(|frame| frame.func == func),
@@ -329,43 +345,36 @@ impl Stack {
         match found {
             Some(level) => {
                 while self.frames.len() > level + 1 {
+                    if let Some(top) = self.frames.last() {
+                        *self.forced.entry(top.func).or_default() += 1;
+                    }
                     self.force(core, at, view);
                 }
                 self.close(core, at, stated, Fidelity::EXACT, Some(view));
             }
+            None if func.is_some_and(|func| self.is_late(func)) => {
+                let name = func.map(|func| core.name_of(func).to_owned()).unwrap_or_default();
+                core.complain(&codes::LATE_EXIT, view, at.offset, || {
+                    format!("exit of {name}, which had ended with its caller")
+                });
+            }
+            // Among the callees of an open call, or around all that ended so far.
             None => {
-                let depth = self.frames.len() as u32;
+                let depth = self.frames.last().map_or(0, |top| top.depth + 1);
                 self.unmatched(core, at, func, depth, stated, view);
             }
         }
     }
 
-    /// A call whose record stands at its end, behind its callees.
-    pub(super) fn returned<S: SpanSink>(
-        &mut self,
-        core: &mut Core<S>,
-        at: Exit,
-        func: FuncId,
-        depth: u16,
-        length: Ticks,
-        view: BlockView<'_>,
-    ) {
-        self.reached = self.reached.max(at.time);
-        if depth != NO_DEPTH {
-            while self.frames.last().is_some_and(|top| top.depth >= u32::from(depth)) {
-                self.force(core, at, view);
+    /// Whether an exit is the late one of a call that was ended by force.
+    fn is_late(&mut self, func: FuncId) -> bool {
+        match self.forced.get_mut(&func) {
+            Some(n) if *n > 0 => {
+                *n -= 1;
+                true
             }
+            _ => false,
         }
-        let depth = depth_at(depth, self.frames.len());
-        let below = self.adopt(depth);
-        let outermost = self.is_outermost(core.role(func).group);
-        self.complete(core, at, func, depth, length, below, outermost, Fidelity::EXACT);
-    }
-
-    /// The elapsed time of what a return at `depth` will adopt.
-    pub(super) fn callees_of_return(&self, depth: u16) -> Ticks {
-        let level = self.frames.len();
-        self.orphans.elapsed_deeper(level, depth_at(depth, level))
     }
 
     /// The end that a synthetic timeline gives to the call which an exit at `depth` ends.
@@ -377,178 +386,5 @@ impl Stack {
             _ => self.frames.iter().rfind(|frame| frame.depth == u32::from(depth)),
         };
         open.map_or(laid, |frame| laid.max(frame.start + stated))
-    }
-
-    /// An exit whose entry is not open. It was open from the beginning of the segment, or its
-    /// entry was lost.
-    #[cold]
-    fn unmatched<S: SpanSink>(
-        &mut self,
-        core: &mut Core<S>,
-        at: Exit,
-        func: Option<FuncId>,
-        depth: u32,
-        stated: Option<Ticks>,
-        view: BlockView<'_>,
-    ) {
-        let func = func.or_else(|| self.ghost(depth));
-        let name = func.map(|func| core.name_of(func).to_owned());
-        core.complain(&codes::UNMATCHED_EXIT, view, at.offset, || match name {
-            Some(name) => format!("exit of {name} whose entry was not seen"),
-            None => "exit without a name, and no call is open at its depth".into(),
-        });
-        let below = self.adopt(depth);
-        let Some(func) = func else {
-            // Nobody to credit: what it called stays with its caller.
-            self.give_back(depth, below);
-            return;
-        };
-        let group = core.role(func).group;
-        let headless = self.frames.is_empty() && !self.headless.contains(&group);
-        let since = match self.frames.last() {
-            Some(top) => top.start,
-            None => self.begin.unwrap_or(at.time),
-        };
-        let seen = at.time - since;
-        let wall = match stated {
-            Some(stated) => stated.min(seen),
-            None if headless => seen,
-            None => below.elapsed,
-        };
-        let outermost = headless && self.is_outermost(group);
-        if self.frames.is_empty() && headless {
-            self.headless.push(group);
-        }
-        let fidelity = Fidelity { start_inferred: true, ..Fidelity::EXACT };
-        self.complete(core, at, func, depth, wall.max(below.elapsed), below, outermost, fidelity);
-    }
-
-    /// Emits a call that never was a frame.
-    #[expect(clippy::too_many_arguments, reason = "a call has that many sides")]
-    fn complete<S: SpanSink>(
-        &mut self,
-        core: &mut Core<S>,
-        at: Exit,
-        func: FuncId,
-        depth: u32,
-        wall: Ticks,
-        below: Below,
-        outermost: bool,
-        fidelity: Fidelity,
-    ) {
-        let off_base = self.frames.last().map_or(self.off_at_begin, |top| top.off_base);
-        let off_cpu = (self.off_total - off_base).min(wall - below.elapsed);
-        let elapsed = wall - off_cpu;
-        if below.elapsed > elapsed {
-            core.diags.count(&codes::CLAMPED, 1);
-        }
-        let span = Span {
-            func,
-            thread: at.thread,
-            cpu: at.cpu,
-            start: at.time - wall,
-            end: at.time,
-            wall,
-            off_cpu,
-            net: elapsed - below.elapsed,
-            stolen: below.stolen,
-            callees: below.callees,
-            descendants: below.descendants,
-            outermost,
-            fidelity,
-        };
-        self.settle_orphans(depth);
-        self.credit(core, &span, depth);
-        self.emit(core, &span);
-    }
-
-    /// Ends the top frame.
-    #[inline]
-    fn close<S: SpanSink>(
-        &mut self,
-        core: &mut Core<S>,
-        at: Exit,
-        stated: Option<Ticks>,
-        fidelity: Fidelity,
-        view: Option<BlockView<'_>>,
-    ) {
-        let Some(frame) = self.pop() else { return };
-        let mut fidelity = fidelity;
-        fidelity.start_inferred |= frame.clipped;
-        let seen = at.time - frame.start;
-        let advance = if frame.has_stated { self.stated.pop() } else { None };
-        let advance = advance.unwrap_or(Stated { wall: UNSTATED, net: UNSTATED });
-        let stated = stated.or((advance.wall != UNSTATED).then_some(Ticks(advance.wall)));
-        let wall = match stated {
-            Some(stated) if fidelity.is_partial() => stated.min(seen),
-            Some(stated) => stated,
-            None => seen,
-        };
-        let off_cpu = (self.off_total - frame.off_base).min(wall);
-        let elapsed = wall - off_cpu;
-        let mut below = frame.below;
-        if !self.beside.is_empty() {
-            let fits = fidelity.is_partial() || below.elapsed <= elapsed;
-            self.settle_beside(&mut below, fits);
-        }
-        let mut net = elapsed - below.elapsed;
-        if advance.net != UNSTATED && !fidelity.is_partial() {
-            if net.0 != advance.net
-                && let Some(view) = view
-            {
-                let name = core.name_of(frame.func).to_owned();
-                core.complain(&codes::STATED_MISMATCH, view, at.offset, || {
-                    format!(
-                        "{name} states a net time of {}, its callees leave {}",
-                        advance.net, net.0
-                    )
-                });
-            }
-            net = Ticks(advance.net).min(elapsed);
-        } else if below.elapsed > elapsed {
-            core.diags.count(&codes::CLAMPED, 1);
-        }
-        let span = Span {
-            func: frame.func,
-            thread: at.thread,
-            cpu: at.cpu,
-            start: frame.start,
-            end: at.time.max(frame.start),
-            wall,
-            off_cpu,
-            net,
-            stolen: below.stolen,
-            callees: below.callees,
-            descendants: below.descendants,
-            outermost: self.is_outermost(core.role(frame.func).group),
-            fidelity,
-        };
-        self.credit(core, &span, frame.depth);
-        self.emit(core, &span);
-    }
-
-    /// Ends the top frame because something further out ends or begins.
-    #[cold]
-    fn force<S: SpanSink>(&mut self, core: &mut Core<S>, at: Exit, view: BlockView<'_>) {
-        if let Some(top) = self.frames.last() {
-            let name = core.name_of(top.func).to_owned();
-            core.complain(&codes::FORCED_EXIT, view, at.offset, || {
-                format!("{name} is ended here: its own exit was not seen")
-            });
-        }
-        let fidelity = Fidelity { end_inferred: true, ..Fidelity::EXACT };
-        self.close(core, at, None, fidelity, None);
-    }
-
-    fn ghost(&self, depth: u32) -> Option<FuncId> {
-        self.ghosts.iter().find(|(at, _)| *at == depth).map(|(_, func)| *func)
-    }
-
-    /// Hands a call on, unless it ends before the window.
-    #[inline]
-    fn emit<S: SpanSink>(&self, core: &mut Core<S>, span: &Span) {
-        if core.window.from.is_none() || self.entered {
-            core.emit(span);
-        }
     }
 }

@@ -5,7 +5,7 @@ use profctl_model::diag::codes;
 use profctl_model::{Gap, Record, SpanSink, Tick, Ticks};
 
 use super::lanes::Lane;
-use super::stack::Exit;
+use super::stack::Moment;
 use super::{BlockView, Stitcher, WorkerIds};
 use crate::emit::{Event, ThreadKey, UNSTATED};
 
@@ -13,7 +13,7 @@ impl<S: SpanSink> Stitcher<S> {
     /// The innermost call of a thread ends as its account says.
     #[cold]
     pub(super) fn settle(&mut self, event: &Event, lane: Lane, view: BlockView<'_>) {
-        let mut time = self.clock.time(event, lane.cpu);
+        let mut time = self.time(event, lane.cpu);
         let thread = self.thread_of(lane);
         let row = usize::try_from(event.extra).ok();
         let Some(account) = row.and_then(|row| self.accounts.get(row)) else { return };
@@ -22,12 +22,12 @@ impl<S: SpanSink> Stitcher<S> {
             core.backwards(stack.last - time, event.offset, view);
             time = stack.last;
         }
-        if core.is_windowed && !stack.open_window(core, (thread, lane.cpu), time) {
-            return;
+        if stack.begin.is_none() {
+            stack.begin_segment(time);
         }
         stack.last = time;
         stack.cpu = lane.cpu;
-        let at = Exit { thread, cpu: lane.cpu, time, offset: event.offset };
+        let at = Moment { thread, cpu: lane.cpu, time, offset: event.offset };
         stack.settle(core, at, account);
         self.clock.lay(lane.cpu, time);
     }
@@ -54,7 +54,7 @@ impl<S: SpanSink> Stitcher<S> {
             let (first, last) = self.clock.stated.unwrap_or((time, time));
             self.clock.stated = Some((first.min(time), last.max(time)));
         }
-        let time = self.clock.time(event, lane.cpu);
+        let time = self.time(event, lane.cpu);
         if event.duration != UNSTATED {
             self.clock.lay(lane.cpu, time + Ticks(event.duration));
         }

@@ -65,9 +65,9 @@ struct Held {
     candidates: Vec<ThreadId>,
 }
 
-/// Who makes a call, as far as switch tags tell.
+/// Who runs, as far as switch tags tell.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Caller {
+pub(super) enum Running {
     /// No switch tag was met: whoever the lane says.
     OfLane,
     Thread(ThreadId),
@@ -82,11 +82,11 @@ impl SwitchTags {
     }
 
     /// Who makes the next call.
-    pub(super) fn caller(&self) -> Caller {
+    pub(super) fn running(&self) -> Running {
         match self.state {
-            State::Unused => Caller::OfLane,
-            State::Running(thread) => Caller::Thread(thread),
-            State::Switching | State::Returning(_) => Caller::Unknown,
+            State::Unused => Running::OfLane,
+            State::Running(thread) => Running::Thread(thread),
+            State::Switching | State::Returning(_) => Running::Unknown,
         }
     }
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use profctl_import::{ImportError, ReadOptions, Single, Streamed, stream};
 use profctl_model::diag::Entry;
 use profctl_model::{
-    Func, FuncId, FuncTotals, Gap, Mark, Names, Record, Span, SpanSink, Thread, ThreadLife,
-    ThreadState, Tick, Ticks, Timebase, Wake,
+    Enclosed, Func, FuncId, FuncTotals, Gap, Mark, Names, Record, Span, SpanSink, Thread,
+    ThreadLife, ThreadState, Tick, Ticks, Timebase, Wake,
 };
 use profctl_testkit::oracle::function_graph::{Function, Totals};
 
@@ -20,6 +20,7 @@ pub(crate) struct Recorder {
     pub(crate) gaps: Vec<Gap>,
     pub(crate) marks: Vec<Mark>,
     pub(crate) totals: Vec<FuncTotals>,
+    pub(crate) enclosed: Vec<Enclosed>,
 }
 
 impl SpanSink for Recorder {
@@ -33,6 +34,7 @@ impl SpanSink for Recorder {
             Record::Life(life) => self.lives.push(*life),
             Record::Gap(gap) => self.gaps.push(*gap),
             Record::Mark(mark) => self.marks.push(*mark),
+            Record::Enclosed(enclosed) => self.enclosed.push(*enclosed),
             Record::Total(totals) => self.totals.push(*totals),
         }
     }
@@ -56,7 +58,7 @@ pub(crate) struct Outcome {
 /// Reads `bytes`.
 pub(crate) fn read(bytes: &[u8], options: &ReadOptions) -> Result<Outcome, ImportError> {
     let input = Single::new("test", Box::new(bytes));
-    let Streamed { sink, names, meta, origin } =
+    let Streamed { sink, names, meta, origin, .. } =
         stream(&input, options, Recorder::default(), &|_| ())?;
     Ok(Outcome {
         recorded: sink,

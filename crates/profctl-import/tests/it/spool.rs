@@ -29,9 +29,10 @@ fn compare(name: &str, bytes: &[u8], options: &ReadOptions, block_rows: usize) -
     let spool = Some(Spool::with_block_rows(Vec::new(), block_rows));
     let sink = Both { spool, ..Both::default() };
     let read = stream(&input, options, sink, &|_| ()).ok()?;
+    let step = read.meta.timebase.microsecond();
     let trace = read.sink.trace.finish(read.meta, read.names);
     let spans = &trace.spans;
-    let (mut rows, _) = read.sink.spool.expect("it was set").finish(Vec::new()).unwrap();
+    let (mut rows, _) = read.sink.spool.expect("it was set").finish(Vec::new(), step).unwrap();
     let mut seen = vec![false; spans.len()];
     let mut places = vec![(0, 0); spans.len()];
     while let Some(block) = rows.next_block().unwrap() {

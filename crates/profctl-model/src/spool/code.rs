@@ -22,6 +22,7 @@ mod bit {
     pub(super) const NET: u64 = 1 << 7;
     pub(super) const CALLEES: u64 = 1 << 8;
     pub(super) const PARENT: u64 = 1 << 9;
+    pub(super) const INTERRUPT: u64 = 1 << 10;
 }
 
 /// What a call is told by its difference from.
@@ -49,6 +50,7 @@ fn pack_row(row: &SpanRow, previous: &mut Previous, bytes: &mut Vec<u8>) {
         (span.fidelity.end_inferred, bit::END_INFERRED),
         (span.fidelity.at_gap, bit::AT_GAP),
         (span.outermost, bit::OUTERMOST),
+        (span.interrupt, bit::INTERRUPT),
         (span.off_cpu.0 > 0, bit::OFF_CPU),
         (span.stolen.0 > 0, bit::STOLEN),
         (span.wall != length, bit::WALL),
@@ -131,6 +133,7 @@ fn unpack_row(rest: &mut &[u8], previous: &mut Previous) -> Option<SpanRow> {
         callees,
         descendants,
         outermost: has(bit::OUTERMOST),
+        interrupt: has(bit::INTERRUPT),
         fidelity: Fidelity {
             start_inferred: has(bit::START_INFERRED),
             end_inferred: has(bit::END_INFERRED),
@@ -202,6 +205,7 @@ mod tests {
                         callees: other as u32,
                         descendants: value,
                         outermost: n > m,
+                        interrupt: n < m,
                         fidelity: Fidelity {
                             start_inferred: n == 1,
                             end_inferred: m == 1,
@@ -230,6 +234,7 @@ mod tests {
             callees: 0,
             descendants: 0,
             outermost: true,
+            interrupt: false,
             fidelity: Fidelity::EXACT,
         };
         let whole = pack(&[SpanRow { id: 7, parent: None, depth: 0, span }]);

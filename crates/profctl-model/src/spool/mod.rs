@@ -12,11 +12,12 @@ mod code;
 
 use std::io;
 
-use crate::id::{IdVec, ThreadId};
+use crate::id::{FuncId, IdVec, ThreadId};
 use crate::names::Names;
 use crate::sched::{ThreadLife, ThreadState, Wake};
-use crate::span::{Gap, Mark, Record, Span, SpanSink};
-use crate::time::Tick;
+use crate::span::{Gap, Mark, Record, SelectThreads, Span, SpanSink};
+use crate::time::{Tick, Ticks};
+use crate::trace::place;
 
 /// One call with its place among the calls of its trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -64,6 +65,8 @@ pub struct Spool<B> {
     /// Calls so far.
     of_thread: IdVec<ThreadId, u64>,
     other: Others,
+    /// Threads whose calls are left out when they are numbered.
+    dropped: IdVec<ThreadId, bool>,
     /// The first failure to put a block away; what comes after it is dropped.
     broken: Option<io::Error>,
 }
@@ -100,6 +103,7 @@ impl<B: BlockStack> Spool<B> {
             keeps_calls: true,
             of_thread: IdVec::default(),
             other: Others::default(),
+            dropped: IdVec::default(),
             broken: None,
         }
     }
@@ -111,8 +115,9 @@ impl<B: BlockStack> Spool<B> {
         self
     }
 
-    /// Numbers the calls on the way from the stack of this spool to `numbered`, an empty one.
-    pub fn finish(mut self, mut numbered: B) -> io::Result<(Rows<B>, Others)> {
+    /// Numbers the calls on the way from the stack of this spool to `numbered`, an empty one. `step`
+    /// is what timestamps may be coarser than stated durations.
+    pub fn finish(mut self, mut numbered: B, step: Ticks) -> io::Result<(Rows<B>, Others)> {
         self.put_away();
         if let Some(error) = self.broken {
             return Err(error);
@@ -121,10 +126,17 @@ impl<B: BlockStack> Spool<B> {
         let mut threads = Vec::with_capacity(self.of_thread.len());
         for &calls in &self.of_thread {
             first += calls;
-            threads.push(Below { ids_end: first, latest: Tick(u64::MAX), open: Vec::new() });
+            threads.push(Below {
+                ids_end: first,
+                latest: Tick(u64::MAX),
+                open: Vec::new(),
+                open_funcs: IdVec::default(),
+                step,
+            });
         }
         while let Some(block) = self.ended.pop()? {
             let mut rows = code::unpack(&block)?;
+            rows.retain(|row| self.dropped.get(row.span.thread) != Some(&true));
             for row in rows.iter_mut().rev() {
                 threads[row.span.thread.index()].place(row);
             }
@@ -163,8 +175,19 @@ impl<B: BlockStack> SpanSink for Spool<B> {
             Record::Gap(gap) => self.other.gaps.push(*gap),
             Record::Mark(mark) => self.other.marks.push(*mark),
             // Sums of functions are no rows; whoever wants them has a summary beside this.
-            Record::Total(_) => {}
+            Record::Total(_) | Record::Enclosed(_) => {}
         }
+    }
+}
+
+impl<B: BlockStack> SelectThreads for Spool<B> {
+    fn separate_threads(&mut self) {}
+    fn keep_threads(&mut self, keep: &dyn Fn(ThreadId) -> bool) {
+        let ids = (0..self.of_thread.len()).map(ThreadId::from_index);
+        self.dropped = ids.map(|thread| !keep(thread)).collect();
+        let calls = std::mem::take(&mut self.of_thread).into_items();
+        let kept = calls.into_iter().zip(&self.dropped);
+        self.of_thread = kept.map(|(calls, &is_out)| if is_out { 0 } else { calls }).collect();
     }
 }
 
@@ -177,10 +200,14 @@ struct Below {
     latest: Tick,
     /// Calls whose callees are still to come, the innermost last.
     open: Vec<Caller>,
+    /// How many of those are of each function.
+    open_funcs: IdVec<FuncId, u32>,
+    step: Ticks,
 }
 
 #[derive(Debug)]
 struct Caller {
+    func: FuncId,
     id: u64,
     callees_left: u32,
     start: Tick,
@@ -193,8 +220,11 @@ impl Below {
     /// Says where the call that ended before all those placed so far belongs.
     fn place(&mut self, row: &mut SpanRow) {
         while self.open.last().is_some_and(|caller| caller.callees_left == 0) {
-            self.open.pop();
+            if let Some(left) = self.open.pop() {
+                self.open_funcs[left.func] -= 1;
+            }
         }
+        row.span.outermost = self.open_funcs.get(row.span.func).is_none_or(|&n| n == 0);
         row.depth = u32::try_from(self.open.len()).unwrap_or(u32::MAX);
         let mut earliest = Tick(0);
         let (ids_end, latest) = match self.open.last_mut() {
@@ -210,11 +240,12 @@ impl Below {
         let whole = *ids_end;
         row.id = whole.saturating_sub(span.descendants.saturating_add(1));
         *ids_end = row.id;
-        span.end = span.end.min(*latest).max(earliest);
-        span.start = span.start.clamp(earliest, span.end);
+        place(span, (earliest, *latest), self.step);
         *latest = span.start;
         if span.callees > 0 {
+            *self.open_funcs.grow_to(span.func) += 1;
             self.open.push(Caller {
+                func: span.func,
                 id: row.id,
                 callees_left: span.callees,
                 start: span.start,
@@ -247,9 +278,7 @@ impl<B: BlockStack> Rows<B> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::id::FuncId;
     use crate::span::Fidelity;
-    use crate::time::Ticks;
 
     fn span(thread: usize, start: u64, end: u64, callees: u32, descendants: u64) -> Span {
         Span {
@@ -265,6 +294,7 @@ mod tests {
             callees,
             descendants,
             outermost: true,
+            interrupt: false,
             fidelity: Fidelity::EXACT,
         }
     }
@@ -277,7 +307,7 @@ mod tests {
         for span in spans {
             spool.span(span, &Names::default());
         }
-        let (mut rows, _) = spool.finish(Vec::new()).unwrap();
+        let (mut rows, _) = spool.finish(Vec::new(), Ticks(2)).unwrap();
         assert_eq!(rows.calls(), spans.len() as u64);
         let mut all = Vec::new();
         while let Some(block) = rows.next_block().unwrap() {
@@ -323,6 +353,14 @@ mod tests {
         assert_eq!(placed(&spans, 2), expected);
     }
 
+    #[test]
+    fn what_began_before_its_timestamp_is_moved_back() {
+        // The second callee took 6 and was stamped 2 before its caller ended.
+        let spans = [span(0, 2, 3, 0, 0), span(0, 8, 14, 0, 0), span(0, 1, 10, 2, 2)];
+        let expected = [(1, Some(0), 1, 2, 3), (2, Some(0), 1, 4, 10), (0, None, 0, 1, 10)];
+        assert_eq!(placed(&spans, 2), expected);
+    }
+
     #[derive(Debug)]
     struct Full;
 
@@ -340,6 +378,6 @@ mod tests {
         let mut spool = Spool::with_block_rows(Full, 1);
         spool.span(&span(0, 0, 1, 0, 0), &Names::default());
         spool.span(&span(0, 1, 2, 0, 0), &Names::default());
-        assert_eq!(spool.finish(Full).unwrap_err().kind(), io::ErrorKind::StorageFull);
+        assert_eq!(spool.finish(Full, Ticks(0)).unwrap_err().kind(), io::ErrorKind::StorageFull);
     }
 }

@@ -123,6 +123,7 @@ impl Told {
             callees: 0,
             descendants: 0,
             outermost,
+            interrupt: self.names.funcs[func].kind == FuncKind::Interrupt,
             fidelity: Fidelity::EXACT,
         });
     }

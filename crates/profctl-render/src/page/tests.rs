@@ -36,6 +36,7 @@ fn trace(calls: &[(&str, u64, u64, u32)]) -> Trace {
             callees,
             descendants: 0,
             outermost: true,
+            interrupt: false,
             fidelity: profctl_model::Fidelity::EXACT,
         };
         builder.span(&span, &names);

@@ -1,7 +1,8 @@
 //! Which part of a trace to look at: a window of time, threads, CPUs, functions.
 
 use profctl_import::Bound;
-use profctl_model::Timebase;
+use profctl_model::{Tick, Timebase};
+use profctl_render::{TimeUnit, number};
 use regex::Regex;
 
 use crate::duration::{self, Length};
@@ -107,10 +108,28 @@ impl Selection {
         [self.from, self.until].map(|moment| moment.map(Moment::bound))
     }
 
-    /// Whether the window was given in what the clock of the trace counts.
-    pub(crate) fn fits(&self, timebase: &Timebase) -> Result<(), Failure> {
+    /// Whether the window was given in what the clock of the trace counts, and is not past the end
+    /// of the trace, nor empty. `bounds` are the first and the last time of the trace.
+    pub(crate) fn fits(&self, timebase: &Timebase, bounds: (Tick, Tick)) -> Result<(), Failure> {
         for (moment, flag) in [(self.from, "--from"), (self.until, "--until")] {
             moment.map(|moment| moment.fits(timebase, flag)).transpose()?;
+        }
+        let (first, last) = bounds;
+        let [from, until] = self.window().map(|bound| bound.map(|bound| bound.at(timebase, first)));
+        if let (Some(from), Some(until)) = (from, until)
+            && from >= until
+        {
+            return Err(Failure::usage("the window is empty: --from is not before --until"));
+        }
+        let length = || number::length_with_unit(last - first, timebase, TimeUnit::Auto);
+        if from.is_some_and(|from| from > last) {
+            let message =
+                format!("--from is past the end of the trace, which is {} long", length());
+            return Err(Failure::usage(message));
+        }
+        if until.is_some_and(|until| until <= first && first < last) {
+            let message = "--until is not after the first timestamp of the trace";
+            return Err(Failure::usage(message));
         }
         Ok(())
     }
@@ -123,6 +142,11 @@ impl Selection {
     /// Whether only some functions were asked for.
     pub(crate) fn selects_functions(&self) -> bool {
         self.matching.is_some() || self.exclude.is_some() || !self.module.is_empty()
+    }
+
+    /// Whether only some threads were asked for, by themselves or by their process.
+    pub(crate) fn selects_threads(&self) -> bool {
+        !(self.thread.is_empty() && self.pid.is_empty())
     }
 
     /// Whether only some threads or CPUs were asked for.

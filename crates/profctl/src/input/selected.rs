@@ -3,17 +3,20 @@
 use std::collections::BTreeSet;
 
 use profctl_model::{
-    CpuId, FuncId, Gap, IdVec, Mark, Names, Record, Span, SpanSink, Thread, ThreadId, ThreadLife,
-    ThreadState, Wake,
+    CpuId, FuncId, Gap, IdVec, Mark, Names, Record, SelectThreads, Span, SpanSink, Thread,
+    ThreadId, ThreadLife, ThreadState, Wake,
 };
 
 use crate::args::Selection;
 
 /// Lets the selected calls through to another sink. A call that is left out hands its selected
 /// callees to its caller, so that calls stay nested.
+///
+/// Threads are selected by what is known of them at the end of the input: recorders cut names, print
+/// `<...>` until they have met one, or tell all names last.
 pub(crate) struct Selected<S> {
     /// What is behind it.
-    pub(crate) inner: S,
+    inner: S,
     /// Whether there was any call, selected or not.
     pub(crate) has_calls: bool,
     selection: Selection,
@@ -23,32 +26,45 @@ pub(crate) struct Selected<S> {
     threads: IdVec<ThreadId, Roots>,
 }
 
-impl<S> Selected<S> {
-    pub(crate) fn new(inner: S, selection: &Selection) -> Self {
+impl<S: SelectThreads> Selected<S> {
+    pub(crate) fn new(mut inner: S, selection: &Selection) -> Self {
+        if selection.selects_threads() {
+            inner.separate_threads();
+        }
         Self {
             inner,
             has_calls: false,
-            takes_all: !selection.selects_functions() && !selection.selects_places(),
+            takes_all: !selection.selects_functions() && selection.cpu.is_empty(),
             selection: selection.clone(),
             functions: IdVec::default(),
             threads: IdVec::default(),
         }
     }
 
-    fn takes(&mut self, func: FuncId, thread: ThreadId, cpu: Option<CpuId>, names: &Names) -> bool {
+    /// The sink with what was selected, now that all names are known.
+    pub(crate) fn finish(self, names: &Names) -> S {
+        let Self { mut inner, selection, .. } = self;
+        if selection.selects_threads() {
+            let thread = |id| names.threads.get(id);
+            inner.keep_threads(&|id| thread(id).is_some_and(|t| takes_thread(&selection, t)));
+        }
+        inner
+    }
+}
+
+impl<S> Selected<S> {
+    fn takes(&mut self, func: FuncId, cpu: Option<CpuId>, names: &Names) -> bool {
         let is_function = *self.functions.grow_to(func).get_or_insert_with(|| {
             let func = &names.funcs[func];
             self.selection.takes_function(&func.name, func.module.as_deref())
         });
-        is_function
-            && takes_thread(&self.selection, &names.threads[thread])
-            && takes_cpu(&self.selection, cpu, names)
+        is_function && takes_cpu(&self.selection, cpu, names)
     }
 }
 
 fn takes_thread(selection: &Selection, thread: &Thread) -> bool {
-    let all = selection.thread.is_empty() && selection.pid.is_empty();
-    all || selection.thread.iter().any(|text| is_thread(text, thread))
+    !selection.selects_threads()
+        || selection.thread.iter().any(|text| is_thread(text, thread))
         || selection.pid.iter().any(|&pid| is_process(pid, thread))
 }
 
@@ -110,7 +126,7 @@ impl Roots {
 impl<S: SpanSink> Selected<S> {
     #[inline(never)]
     fn select(&mut self, span: &Span, names: &Names) {
-        let takes = self.takes(span.func, span.thread, span.cpu, names);
+        let takes = self.takes(span.func, span.cpu, names);
         let roots = self.threads.grow_to(span.thread);
         let (callees, descendants) = roots.take(span.callees);
         if takes {
@@ -136,9 +152,15 @@ impl<S: SpanSink> SpanSink for Selected<S> {
     fn record(&mut self, record: Record<'_>, names: &Names) {
         if let Record::Total(totals) = record {
             self.has_calls = true;
-            if !self.takes_all && !self.takes(totals.func, totals.thread, None, names) {
+            if !self.takes_all && !self.takes(totals.func, None, names) {
                 return;
             }
+        }
+        if let Record::Enclosed(calls) = record
+            && !self.takes_all
+            && !self.takes(calls.func, calls.cpu, names)
+        {
+            return;
         }
         // Of the others, what is selected is sorted out once all names are known.
         self.inner.record(record, names);
@@ -335,6 +357,7 @@ mod tests {
                 callees,
                 descendants,
                 outermost: true,
+                interrupt: false,
                 fidelity: Fidelity::EXACT,
             };
             sink.span(&span, &names);

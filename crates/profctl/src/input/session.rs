@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use profctl_analyze::summarize::{By, Profile, Quality, Source};
 use profctl_import::files::FileId;
 use profctl_import::{Files as _, Origin, ReadOptions, Streamed};
-use profctl_model::{DiagLog, Names, SpanSink, Trace, TraceBuilder, TraceMeta};
+use profctl_model::{DiagLog, Names, SelectThreads, Trace, TraceBuilder, TraceMeta};
 use profctl_render::table::visible;
 
 use super::files::DiskFiles;
@@ -89,7 +89,7 @@ impl<'a> Session<'a> {
 
     /// Reads every input into a sink of its own and hands it to `take`, in order. In a directory,
     /// files that are not traces are skipped and counted, as long as there is one that is.
-    pub(crate) fn each<S: SpanSink + Send>(
+    pub(crate) fn each<S: SelectThreads + Send>(
         &mut self,
         traces: &[PathBuf],
         sink: impl Fn() -> S,
@@ -100,7 +100,7 @@ impl<'a> Session<'a> {
     }
 
     /// The same for a part of the inputs; [`Self::check`] is for when all are read.
-    pub(crate) fn each_of_some<S: SpanSink + Send>(
+    pub(crate) fn each_of_some<S: SelectThreads + Send>(
         &mut self,
         traces: &[PathBuf],
         sink: impl Fn() -> S,
@@ -119,7 +119,7 @@ impl<'a> Session<'a> {
     }
 
     /// Reads one trace.
-    pub(crate) fn one<S: SpanSink + Send>(
+    pub(crate) fn one<S: SelectThreads + Send>(
         &mut self,
         trace: &Path,
         sink: S,
@@ -172,7 +172,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn read<S: SpanSink + Send>(
+    fn read<S: SelectThreads + Send>(
         &mut self,
         file: &TraceFile,
         sink: &impl Fn() -> S,
@@ -189,7 +189,7 @@ impl<'a> Session<'a> {
         Ok(Item { name, content })
     }
 
-    fn stream<S: SpanSink + Send>(
+    fn stream<S: SelectThreads + Send>(
         &mut self,
         file: &TraceFile,
         input: &DiskFiles,
@@ -199,7 +199,8 @@ impl<'a> Session<'a> {
         let only = Selected::new(sink, &self.passing);
         let read = profctl_import::stream(input, &self.options, only, &|n| progress.at(n));
         let read = read.map_err(|error| self.not_read(file, &error, input))?;
-        let Streamed { sink, names, meta, origin } = read;
+        self.selection.fits(&read.meta.timebase, read.bounds)?;
+        let Streamed { sink, names, meta, origin, .. } = read;
         let format = origin.format.name;
         if let Some((flag, what)) = self.reading.without_effect(format) {
             return Err(Failure::usage(format!(
@@ -208,7 +209,6 @@ impl<'a> Session<'a> {
             ))
             .hint("`profctl help input` explains the flags of probe and logic captures"));
         }
-        self.selection.fits(&meta.timebase)?;
         let is_forced = self.options.format.is_some();
         if is_forced && !sink.has_calls && names.funcs.is_empty() {
             let message = format!("no calls found when read as {format}");
@@ -219,7 +219,7 @@ impl<'a> Session<'a> {
         say_origin(&origin, meta.events, self.global);
         self.found.trace(self.selection, &names);
         self.qualities.push((file.name.clone(), Quality::of(&meta.diags)));
-        Ok(Read { sink: sink.inner, names, meta, origin })
+        Ok(Read { sink: sink.finish(&names), names, meta, origin })
     }
 
     /// Why an input cannot be read, in terms of what it is.

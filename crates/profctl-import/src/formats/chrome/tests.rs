@@ -81,7 +81,7 @@ fn every_order_of_events_makes_the_calls_that_were_meant() {
         (
             "an entry and an exit across the end of a complete call",
             vec![x("a", 0, 10), b("b", 5), e("b", 12)],
-            "0 b 0+12 headless; 1 a 0+10; 2 b 5+5 open",
+            "0 a 0+10; 1 b 5+5 open",
         ),
         (
             "neighbours",

@@ -67,7 +67,7 @@ impl<S: SpanSink> Output for ToSink<'_, S> {
     }
 
     fn back_on_cpu(&mut self, thread: ThreadId, time: Tick) {
-        self.stacks.grow_to(thread).switched_in(time);
+        self.stacks.grow_to(thread).switched_in(self.core, time);
     }
 
     fn lost_track(&mut self, thread: ThreadId) {

@@ -2,83 +2,144 @@
 
 use profctl_model::{Span, SpanSink, Ticks};
 
-use super::{Beside, Stack};
-use crate::stitch::orphans::Below;
+use super::Stack;
+use crate::stitch::orphans::{Below, Ended};
+use crate::stitch::outermost::Outermost;
 use crate::stitch::shared::Core;
 
 impl Stack {
-    /// Adds a call that ended to its caller, and to the orphans if a caller between is missing.
+    /// Hands a call on, and adds it to its caller. `inside` is what of its callees and of its time
+    /// off the CPU lies in the window, `outermost` what was handed on as outermost below it.
     #[inline]
-    pub(super) fn credit<S: SpanSink>(&mut self, core: &Core<S>, span: &Span, depth: u32) {
-        let elapsed = span.elapsed();
-        let stolen = if core.role(span.func).is_interrupt { elapsed } else { Ticks(0) };
-        let below =
-            Below { elapsed, stolen, callees: 1, descendants: span.descendants.saturating_add(1) };
-        let nearest = match self.frames.last_mut() {
-            Some(top) => {
-                top.below.add(below);
-                if depth == top.depth {
-                    let level = self.frames.len();
-                    self.beside.push(Beside { level, elapsed, stolen });
-                    return;
-                }
-                top.depth + 1
+    pub(super) fn hand_on<S: SpanSink>(
+        &mut self,
+        core: &mut Core<S>,
+        span: &Span,
+        inside: (Below, Ticks),
+        depth: u32,
+        mut outermost: Outermost,
+    ) {
+        let all = part_of_caller(span);
+        if !core.is_windowed {
+            core.emit(span);
+            self.note_outermost(span, depth, &mut outermost);
+            self.credit(span, Ended { all, inside: Below::default() }, depth, outermost);
+            return;
+        }
+        let inside = match core.window.clip(span, inside.0, inside.1) {
+            Some(clipped) => {
+                core.emit(&clipped);
+                self.note_outermost(&clipped, depth, &mut outermost);
+                part_of_caller(&clipped)
             }
-            None => 0,
+            // Whatever of its callees is in the window is its caller's.
+            None => inside.0,
         };
-        if depth > nearest {
-            self.orphans.add(self.frames.len(), depth, below);
+        self.credit(span, Ended { all, inside }, depth, outermost);
+    }
+
+    /// Notes a call that was handed on, if it is outermost and may yet get callers.
+    fn note_outermost(&mut self, span: &Span, depth: u32, own: &mut Outermost) {
+        if !span.outermost {
+            return;
+        }
+        let is_orphan = depth > self.nearest();
+        match self.watched.last_mut() {
+            Some(watched) if self.by_name || !is_orphan => watched.outermost.add(span),
+            _ if is_orphan => own.add(span),
+            _ => {}
+        }
+    }
+
+    /// The depth of a callee of the top frame.
+    fn nearest(&self) -> u32 {
+        self.frames.last().map_or(0, |top| top.depth + 1)
+    }
+
+    /// Adds what ended to its caller, and to the orphans if a caller between is missing.
+    fn credit(&mut self, span: &Span, ended: Ended, depth: u32, outermost: Outermost) {
+        let level = self.frames.len();
+        let is_orphan = depth > self.nearest();
+        if let Some(top) = self.frames.last_mut() {
+            top.below.add(ended.all);
+            let is_beside = depth == top.depth;
+            if let Some(inside) = self.inside.last_mut() {
+                inside.below.add(ended.inside);
+            }
+            if is_beside || !is_orphan {
+                self.note_recent(span, ended, is_beside);
+            }
+        }
+        match self.watched.last_mut() {
+            Some(watched) if self.by_name || !is_orphan => {
+                watched.outermost.append(outermost);
+                if is_orphan {
+                    self.orphans.add(level, depth, ended, Outermost::default());
+                }
+            }
+            _ if is_orphan => self.orphans.add(level, depth, ended, outermost),
+            _ => {}
         }
     }
 
     /// A call at `depth` proves that what ended deeper had its callers end before it.
     pub(super) fn settle_orphans(&mut self, depth: u32) {
         let level = self.frames.len();
-        let nearest = self.frames.last().map_or(0, |top| top.depth + 1);
-        let settled = self.orphans.take_deeper(level, depth);
-        if depth > nearest && settled.callees > 0 {
-            self.orphans.add(level, depth, settled);
+        let (settled, outermost) = self.orphans.take_deeper(level, depth);
+        if settled.all.callees == 0 {
+            return;
+        }
+        if depth > self.nearest() {
+            self.orphans.add(level, depth, settled, outermost);
+        } else if let Some(watched) = self.watched.last_mut() {
+            watched.outermost.append(outermost);
         }
     }
 
     /// Takes the orphans deeper than `depth` away from where they were credited.
-    pub(super) fn adopt(&mut self, depth: u32) -> Below {
-        let adopted = self.orphans.take_deeper(self.frames.len(), depth);
+    pub(super) fn adopt(&mut self, depth: u32) -> (Ended, Outermost) {
+        let (adopted, mut outermost) = self.orphans.take_deeper(self.frames.len(), depth);
         if let Some(top) = self.frames.last_mut() {
-            top.below.remove(adopted);
+            top.below.remove(adopted.all);
         }
-        adopted
+        if let Some(inside) = self.inside.last_mut() {
+            inside.below.remove(adopted.inside);
+        }
+        if self.by_name
+            && self.frames.is_empty()
+            && let Some(watched) = self.watched.first_mut()
+        {
+            outermost = std::mem::take(&mut watched.outermost);
+        }
+        (adopted, outermost)
     }
 
     /// Gives what nobody adopted back to where it was credited.
-    pub(super) fn give_back(&mut self, depth: u32, below: Below) {
-        if below.callees == 0 {
+    pub(super) fn give_back(&mut self, depth: u32, ended: Ended, outermost: Outermost) {
+        if ended.all.callees == 0 {
             return;
         }
         if let Some(top) = self.frames.last_mut() {
-            top.below.add(below);
+            top.below.add(ended.all);
         }
-        let nearest = self.frames.last().map_or(0, |top| top.depth + 1);
-        if depth > nearest {
-            self.orphans.add(self.frames.len(), depth, below);
+        if let Some(inside) = self.inside.last_mut() {
+            inside.below.add(ended.inside);
+        }
+        if depth > self.nearest() {
+            self.orphans.add(self.frames.len(), depth, ended, outermost);
+        } else if let Some(watched) = self.watched.last_mut() {
+            watched.outermost.append(outermost);
         }
     }
+}
 
-    /// Decides about what hit a call on its way out: what does not fit into the call's stated
-    /// length came after it, and is its caller's.
-    #[cold]
-    pub(super) fn settle_beside(&mut self, below: &mut Below, fits: bool) {
-        let level = self.frames.len() + 1;
-        while let Some(beside) = self.beside.pop_if(|beside| beside.level >= level) {
-            if fits || beside.level > level {
-                continue;
-            }
-            below.elapsed = below.elapsed - beside.elapsed;
-            below.stolen = below.stolen - beside.stolen;
-            if let Some(top) = self.frames.last_mut() {
-                top.below.elapsed += beside.elapsed;
-                top.below.stolen += beside.stolen;
-            }
-        }
+/// What a call is of its caller's time.
+fn part_of_caller(span: &Span) -> Below {
+    let elapsed = span.elapsed();
+    Below {
+        elapsed,
+        stolen: if span.interrupt { elapsed } else { Ticks(0) },
+        callees: 1,
+        descendants: span.descendants.saturating_add(1),
     }
 }

@@ -3,22 +3,23 @@
 use profctl_model::diag::codes;
 use profctl_model::{Span, SpanSink, Ticks};
 
-use super::{Exit, Stack};
+use super::close::Popped;
+use super::{Moment, Stack};
 use crate::emit::Account;
 use crate::stitch::shared::Core;
 
 impl Stack {
     /// Ends the top frame with what `account` says of it. What it leaves out follows from the
-    /// events; so does everything of a call that is cut by the window that was asked for.
+    /// events.
     #[cold]
     pub(in crate::stitch) fn settle<S: SpanSink>(
         &mut self,
         core: &mut Core<S>,
-        at: Exit,
+        at: Moment,
         account: &Account,
     ) {
         self.reached = self.reached.max(at.time);
-        let Some(frame) = self.pop() else { return };
+        let Some(Popped { frame, inside, outermost }) = self.pop() else { return };
         let seen = at.time - frame.start;
         let mut fidelity = account.fidelity;
         fidelity.start_inferred |= frame.clipped;
@@ -37,7 +38,7 @@ impl Stack {
                 elapsed - below.elapsed
             }
         };
-        let outermost = self.is_outermost(core.role(frame.func).group);
+        let is_outermost = self.is_outermost(frame.group);
         let span = Span {
             func: frame.func,
             thread: at.thread,
@@ -50,10 +51,11 @@ impl Stack {
             stolen: said(account.stolen).unwrap_or(below.stolen),
             callees: below.callees,
             descendants: below.descendants,
-            outermost: account.outermost.unwrap_or(outermost),
+            outermost: account.outermost.unwrap_or(is_outermost),
+            interrupt: frame.interrupt,
             fidelity,
         };
-        self.credit(core, &span, frame.depth);
-        self.emit(core, &span);
+        self.forget_recent(self.frames.len());
+        self.hand_on(core, &span, inside, frame.depth, outermost);
     }
 }

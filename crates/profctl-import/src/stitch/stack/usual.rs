@@ -7,23 +7,24 @@
 //! what they would do, for one thread on one CPU, or stops before an event without having changed
 //! anything for it.
 
-use profctl_model::diag::codes;
 use profctl_model::{Fidelity, FuncId, Span, SpanSink, Tick, Ticks};
 
 use super::{Frame, Stack};
 use crate::emit::{Event, EventKind, NO_DEPTH, NameRef, UNSTATED};
-use crate::stitch::clock::Telling;
+use crate::stitch::clock::ReadClock;
 use crate::stitch::orphans::Below;
 use crate::stitch::shared::Core;
-use crate::stitch::{Here, depth_at};
+use crate::stitch::{Caller, depth_at};
 
 impl Stack {
     /// Finds out from which level on events can be usual; to be called after every one that was not.
     pub(in crate::stitch) fn review(&mut self) {
         let above = |level: Option<usize>| level.map_or(0, |level| level + 1);
+        let recent = self.recent.last().filter(|_| !self.keeps_recent);
         self.usual_from = above(self.orphans.level())
-            .max(above(self.beside.last().map(|beside| beside.level)))
-            .max(above(self.interrupts.last().copied()));
+            .max(above(recent.map(|recent| recent.level)))
+            .max(above(self.interrupts.last().copied()))
+            .max(usize::from(self.unseen_above > 0));
     }
 
     /// Takes the first of `events`, as many as are usual, and says how many those are.
@@ -32,8 +33,8 @@ impl Stack {
         &mut self,
         core: &mut Core<S>,
         events: &[Event],
-        here: Here,
-        clock: &mut impl Telling,
+        caller: Caller,
+        clock: &mut impl ReadClock,
         funcs: &[Option<FuncId>],
     ) -> usize {
         if self.begin.is_none() || core.is_windowed {
@@ -43,23 +44,28 @@ impl Stack {
             expected: self.frames.last().map_or(0, |top| top.depth + 1),
             last: self.last,
             reached: self.reached,
+            watches: !self.watched.is_empty(),
+            keeps: self.keeps_recent,
             stack: self,
             core,
-            here,
+            caller,
         };
         let ends_are_stamps = run.core.setup.quirks.leaf_ends_are_stamps;
         let mut clock_now = *clock;
         let mut taken = 0;
         while let Some(event) = events.get(taken) {
             let Some(time) = clock_now.peek(event.time) else { break };
-            if event.lane != here.lane || (!is_laid(clock) && time < run.last) {
+            if event.lane != caller.lane || (!is_laid(clock) && time < run.last) {
                 break;
             }
             let func = funcs[event.name.0 as usize];
             let end = match event.kind {
                 EventKind::Leaf => {
                     let Some(func) = func else { break };
-                    if event.duration == UNSTATED || !run.expects(event.depth) {
+                    if event.duration == UNSTATED
+                        || !run.expects(event.depth)
+                        || run.core.role(func).is_special()
+                    {
                         break;
                     }
                     let length = Ticks(event.duration);
@@ -68,14 +74,18 @@ impl Stack {
                 }
                 EventKind::Exit => {
                     let knows = func.is_some() || event.name == NameRef::ANONYMOUS;
-                    if !knows || !run.is_exit(event, func) {
+                    if !knows || !run.is_exit(event, func) || !run.states(event, is_laid(clock)) {
                         break;
                     }
-                    run.exit(event, time, is_laid(clock))
+                    let Some(end) = run.exit(event, time, is_laid(clock)) else { break };
+                    end
                 }
                 EventKind::Enter => {
                     let Some(func) = func else { break };
-                    if event.duration & event.extra != UNSTATED || !run.expects(event.depth) {
+                    if event.duration & event.extra != UNSTATED
+                        || !run.expects(event.depth)
+                        || run.core.role(func).is_special()
+                    {
                         break;
                     }
                     clock_now.commit(event.time, time, time, false);
@@ -83,6 +93,7 @@ impl Stack {
                     taken += 1;
                     // An entry with its exit right behind it is a leaf in two records.
                     let exit = events.get(taken).filter(|exit| run.is_exit_of(exit, event));
+                    let exit = exit.filter(|exit| run.states(exit, is_laid(clock)));
                     let left = exit.and_then(|exit| Some((exit, clock_now.peek(exit.time)?)));
                     let Some((exit, left)) = left.filter(|(_, left)| *left >= time) else {
                         run.enter(func, time);
@@ -105,13 +116,13 @@ impl Stack {
         let (last, reached) = (run.last, run.reached);
         if taken > 0 {
             *clock = clock_now;
-            (self.last, self.reached, self.cpu) = (last, reached, here.cpu);
+            (self.last, self.reached, self.cpu) = (last, reached, caller.cpu);
         }
         taken
     }
 }
 
-fn is_laid<C: Telling>(_clock: &C) -> bool {
+fn is_laid<C: ReadClock>(_clock: &C) -> bool {
     C::IS_LAID
 }
 
@@ -131,11 +142,15 @@ fn lasted(exit: &Event, start: Tick, time: Tick, is_laid: bool) -> (Tick, Ticks)
 struct Run<'a, S> {
     stack: &'a mut Stack,
     core: &'a mut Core<S>,
-    here: Here,
+    caller: Caller,
     /// The depth of a callee of the top frame.
     expected: u32,
     last: Tick,
     reached: Tick,
+    /// Whether outermost calls are noted, because one of them may get a caller.
+    watches: bool,
+    /// Whether callees are noted, because they may have come late.
+    keeps: bool,
 }
 
 impl<S: SpanSink> Run<'_, S> {
@@ -161,6 +176,13 @@ impl<S: SpanSink> Run<'_, S> {
                 && top.off_base == stack.off_total
                 && stack.frames.len() >= stack.usual_from
         })
+    }
+
+    /// Whether an exit states its length if those before it did; else the rules for callees that
+    /// come late change.
+    #[inline]
+    fn states(&self, exit: &Event, is_laid: bool) -> bool {
+        is_laid || (exit.duration != UNSTATED) == self.keeps
     }
 
     /// Whether an event is the exit that belongs to `enter`, the event before it.
@@ -189,6 +211,7 @@ impl<S: SpanSink> Run<'_, S> {
             below: Below::default(),
             group,
             clipped: false,
+            interrupt: false,
             has_stated: false,
             is_usual: true,
         });
@@ -204,12 +227,12 @@ impl<S: SpanSink> Run<'_, S> {
         let stack = &mut *self.stack;
         let role = self.core.role(func);
         if let Some(caller) = stack.frames.last_mut() {
-            caller.below.add_call(length, 1, role.is_interrupt);
+            caller.below.add_call(length, 1);
         }
         let span = Span {
             func,
-            thread: self.here.thread,
-            cpu: self.here.cpu,
+            thread: self.caller.thread,
+            cpu: self.caller.cpu,
             start,
             end,
             wall: length,
@@ -219,37 +242,59 @@ impl<S: SpanSink> Run<'_, S> {
             callees: 0,
             descendants: 0,
             outermost: stack.is_outermost(role.group),
+            interrupt: false,
             fidelity: Fidelity::EXACT,
         };
         self.core.sink.span(&span, &self.core.names);
+        self.note(&span);
     }
 
-    /// Leaves the top frame, and says when it ended.
+    /// Notes what may turn out to be another's.
+    #[inline]
+    fn note(&mut self, span: &Span) {
+        if self.keeps {
+            self.stack.note_usual(self.stack.frames.len(), span.start, span.wall);
+        }
+        if self.watches && span.outermost {
+            self.note_outermost(span);
+        }
+    }
+
+    #[inline(never)]
+    fn note_outermost(&mut self, span: &Span) {
+        if let Some(watched) = self.stack.watched.last_mut() {
+            watched.outermost.add(span);
+        }
+    }
+
+    /// Leaves the top frame, and says when it ended; nothing if its callees exceed it.
     #[expect(
         clippy::inline_always,
         reason = "its state is kept in registers only within one function"
     )]
     #[inline(always)]
-    fn exit(&mut self, exit: &Event, time: Tick, is_laid: bool) -> Tick {
+    fn exit(&mut self, exit: &Event, time: Tick, is_laid: bool) -> Option<Tick> {
         let stack = &mut *self.stack;
-        let Some((top, callers)) = stack.frames.split_last_mut() else { return time };
+        let (top, callers) = stack.frames.split_last_mut()?;
         let Frame { func, start, below, group, depth, .. } = *top;
         let (end, wall) = lasted(exit, start, time, is_laid);
-        let role = self.core.role(func);
-        if let Some(caller) = callers.last_mut() {
-            caller.below.add_call(wall, below.descendants.saturating_add(1), role.is_interrupt);
-        }
         if below.elapsed > wall {
-            self.core.diags.count(&codes::CLAMPED, 1);
+            return None;
+        }
+        if let Some(caller) = callers.last_mut() {
+            caller.below.add_call(wall, below.descendants.saturating_add(1));
         }
         let level = callers.len();
         stack.frames.truncate(level);
         stack.groups.pop(group);
+        if self.keeps {
+            stack.forget_recent(level);
+        }
         self.expected = depth;
         let span = Span {
             func,
-            thread: self.here.thread,
-            cpu: self.here.cpu,
+            thread: self.caller.thread,
+            cpu: self.caller.cpu,
             start,
             end: end.max(start),
             wall,
@@ -258,11 +303,13 @@ impl<S: SpanSink> Run<'_, S> {
             stolen: below.stolen,
             callees: below.callees,
             descendants: below.descendants,
-            outermost: stack.is_outermost(role.group),
+            outermost: stack.is_outermost(group),
+            interrupt: false,
             fidelity: Fidelity::EXACT,
         };
         self.core.sink.span(&span, &self.core.names);
-        end
+        self.note(&span);
+        Some(end)
     }
 
     /// A record was taken at `time`, and something lasted until `end`.
@@ -276,12 +323,9 @@ impl<S: SpanSink> Run<'_, S> {
 impl Below {
     /// Adds one callee, which made `calls` with its own.
     #[inline]
-    fn add_call(&mut self, elapsed: Ticks, calls: u64, is_interrupt: bool) {
+    fn add_call(&mut self, elapsed: Ticks, calls: u64) {
         self.elapsed += elapsed;
         self.callees = self.callees.saturating_add(1);
         self.descendants = self.descendants.saturating_add(calls);
-        if is_interrupt {
-            self.stolen += elapsed;
-        }
     }
 }

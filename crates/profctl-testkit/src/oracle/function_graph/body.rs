@@ -37,7 +37,9 @@ pub(super) enum What {
     },
     /// The recorder lost events on the CPU of the record, as many if it says.
     Lost(Option<u64>),
-    /// Anything else that is no call: an event, an arrow, an overrun count.
+    /// An interrupt begins, or has ended.
+    Arrow(bool),
+    /// Anything else that is no call: an event, an overrun count.
     Other,
 }
 

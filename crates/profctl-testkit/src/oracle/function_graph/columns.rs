@@ -165,6 +165,7 @@ fn split(line: &str, layout: Layout) -> Option<Record> {
     if layout.duration {
         let (column, after) = rest.split_once('|')?;
         if is_arrow(column) {
+            record.what = What::Arrow(column.contains('>'));
             return Some(record);
         }
         if !column.trim().is_empty() {
@@ -172,6 +173,7 @@ fn split(line: &str, layout: Layout) -> Option<Record> {
         }
         rest = after.strip_prefix("  ").unwrap_or(after);
     } else if is_arrow(rest) {
+        record.what = What::Arrow(rest.contains('>'));
         return Some(record);
     }
     (record.depth, record.what) = body::read(rest, wall)?;

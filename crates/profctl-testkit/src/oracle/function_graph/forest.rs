@@ -16,6 +16,8 @@ struct Call {
     off_cpu: u64,
     /// Set once its exit was seen.
     wall: Option<u64>,
+    /// It is where an interrupt enters.
+    interrupt: bool,
     /// A direct callee's name was lost, so that it is no node of its own.
     nameless_callee: bool,
 }
@@ -25,10 +27,32 @@ struct Forest {
     calls: Vec<Call>,
     open: Vec<usize>,
     left_cpu: Option<u64>,
+    /// How many calls were open when interrupts began that have not ended.
+    arrows: Vec<usize>,
     /// Calls whose exit is known to come late, by the place of that exit.
     late: BTreeMap<usize, usize>,
     /// Functions that were called between another call of theirs and its late exit.
     interleaved: BTreeSet<Function>,
+}
+
+/// Whether code on the interrupted stack calls a function of that name when an interrupt comes.
+fn enters_interrupt(name: &str) -> bool {
+    let whole = [
+        "irq_enter_rcu",
+        "irq_exit_rcu",
+        "irq_enter",
+        "irq_exit",
+        "common_interrupt",
+        "do_IRQ",
+        "smp_apic_timer_interrupt",
+        "smp_reschedule_interrupt",
+        "exc_nmi",
+        "do_nmi",
+        "gic_handle_irq",
+        "handle_arch_irq",
+    ];
+    let begins = ["__sysvec_", "sysvec_", "__common_interrupt"];
+    whole.contains(&name) || begins.iter().any(|beginning| name.starts_with(beginning))
 }
 
 /// Adds the sums of one task to `report`.
@@ -43,10 +67,10 @@ pub(super) fn evaluate(items: &[Item], returns_only: bool, report: &mut Report) 
                 let call = forest.add(name, *depth, *time);
                 forest.open.push(call);
             }
-            Item::Leaf { depth, name, wall } => {
+            Item::Leaf { depth, name, wall, time } => {
                 forest.set_aside(items, index, *depth);
                 report.lost_exits += forest.close_from(*depth);
-                let call = forest.add(name, *depth, None);
+                let call = forest.add(name, *depth, *time);
                 forest.calls[call].wall = Some(wall.unwrap_or(0));
             }
             Item::Exit { depth, name: Some(name), wall, .. } if returns_only => {
@@ -61,6 +85,10 @@ pub(super) fn evaluate(items: &[Item], returns_only: bool, report: &mut Report) 
                     continue;
                 }
                 forest.exit(*depth, name.as_ref(), *wall, *time, report);
+            }
+            Item::Arrow(true) => forest.arrows.push(forest.open.len()),
+            Item::Arrow(false) => {
+                forest.arrows.pop();
             }
             Item::Off(time) => forest.left_cpu = Some(*time),
             Item::On(time) => {
@@ -89,6 +117,7 @@ impl Forest {
             children: Vec::new(),
             off_cpu: 0,
             wall: None,
+            interrupt: enters_interrupt(&name.0) || self.arrows.last() == Some(&self.open.len()),
             nameless_callee: false,
         });
         if let Some(parent) = parent {
@@ -183,6 +212,7 @@ impl Forest {
             let seen =
                 time.zip(self.calls[call].entered).map(|(exit, entry)| exit.saturating_sub(entry));
             self.calls[call].wall = wall.or(seen).or(Some(0));
+            self.let_go_of_late(call);
             return;
         }
         if top.is_some() {
@@ -198,6 +228,32 @@ impl Forest {
         if let Some(&parent) = self.open.last() {
             self.calls[parent].nameless_callee = true;
         }
+    }
+
+    /// The time of a return is taken before its record is written. What hit the call in between is
+    /// printed in it: then its callees take longer than itself, and those that began after it had
+    /// ended are its caller's. Times are printed in microseconds; without them, interrupts at the
+    /// end are meant.
+    fn let_go_of_late(&mut self, call: usize) {
+        let Call { entered, parent, .. } = self.calls[call];
+        let sum: u64 = self.calls[call].children.iter().map(|&callee| self.elapsed(callee)).sum();
+        let Some(wall) = self.calls[call].wall.filter(|_| sum > self.elapsed(call)) else { return };
+        let is_late = |callee: usize| match (entered, self.calls[callee].entered) {
+            (Some(entered), Some(began)) => began + 1_000 > entered + wall,
+            _ => self.calls[callee].interrupt,
+        };
+        let mut children = self.calls[call].children.clone();
+        let mut late = Vec::new();
+        while let Some(callee) = children.pop_if(|callee| is_late(*callee)) {
+            late.insert(0, callee);
+        }
+        for &callee in &late {
+            self.calls[callee].parent = parent;
+        }
+        if let Some(parent) = parent {
+            self.calls[parent].children.extend(late);
+        }
+        self.calls[call].children = children;
     }
 
     /// Where only returns are shown, callees stand above their caller, further in.

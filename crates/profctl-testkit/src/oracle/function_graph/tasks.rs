@@ -29,6 +29,7 @@ pub(super) enum Item {
         depth: usize,
         name: Function,
         wall: Option<u64>,
+        time: Option<u64>,
     },
     Exit {
         depth: usize,
@@ -40,6 +41,8 @@ pub(super) enum Item {
     Off(u64),
     /// It got a CPU at that time.
     On(u64),
+    /// An interrupt begins, or has ended.
+    Arrow(bool),
     /// Events of it may be missing here.
     Gap,
 }
@@ -61,7 +64,7 @@ pub(super) fn deal(records: &[Record]) -> BTreeMap<Task, Vec<Item>> {
         let depth = record.depth;
         let item = match record.what.clone() {
             What::Enter(name) => Item::Enter { depth, name, time: record.time },
-            What::Leaf { name, wall } => Item::Leaf { depth, name, wall },
+            What::Leaf { name, wall } => Item::Leaf { depth, name, wall, time: record.time },
             What::Exit { name, wall } => Item::Exit { depth, name, wall, time: record.time },
             What::Banner { to, .. } => {
                 running.insert(record.cpu, task(to, record.cpu));
@@ -84,6 +87,7 @@ pub(super) fn deal(records: &[Record]) -> BTreeMap<Task, Vec<Item>> {
                 }
                 continue;
             }
+            What::Arrow(begins) => Item::Arrow(begins),
             What::Other => continue,
         };
         last_cpu.insert(current, record.cpu);

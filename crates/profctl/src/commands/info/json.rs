@@ -97,7 +97,7 @@ pub(super) fn bytes(read: &Read<Tally>) -> Vec<u8> {
         events: meta.events,
         calls: sink.complete,
         partial: sink.partial,
-        functions: names.funcs.len(),
+        functions: super::count_functions(names),
         complete: Quality::of(&meta.diags).is_complete(),
         diagnostics: meta.diags.sorted().into_iter().map(diagnostic).collect(),
     };

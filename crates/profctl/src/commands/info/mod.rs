@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use profctl_analyze::summarize::{By, Quality};
 use profctl_model::{
-    Column, Names, Record, Role, Span, SpanSink, Table, Thread, Tick, Timebase, Timeline,
+    Column, FuncKind, Names, Record, Role, SelectThreads, Span, SpanSink, Table, Thread, ThreadId,
+    Tick, Timebase, Timeline,
 };
 use profctl_render::number;
 use profctl_render::table::Format;
@@ -72,6 +73,16 @@ impl SpanSink for Tally {
     fn record(&mut self, _record: Record<'_>, _names: &Names) {}
 }
 
+impl SelectThreads for Tally {
+    fn separate_threads(&mut self) {}
+    fn keep_threads(&mut self, _keep: &dyn Fn(ThreadId) -> bool) {}
+}
+
+/// How many functions there are; instants are not functions.
+fn count_functions(names: &Names) -> usize {
+    names.funcs.iter().filter(|func| func.kind != FuncKind::Mark).count()
+}
+
 /// What there is to say, in order: the name and the value of each line.
 fn facts(read: &Read<Tally>, global: &Global) -> Vec<(&'static str, String)> {
     let Read { sink, names, meta, origin } = read;
@@ -100,7 +111,7 @@ fn facts(read: &Read<Tally>, global: &Global) -> Vec<(&'static str, String)> {
         ("cpus", list(&cpus, global)),
         ("events", meta.events.to_string()),
         ("calls", format!("{} complete, {} partial", sink.complete, sink.partial)),
-        ("functions", names.funcs.len().to_string()),
+        ("functions", count_functions(names).to_string()),
         ("quality", quality.into()),
     ]);
     facts

@@ -1,0 +1,80 @@
+//! Sums of calls that were handed on as outermost, where a caller may still turn up.
+//!
+//! Calls are handed on when they end. Of a call that is known only at its end (its entry was not
+//! seen, or the input has no entries), nobody knew while its callees were handed on: those of the
+//! same function counted as outermost, and then lie in it. So while a caller may turn up, what was
+//! handed on as outermost is summed up by function, to be taken back where it has to be.
+
+use profctl_model::hash::FastMap;
+use profctl_model::{CpuId, Enclosed, FuncId, Span, ThreadId, Ticks};
+
+/// What calls are told apart by.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Key {
+    pub(super) func: FuncId,
+    pub(super) cpu: Option<CpuId>,
+    pub(super) interrupt: bool,
+}
+
+/// Sums over the calls of one key.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    calls: u64,
+    wall: Ticks,
+    off_cpu: Ticks,
+    descendants: u64,
+}
+
+impl Sums {
+    #[inline]
+    fn add(&mut self, other: Self) {
+        self.calls += other.calls;
+        self.wall += other.wall;
+        self.off_cpu += other.off_cpu;
+        self.descendants = self.descendants.saturating_add(other.descendants);
+    }
+}
+
+/// Outermost calls by function.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Outermost {
+    sums: FastMap<Key, Sums>,
+}
+
+impl Outermost {
+    /// Adds a call that was handed on as outermost.
+    #[inline]
+    pub(super) fn add(&mut self, span: &Span) {
+        let key = Key { func: span.func, cpu: span.cpu, interrupt: span.interrupt };
+        let (wall, off_cpu, descendants) = (span.wall, span.off_cpu, span.descendants);
+        self.sums.entry(key).or_default().add(Sums { calls: 1, wall, off_cpu, descendants });
+    }
+
+    /// Adds all of another.
+    pub(super) fn append(&mut self, other: Self) {
+        if self.sums.is_empty() {
+            self.sums = other.sums;
+            return;
+        }
+        #[expect(clippy::iter_over_hash_type, reason = "sums do not depend on the order")]
+        for (key, sums) in other.sums {
+            self.sums.entry(key).or_default().add(sums);
+        }
+    }
+
+    /// Takes out those that `is_enclosed` says lie in another call, in the order of their functions.
+    pub(super) fn take(
+        &mut self,
+        thread: ThreadId,
+        is_enclosed: impl Fn(Key) -> bool,
+    ) -> Vec<Enclosed> {
+        let mut taken: Vec<_> = self.sums.extract_if(|key, _| is_enclosed(*key)).collect();
+        taken.sort_unstable_by_key(|(key, _)| (key.func, key.cpu, key.interrupt));
+        let enclosed = taken.into_iter().map(|(key, sums)| {
+            let Key { func, cpu, interrupt } = key;
+            let Sums { calls, wall, off_cpu, descendants } = sums;
+            Enclosed { func, thread, cpu, interrupt, calls, wall, off_cpu, descendants }
+        });
+        enclosed.collect()
+    }
+}

@@ -1,0 +1,127 @@
+//! The end of an open call.
+
+use profctl_model::diag::codes;
+use profctl_model::{Fidelity, Span, SpanSink, Ticks};
+
+use super::{Frame, Moment, Stack, Stated};
+use crate::emit::UNSTATED;
+use crate::stitch::BlockView;
+use crate::stitch::orphans::Below;
+use crate::stitch::outermost::Outermost;
+use crate::stitch::shared::Core;
+
+/// A frame that was taken off its stack.
+pub(super) struct Popped {
+    pub(super) frame: Frame,
+    /// What of its callees, and of its time off the CPU, lies in the window.
+    pub(super) inside: (Below, Ticks),
+    /// What was handed on as outermost below it, if it may get callers.
+    pub(super) outermost: Outermost,
+}
+
+impl Stack {
+    /// Takes the top frame off.
+    #[inline]
+    pub(super) fn pop(&mut self) -> Option<Popped> {
+        let frame = self.frames.pop()?;
+        let level = self.frames.len();
+        self.groups.pop(frame.group);
+        if !self.orphans.is_empty() && self.orphans.level().is_some_and(|above| above > level) {
+            let forgotten = self.orphans.forget_above(level);
+            if let Some(watched) = self.watched.last_mut() {
+                watched.outermost.append(forgotten);
+            }
+        }
+        let inside = self.inside.pop();
+        let off = |base: Ticks| self.off_inside - base;
+        let inside = inside.map_or_else(Default::default, |i| (i.below, off(i.off_base)));
+        let own = |watched: &mut super::Watched| watched.level == level && !self.by_name;
+        let watched = self.watched.pop_if(own);
+        let outermost = watched.map(|watched| watched.outermost).unwrap_or_default();
+        Some(Popped { frame, inside, outermost })
+    }
+
+    /// Ends the top frame.
+    #[inline]
+    pub(super) fn close<S: SpanSink>(
+        &mut self,
+        core: &mut Core<S>,
+        at: Moment,
+        stated: Option<Ticks>,
+        fidelity: Fidelity,
+        view: Option<BlockView<'_>>,
+    ) {
+        let Some(Popped { frame, mut inside, outermost }) = self.pop() else { return };
+        let mut fidelity = fidelity;
+        fidelity.start_inferred |= frame.clipped;
+        let seen = at.time - frame.start;
+        let advance = if frame.has_stated { self.stated.pop() } else { None };
+        let advance = advance.unwrap_or(Stated { wall: UNSTATED, net: UNSTATED });
+        let stated = stated.or((advance.wall != UNSTATED).then_some(Ticks(advance.wall)));
+        let wall = match stated {
+            Some(stated) if fidelity.is_partial() => stated.min(seen),
+            Some(stated) => stated,
+            None => seen,
+        };
+        let off_cpu = (self.off_total - frame.off_base).min(wall);
+        let elapsed = wall - off_cpu;
+        let mut below = frame.below;
+        if !self.recent.is_empty() {
+            let exceeds = below.elapsed > elapsed && !fidelity.is_partial();
+            let limit = exceeds.then_some(frame.start + wall);
+            self.settle_recent(core, limit, &mut below, &mut inside.0);
+        }
+        let mut net = elapsed - below.elapsed;
+        if advance.net != UNSTATED && !fidelity.is_partial() {
+            if net.0 != advance.net
+                && let Some(view) = view
+            {
+                let name = core.name_of(frame.func).to_owned();
+                core.complain(&codes::STATED_MISMATCH, view, at.offset, || {
+                    format!(
+                        "{name} states a net time of {}, its callees leave {}",
+                        advance.net, net.0
+                    )
+                });
+            }
+            net = Ticks(advance.net).min(elapsed);
+        } else if below.elapsed > elapsed {
+            core.diags.count(&codes::CLAMPED, 1);
+        }
+        let span = Span {
+            func: frame.func,
+            thread: at.thread,
+            cpu: at.cpu,
+            start: frame.start,
+            end: at.time.max(frame.start),
+            wall,
+            off_cpu,
+            net,
+            stolen: below.stolen,
+            callees: below.callees,
+            descendants: below.descendants,
+            outermost: self.is_outermost(frame.group),
+            interrupt: frame.interrupt,
+            fidelity,
+        };
+        self.hand_on(core, &span, inside, frame.depth, outermost);
+    }
+
+    /// Ends the top frame because something further out ends or begins.
+    #[cold]
+    pub(super) fn force<S: SpanSink>(
+        &mut self,
+        core: &mut Core<S>,
+        at: Moment,
+        view: BlockView<'_>,
+    ) {
+        if let Some(top) = self.frames.last() {
+            let name = core.name_of(top.func).to_owned();
+            core.complain(&codes::FORCED_EXIT, view, at.offset, || {
+                format!("{name} is ended here: its own exit was not seen")
+            });
+        }
+        let fidelity = Fidelity { end_inferred: true, ..Fidelity::EXACT };
+        self.close(core, at, None, fidelity, None);
+    }
+}
