@@ -349,6 +349,7 @@ mod tests {
                 callees,
                 descendants: 0,
                 outermost: true,
+                interrupt: false,
                 fidelity: Fidelity::EXACT,
             };
             builder.span(&span, &names);
