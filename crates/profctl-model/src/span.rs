@@ -1,5 +1,7 @@
 //! One call, the other things that a trace can say, and where all of them flow.
 
+use std::sync::Arc;
+
 use crate::id::{CpuId, FuncId, ThreadId};
 use crate::names::Names;
 use crate::sched::{ThreadLife, ThreadState, Wake};
@@ -85,7 +87,7 @@ pub struct Gap {
 }
 
 /// Something that happened at one instant.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Mark {
     /// When.
     pub time: Tick,
@@ -95,6 +97,8 @@ pub struct Mark {
     pub thread: ThreadId,
     /// How many calls of that thread were open.
     pub depth: u32,
+    /// What the record says besides: the arguments of an event, the value of a counter.
+    pub detail: Option<Arc<str>>,
 }
 
 /// What an input that holds sums, and no single call, says of one function.

@@ -180,6 +180,11 @@ pub static EVENTS: TableSchema = TableSchema {
         column("name", Name, "what happened; null but for marks"),
         column("waker", Name, "who woke it; null but for wakeups, and if the input does not say"),
         column("preempted", Flag, "1 if it was still runnable when it left; null but for slices"),
+        column(
+            "detail",
+            Name,
+            "arguments of the event or value of the counter; null but for marks",
+        ),
     ],
 };
 

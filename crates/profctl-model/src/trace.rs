@@ -284,7 +284,7 @@ impl SpanSink for TraceBuilder {
             Record::Wake(wake) => self.wakes.push(*wake),
             Record::Life(life) => self.lives.push(*life),
             Record::Gap(gap) => self.gaps.push(*gap),
-            Record::Mark(mark) => self.marks.push(*mark),
+            Record::Mark(mark) => self.marks.push(mark.clone()),
             Record::Total(_) => self.has_totals = true,
             // Which calls are outermost is seen from the whole.
             Record::Enclosed(_) => {}

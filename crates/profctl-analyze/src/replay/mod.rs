@@ -144,7 +144,7 @@ mod tests {
         let func = trace.names.func(Func { name: "here".into(), kind, ..Func::default() });
         let thread = trace.spans.thread[0];
         for (time, depth) in [(5, 2), (20, 0)] {
-            trace.marks.push(Mark { time: Tick(time), func, thread, depth });
+            trace.marks.push(Mark { time: Tick(time), func, thread, depth, detail: None });
         }
         trace
     }

@@ -147,6 +147,7 @@ pub fn events(others: &Others, names: &Names, run: RunName<'_>) -> Table {
             Cell::Null,
             Cell::Null,
             slice.then.map_or(Cell::Null, |then| flag(then.is_runnable())),
+            Cell::Null,
         ]
     });
     let wakes = others.wakes.iter().map(|wake| {
@@ -159,6 +160,7 @@ pub fn events(others: &Others, names: &Names, run: RunName<'_>) -> Table {
             Cell::Null,
             Cell::Null,
             wake.waker.thread.map_or(Cell::Null, thread),
+            Cell::Null,
             Cell::Null,
         ]
     });
@@ -174,6 +176,7 @@ pub fn events(others: &Others, names: &Names, run: RunName<'_>) -> Table {
             names.funcs[func].name.as_str().into(),
             Cell::Null,
             Cell::Null,
+            mark.detail.as_deref().map_or(Cell::Null, Cell::from),
         ]
     });
     filled(&EVENTS, slices.chain(wakes).chain(marks))

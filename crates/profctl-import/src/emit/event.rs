@@ -22,8 +22,6 @@ pub enum EventKind {
     Return,
     /// An instant. `extra` is the row of its detail text, if it has one.
     Mark,
-    /// A value of a counter; `duration` holds the bits of an `f64`.
-    Counter,
     /// The lane's thread is in function `name`, whatever came before: if none of its calls is open,
     /// this one is, and began before the trace.
     Seen,

@@ -160,9 +160,9 @@ impl Emitter {
         self.record(EventKind::Mark, at, name, Stated::NOTHING).extra = row;
     }
 
-    /// A counter has this value.
+    /// A counter has this value: an instant with the value as its detail.
     pub fn counter(&mut self, at: At, name: NameRef, value: f64) {
-        self.record(EventKind::Counter, at, name, Stated::NOTHING).duration = value.to_bits();
+        self.instant_with(at, name, &value.to_string());
     }
 
     /// The thread is in this function, whatever came before: if none of its calls is open, this

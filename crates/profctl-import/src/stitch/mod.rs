@@ -26,6 +26,8 @@ mod stated;
 mod switch_tags;
 mod window;
 
+use std::sync::Arc;
+
 use profctl_model::diag::codes;
 use profctl_model::{
     CpuId, Func, FuncId, FuncTotals, Gap, IdVec, Mark, Names, Record, SpanSink, ThreadId, Tick,
@@ -159,6 +161,8 @@ pub struct Stitcher<S> {
     clock: Clock,
     /// What the current block states of single calls.
     accounts: Vec<Account>,
+    /// The texts of its marks.
+    details: Vec<Box<str>>,
 }
 
 impl<S: SpanSink> Stitcher<S> {
@@ -179,6 +183,7 @@ impl<S: SpanSink> Stitcher<S> {
             sched: Sched::default(),
             clock,
             accounts: Vec::new(),
+            details: Vec::new(),
         }
     }
 
@@ -186,6 +191,7 @@ impl<S: SpanSink> Stitcher<S> {
     pub fn take(&mut self, block: &mut BlockEvents, ids: &mut WorkerIds, view: BlockView<'_>) {
         ids.learn(block);
         self.accounts = std::mem::take(&mut block.accounts);
+        self.details = std::mem::take(&mut block.details);
         self.core.events = self.core.events.saturating_add(block.records);
         for found in &block.diags {
             self.core.complain(found.code, view, found.offset, || found.message.clone());
@@ -320,7 +326,9 @@ impl<S: SpanSink> Stitcher<S> {
                     && self.core.window.holds(time)
                 {
                     let depth = stack.depth();
-                    let mark = Mark { time, func, thread, depth };
+                    let row = usize::try_from(event.extra).unwrap_or(usize::MAX);
+                    let detail = self.details.get_mut(row).map(std::mem::take).map(Arc::from);
+                    let mark = Mark { time, func, thread, depth, detail };
                     self.core.sink.record(Record::Mark(&mark), &self.core.names);
                 }
             }
@@ -364,10 +372,6 @@ impl<S: SpanSink> Stitcher<S> {
                 self.sched.notice(thread, at);
                 let (sched, mut out) = self.scheduler();
                 sched.exit(at, thread, &mut out);
-            }
-            // Nothing here depends on it yet.
-            EventKind::Counter => {
-                self.time(event, lane.cpu);
             }
             EventKind::InterruptEnter => {
                 let thread = self.thread_of(lane);

@@ -33,7 +33,7 @@ impl SpanSink for Recorder {
             Record::Wake(wake) => self.wakes.push(*wake),
             Record::Life(life) => self.lives.push(*life),
             Record::Gap(gap) => self.gaps.push(*gap),
-            Record::Mark(mark) => self.marks.push(*mark),
+            Record::Mark(mark) => self.marks.push(mark.clone()),
             Record::Enclosed(enclosed) => self.enclosed.push(*enclosed),
             Record::Total(totals) => self.totals.push(*totals),
         }

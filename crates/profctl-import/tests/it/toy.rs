@@ -15,7 +15,7 @@ use profctl_testkit::invariants;
 struct Toy;
 
 static DESCRIPTOR: Descriptor =
-    Descriptor { name: "toy", about: "lines `NS +|- NAME`", recognized: "`*.toy` files" };
+    Descriptor { name: "toy", about: "lines `NS +|-|!|# NAME`", recognized: "`*.toy` files" };
 
 impl Importer for Toy {
     fn descriptor(&self) -> &'static Descriptor {
@@ -64,6 +64,8 @@ impl Reader for Lines {
             let name = out.func(&String::from_utf8_lossy(name), FuncKind::Function);
             match verb {
                 b"+" => out.enter(at, name, Stated::NOTHING),
+                b"!" => out.instant_with(at, name, "why"),
+                b"#" => out.counter(at, name, 2.5),
                 _ => out.exit(at, Some(name), Stated::NOTHING),
             }
         }
@@ -103,6 +105,27 @@ fn a_format_is_a_descriptor_and_a_reader() {
     assert_eq!(calls(&trace), ["cpu0 a 10-90", "cpu0 b 20-20", "cpu1 c 15-95"]);
     let sample = trace.meta.diags.sorted()[0].samples[0].clone();
     assert_eq!((&*sample.place.source, sample.place.line), ("toy/cpu1.toy", Some(2)));
+}
+
+/// What an instant says besides comes with it from any stream, through any cut.
+#[test]
+fn instants_keep_their_details() {
+    let files = Memory::new(
+        "toy",
+        vec![
+            ("cpu0.toy".into(), b"10 ! a\n20 # n\n30 ! a\n".to_vec()),
+            ("cpu1.toy".into(), b"15 ! b\n25 # n\n".to_vec()),
+        ],
+    );
+    for block_size in [1, 8, 0] {
+        let trace = read(&files, 2, block_size);
+        let told = |mark: &profctl_model::Mark| {
+            let name = &trace.names.funcs[mark.func].name;
+            format!("{} {name} {}", mark.time.0, mark.detail.as_deref().unwrap_or("-"))
+        };
+        let told: Vec<String> = trace.marks.iter().map(told).collect();
+        assert_eq!(told, ["10 a why", "15 b why", "20 n 2.5", "25 n 2.5", "30 a why"]);
+    }
 }
 
 /// Streams of any length give the same calls on any number of workers, in any blocks, and every

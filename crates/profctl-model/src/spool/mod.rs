@@ -173,7 +173,7 @@ impl<B: BlockStack> SpanSink for Spool<B> {
             Record::Wake(wake) => self.other.wakes.push(*wake),
             Record::Life(life) => self.other.lives.push(*life),
             Record::Gap(gap) => self.other.gaps.push(*gap),
-            Record::Mark(mark) => self.other.marks.push(*mark),
+            Record::Mark(mark) => self.other.marks.push(mark.clone()),
             // Sums of functions are no rows; whoever wants them has a summary beside this.
             Record::Total(_) | Record::Enclosed(_) => {}
         }

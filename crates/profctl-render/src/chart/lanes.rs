@@ -97,7 +97,7 @@ impl Lanes {
         }
         for mark in &trace.marks {
             if let Some(place) = place_of(mark.thread) {
-                threads[place].marks.push(*mark);
+                threads[place].marks.push(mark.clone());
             }
         }
         for lane in &mut threads {

@@ -42,7 +42,7 @@ pub(crate) fn trace(line: &str) -> Trace {
             let (thread, time) = (told.thread(who), Tick(time.parse().unwrap()));
             let func = Func { name: "mark".into(), kind: FuncKind::Mark, ..Func::default() };
             let func = told.names.func(func);
-            let mark = Mark { time, func, thread, depth: 0 };
+            let mark = Mark { time, func, thread, depth: 0, detail: None };
             told.builder.record(Record::Mark(&mark), &told.names);
         } else if token.ends_with(')') {
             told.exit(thread, cpu, now, token.starts_with('~'));

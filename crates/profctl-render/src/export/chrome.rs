@@ -164,6 +164,9 @@ impl Writer<'_> {
         if !is_exact {
             more.push("ts", mark.time.0);
         }
+        if let Some(detail) = &mark.detail {
+            more.push_text("detail", detail);
+        }
         let (thread, name) = (self.thread(mark.thread), &self.names[mark.func.index()]);
         let (ts, args) = (Micros(nanos), args(&more));
         events.event(format_args!(

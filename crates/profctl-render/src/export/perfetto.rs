@@ -38,7 +38,7 @@ const TOLD_AT_ONCE: usize = 1000;
 const TIME_MAX: u64 = i64::MAX as u64;
 
 /// Names of annotations; the number of each is its place, from 1.
-const ANNOTATIONS: [&str; 24] = [
+const ANNOTATIONS: [&str; 25] = [
     "cpu",
     "module",
     "address",
@@ -63,6 +63,7 @@ const ANNOTATIONS: [&str; 24] = [
     "last",
     "off_cpu_known",
     "cpus",
+    "detail",
 ];
 /// Categories, likewise.
 const KINDS: [FuncKind; 6] = [
@@ -266,6 +267,9 @@ impl<'a> Writer<'a> {
         self.begin_event(INSTANT, track_of(mark.thread));
         self.event.number(10, mark.func.index() as u64 + 1);
         self.describe(func);
+        if let Some(detail) = &mark.detail {
+            self.say_text("detail", detail);
+        }
         self.end_event(time)
     }
 

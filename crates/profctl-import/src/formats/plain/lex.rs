@@ -123,7 +123,7 @@ pub(super) const MARKS: [(u8, FuncKind); 5] = [
 /// The kind of a function that an event of `kind` names, unless a mark says otherwise.
 pub(super) fn kind_by_verb(kind: EventKind) -> FuncKind {
     match kind {
-        EventKind::Mark | EventKind::Counter => FuncKind::Mark,
+        EventKind::Mark => FuncKind::Mark,
         EventKind::SwitchTagEnter | EventKind::SwitchTagExit => FuncKind::Switch,
         EventKind::Enter
         | EventKind::Exit

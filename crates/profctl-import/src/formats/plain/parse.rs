@@ -118,8 +118,7 @@ impl Lines {
                 let woken = parse_thread(&words.next().ok_or("the thread that is woken")?)?;
                 event.extra = u64::from(out.lane(LaneKey { cpu, thread: woken }).0);
             }
-            EventKind::Counter
-            | EventKind::Fork
+            EventKind::Fork
             | EventKind::ThreadExit
             | EventKind::InterruptEnter
             | EventKind::InterruptExit

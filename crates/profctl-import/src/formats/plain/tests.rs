@@ -423,8 +423,7 @@ fn emit(sketch: &Sketch, out: &mut Emitter) {
                 made.duration = first % 2;
             }
         }
-        EventKind::Counter
-        | EventKind::Fork
+        EventKind::Fork
         | EventKind::ThreadExit
         | EventKind::InterruptEnter
         | EventKind::InterruptExit

@@ -73,7 +73,6 @@ fn line(block: &Emitter, event: &Event, text: &mut String) -> std::fmt::Result {
         | EventKind::Seen
         | EventKind::Gap
         | EventKind::RunsNow
-        | EventKind::Counter
         | EventKind::Fork
         | EventKind::ThreadExit
         | EventKind::InterruptEnter
