@@ -18,6 +18,12 @@ pub(crate) fn functions(names: &Names, wanted: &str) -> Result<IdVec<FuncId, boo
     Err(unknown("function", wanted, all))
 }
 
+/// The name that serves someone best who typed `wanted`.
+pub(crate) fn nearest<'a>(wanted: &str, all: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let near = all.filter_map(|name| likeness(name, wanted).map(|likeness| (likeness, name)));
+    near.max_by(|a, b| a.0.cmp(&b.0).then_with(|| b.1.cmp(a.1))).map(|(_, name)| name)
+}
+
 /// The error for a name that is not there.
 pub(crate) fn unknown<'a>(what: &str, wanted: &str, all: impl Iterator<Item = &'a str>) -> String {
     let mut near: Vec<_> = all
@@ -27,10 +33,10 @@ pub(crate) fn unknown<'a>(what: &str, wanted: &str, all: impl Iterator<Item = &'
     near.dedup();
     near.truncate(HINTS);
     if near.is_empty() {
-        return format!("no {what} is called {wanted:?}");
+        return format!("no {what} `{wanted}`");
     }
     let near: Vec<_> = near.into_iter().map(|(_, name)| name).collect();
-    format!("no {what} is called {wanted:?}, did you mean {}?", near.join(", "))
+    format!("no {what} `{wanted}`; did you mean {}?", near.join(", "))
 }
 
 /// How well `name` serves someone who typed `wanted`; nothing if it does not.

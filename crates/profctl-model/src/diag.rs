@@ -236,6 +236,21 @@ pub mod codes {
         help: "the input ends in the middle of a record, as when a copy was interrupted: that \
                record was left out",
     };
+    /// An input that could not be read to its end.
+    pub static DAMAGED: Code = Code {
+        name: "input/damaged",
+        severity: Severity::Error,
+        help: "reading stopped before the end: a compressed file was cut short or fails its \
+               checksum, or the disk failed. What follows that place was not used; after a failed \
+               checksum, what precedes it may be wrong as well",
+    };
+    /// A kernel trace without context switches.
+    pub static NO_SWITCHES: Code = Code {
+        name: "input/no-switches",
+        severity: Severity::Info,
+        help: "no record says when threads were switched out: time asleep counts as elapsed and \
+               net time of the function that slept",
+    };
     /// A line longer than is read.
     pub static SKIPPED_LINE_TOO_LONG: Code = Code {
         name: "input/line-too-long",
@@ -259,6 +274,8 @@ pub mod codes {
         &SWITCH_MISMATCH,
         &SKIPPED_RECORD,
         &CUT_RECORD,
+        &DAMAGED,
+        &NO_SWITCHES,
         &SKIPPED_LINE_TOO_LONG,
     ];
 }

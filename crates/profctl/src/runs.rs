@@ -100,7 +100,7 @@ impl<'a> Runs<'a> {
                         .map_err(|message| Failure::input(item.name.as_str(), message))?;
                     let takes =
                         |row: &Row| selection.takes_function(&row.name, row.module.as_deref());
-                    profile.rows.retain(takes);
+                    profile.retain(&takes);
                     read.push((item.name, profile, None));
                     return Ok(());
                 }

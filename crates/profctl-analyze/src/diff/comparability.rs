@@ -45,8 +45,8 @@ pub(super) fn check(
     if before.knows_off_cpu != after.knows_off_cpu && has_rows(before) && has_rows(after) {
         let (knows, not) = order(before.knows_off_cpu);
         let message = format!(
-            "{knows} says when threads were switched out, {not} does not: elapsed and net time \
-             are different things"
+            "{knows} records context switches, {not} does not: elapsed and net time are not \
+             comparable"
         );
         say("events", true, message);
     }
@@ -67,9 +67,8 @@ pub(super) fn check(
     for (name, share) in ["before", "after"].into_iter().zip(common) {
         if share < COMMON_MIN {
             let percent = share * 100.0;
-            let message = format!(
-                "only {percent:.0}% of the time {name} is in functions that both sides have"
-            );
+            let message =
+                format!("only {percent:.0}% of the net time {name} is in functions of both sides");
             say("functions", false, message);
         }
     }
@@ -112,7 +111,7 @@ fn differences(
     if resolutions[0] != resolutions[1] {
         let unit = before.timebase.unit_name();
         let [a, b] = resolutions;
-        say("resolution", false, format!("the clock steps {a} {unit} before, {b} {unit} after"));
+        say("resolution", false, format!("clock resolution: {a} {unit} before, {b} {unit} after"));
     }
     if before.lanes != after.lanes {
         let cpus = |profile: &Profile| count(profile.lanes, "CPU", "CPUs");
@@ -123,7 +122,7 @@ fn differences(
     let kinds = merged.map(|profile| profile.rows.iter().any(|row| row.stats.stolen > 0));
     if kinds[0] != kinds[1] {
         let (tells, not) = order(kinds[0]);
-        say("events", false, format!("{tells} tells interrupts apart, {not} does not"));
+        say("events", false, format!("{tells} marks interrupts, {not} does not"));
     }
     for (name, [a, b]) in facts(sides) {
         // A recorder that was told to leave calls out gives other sums.
@@ -141,7 +140,7 @@ fn differences(
         say(
             "duration",
             false,
-            format!("a run {longer} lasts {factor:.2} times as long: is it the same work?"),
+            format!("runs {longer} last {factor:.2} times longer: is it the same workload?"),
         );
     }
 }
@@ -158,7 +157,7 @@ fn facts(sides: [&Side; 2]) -> Vec<(String, [String; 2])> {
     let told = |side: &Side, name: &str| -> String {
         let of_run = |run: &Run| {
             let fact = run.facts.iter().find(|fact| fact.0 == name);
-            fact.map_or_else(|| "not said".to_owned(), |fact| fact.1.clone())
+            fact.map_or_else(|| "not stated".to_owned(), |fact| fact.1.clone())
         };
         let mut values: Vec<String> = side.runs.iter().map(of_run).collect();
         values.sort_unstable();
@@ -188,7 +187,7 @@ fn loss(side: &Side) -> [(&'static str, f64); 3] {
             "events lost",
             worst(|profile| (profile.quality.lost_events.unwrap_or(0), profile.events)),
         ),
-        ("calls seen in part", worst(|profile| (profile.partial(), profile.calls()))),
+        ("incomplete calls", worst(|profile| (profile.partial(), profile.calls()))),
         ("records skipped", worst(|profile| (profile.quality.skipped_records, profile.events))),
     ]
 }

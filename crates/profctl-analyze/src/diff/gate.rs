@@ -38,8 +38,10 @@ pub enum What {
     NetAvg,
     /// The greatest net time of a call.
     NetMax,
-    /// What 99 of 100 calls stay below.
-    NetP99,
+    /// A percentile of net.
+    NetPercentile(u8),
+    /// A percentile of elapsed.
+    ElapsedPercentile(u8),
     /// Net time of a run.
     Net,
     /// Calls in a run.
@@ -59,13 +61,18 @@ pub enum Limit {
 
 impl What {
     /// Every figure.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 13] = [
         Self::ElapsedAvg,
         Self::ElapsedMax,
         Self::Elapsed,
         Self::NetAvg,
         Self::NetMax,
-        Self::NetP99,
+        Self::NetPercentile(50),
+        Self::NetPercentile(90),
+        Self::NetPercentile(99),
+        Self::ElapsedPercentile(50),
+        Self::ElapsedPercentile(90),
+        Self::ElapsedPercentile(99),
         Self::Net,
         Self::Calls,
     ];
@@ -78,7 +85,12 @@ impl What {
             Self::Elapsed => "elapsed",
             Self::NetAvg => "net_avg",
             Self::NetMax => "net_max",
-            Self::NetP99 => "net_p99",
+            Self::NetPercentile(..=50) => "net_p50",
+            Self::NetPercentile(..=90) => "net_p90",
+            Self::NetPercentile(_) => "net_p99",
+            Self::ElapsedPercentile(..=50) => "elapsed_p50",
+            Self::ElapsedPercentile(..=90) => "elapsed_p90",
+            Self::ElapsedPercentile(_) => "elapsed_p99",
             Self::Net => "net",
             Self::Calls => "calls",
         }
@@ -87,6 +99,11 @@ impl What {
     /// The one of that name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|what| what.name() == name)
+    }
+
+    /// Whether it needs histograms.
+    pub fn is_percentile(self) -> bool {
+        matches!(self, Self::NetPercentile(_) | Self::ElapsedPercentile(_))
     }
 
     /// The figure of one side; nothing if there was no such call.
@@ -99,7 +116,8 @@ impl What {
             Self::Elapsed => Some(side.elapsed),
             Self::NetAvg => side.net_avg(),
             Self::NetMax => seen(total.net_of_calls.max),
-            Self::NetP99 => total.net_of_calls.percentile(99.0),
+            Self::NetPercentile(p) => total.net_of_calls.percentile(p.into()),
+            Self::ElapsedPercentile(p) => total.elapsed_of_calls.percentile(p.into()),
             Self::Net => Some(side.net),
             Self::Calls => Some(side.calls),
         }
@@ -224,9 +242,12 @@ fn answer(
         return (Answer::Regressed, reasons);
     }
     if unknown > 0 {
-        let budgets = count(unknown, "budget is", "budgets are");
-        let reason = format!("{budgets} for a function that was not called");
-        return (Answer::Inconclusive, vec![reason]);
+        let missing = budgets.iter().filter(|spent| spent.state == State::Unknown);
+        let reasons = missing.map(|spent| {
+            let name = &spent.budget.function;
+            format!("budget: no function `{name}` in the trace")
+        });
+        return (Answer::Inconclusive, reasons.collect());
     }
     if comparison.tested > 0 {
         let functions = count(comparison.tested, "function", "functions");
@@ -242,15 +263,15 @@ fn answer(
 fn untested(comparison: &Comparison) -> String {
     let runs = [&comparison.before, &comparison.after].map(|side| side.runs.len());
     if comparison.interval == Interval::WithinTrace {
-        return "one run a side cannot tell a change from noise, expected 3 or more of each \
-                (better 5), a calibration, or budgets"
+        return "one run per side cannot show run-to-run noise: record at least 3 per side (better 5), \
+                or use --calibration or --budget"
             .into();
     }
     let least = stats::Options::default().runs_min;
     if runs.iter().any(|&runs| runs < least) {
         return format!(
-            "{} before and {} after cannot tell a change from noise, expected {least} or more runs \
-             of each",
+            "{} runs before and {} after cannot show run-to-run noise: record at least {least} per \
+             side",
             runs[0], runs[1]
         );
     }

@@ -29,7 +29,7 @@ impl Comparison {
         let mut notes = Vec::new();
         self.comparability(&mut notes);
         if self.interval == Interval::Calibrated {
-            notes.push("a calibration knows functions, not paths: these get no verdict".into());
+            notes.push("a calibration knows functions, not paths: paths get no verdict".into());
         } else {
             self.measurements(&mut notes);
         }
@@ -55,13 +55,13 @@ impl Comparison {
     fn measurements(&self, notes: &mut Vec<String>) {
         match self.interval {
             Interval::WithinTrace => notes.push(
-                "one trace a side: intervals are of the variation inside these two traces and say \
-                 nothing of other runs, so no function gets a verdict"
+                "one run per side cannot show run-to-run noise: record at least 3 per side; \
+                 intervals cover variation within these two traces only"
                     .into(),
             ),
             Interval::Calibrated => {
                 notes.push(
-                    "one trace a side: judged by how much runs of the calibration vary".into(),
+                    "one run per side: judged by the run-to-run noise of the calibration".into(),
                 );
             }
             Interval::BetweenRuns => {}
@@ -69,10 +69,9 @@ impl Comparison {
         let (before, after) = (self.before.n_blocks, self.after.n_blocks);
         match self.replicate {
             Replicate::Blocks => notes.push(format!(
-                "runs of a block are alike: {before} blocks before and {after} after are what was \
-                 compared, not their runs"
+                "compared {before} blocks with {after}: runs within a block are not independent"
             )),
-            Replicate::Pairs => notes.push("paired: the differences of pairs were tested".into()),
+            Replicate::Pairs => notes.push("paired: differences within pairs were tested".into()),
             Replicate::Runs => {}
         }
         if let Some(components) = &self.components {
@@ -80,8 +79,8 @@ impl Comparison {
         }
         if self.confounded {
             notes.push(
-                "each side is one block: what the blocks differ in cannot be told from what the \
-                 builds differ in"
+                "each side is one block: differences between blocks and between builds cannot be \
+                 separated"
                     .into(),
             );
         }
@@ -92,7 +91,7 @@ impl Comparison {
         let Some(global) = self.global.filter(|global| !global.normalized) else { return };
         if global.factor.abs() > (1.0 + self.margin).log2() {
             notes.push(
-                "nearly every function moved alike: another compiler, clock or tracer? --normalize takes that out and tests what moved besides"
+                "nearly every function changed by the same factor (compiler, clock, tracer?): --normalize removes it"
                     .into(),
             );
         }
@@ -120,7 +119,7 @@ impl Comparison {
         };
         let functions = count(needed.len() as u64, "function", "functions");
         notes.push(format!(
-            "undecided: {functions}; about {runs} {of} a side would settle half of them"
+            "inconclusive: {functions}; about {runs} {of} per side would decide half of them"
         ));
     }
 
@@ -135,9 +134,7 @@ impl Comparison {
         let mut found: Vec<&Function> = self.changed().filter(more).collect();
         found.sort_by_key(|function| std::cmp::Reverse(function.parts.from_calls));
         if let Some(list) = list(found.iter().map(|function| function.name.clone()).collect()) {
-            notes.push(format!(
-                "called more often, which only --measure total would hold against them: {list}"
-            ));
+            notes.push(format!("more calls (not gated; see `--measure total`): {list}"));
         }
     }
 
@@ -159,11 +156,11 @@ impl Comparison {
             Some(format!("{old} is now {}", function.name))
         });
         if let Some(list) = list(renamed.collect()) {
-            notes.push(format!("taken for renamed: {list}"));
+            notes.push(format!("matched as renamed: {list}"));
         }
         let maybe = self.renames.iter().map(|one| format!("{} to {}", one.before, one.after));
         if let Some(list) = list(maybe.collect()) {
-            notes.push(format!("perhaps renamed: {list}"));
+            notes.push(format!("possibly renamed: {list}"));
         }
     }
 
@@ -173,8 +170,9 @@ impl Comparison {
             let word = if inlined { "into" } else { "out of" };
             let moves = moves.map(|moved| format!("{} {word} {}", moved.callee, moved.caller));
             if let Some(list) = list(moves.collect()) {
-                let what = if inlined { "inlined" } else { "cut out" };
-                notes.push(format!("perhaps {what}: {list}: net time moved, its sum did not"));
+                let what = if inlined { "inlined" } else { "outlined" };
+                notes
+                    .push(format!("possibly {what}: {list} (net time moved, the sum is the same)"));
             }
         }
     }
@@ -190,10 +188,10 @@ impl Comparison {
             found.map(|function| function.name.clone()).collect()
         };
         if let Some(list) = list(of(|tested| tested.bimodal)) {
-            notes.push(format!("runs fall into two heaps, look at them one by one: {list}"));
+            notes.push(format!("bimodal across runs: {list}"));
         }
         if let Some(list) = list(of(|tested| tested.disagrees)) {
-            notes.push(format!("ranks of the runs do not bear the verdict out: {list}"));
+            notes.push(format!("rank test disagrees: {list}"));
         }
         let batched = self.changed().filter(|function| {
             function.verdict == Verdict::Regressed
@@ -201,7 +199,7 @@ impl Comparison {
                 && function.parts.delta_net < 0
         });
         if let Some(list) = list(batched.map(|function| function.name.clone()).collect()) {
-            notes.push(format!("dearer by the call, but cheaper by the run: {list}"));
+            notes.push(format!("more time per call, but less per run: {list}"));
         }
         let seldom = |function: &&Function| match function.verdict {
             Verdict::New => function.after.runs < function.after.of_runs,
@@ -211,7 +209,7 @@ impl Comparison {
         let seldom = self.functions.iter().filter(seldom).count() as u64;
         if seldom > 0 {
             let functions = count(seldom, "new or gone function was", "new or gone functions were");
-            notes.push(format!("{functions} called in some runs only, perhaps by chance"));
+            notes.push(format!("{functions} called in some runs only"));
         }
     }
 }
@@ -222,13 +220,13 @@ pub(super) const BLOCK_COST: f64 = 10.0;
 /// Where the variance is, and what to repeat.
 fn variance(components: &Components) -> String {
     let Some(runs) = components.runs_advised(BLOCK_COST) else {
-        return "variance: blocks differ no more than the runs of one do".into();
+        return "variance: blocks differ no more than runs within a block".into();
     };
     let share = components.between_share() * 100.0;
     let runs = count(u64::from(runs), "run", "runs");
     format!(
-        "variance: {share:.0}% of a run's is between blocks; if a block costs as much as \
-         {BLOCK_COST} runs, blocks of {runs} tell most for their time"
+        "variance: {share:.0}% is between blocks; if a block costs {BLOCK_COST} runs to set up, \
+         {runs} per block is optimal"
     )
 }
 
@@ -236,7 +234,10 @@ fn variance(components: &Components) -> String {
 fn quality(side: &SideSummary) -> Vec<String> {
     let mut notes = side.profile.quality.notes(side.profile.timebase.timeline);
     if side.passed_over > 0 {
-        notes.push(format!("passed over: {}", count(side.passed_over, "file", "files")));
+        notes.push(format!(
+            "skipped: {} that are not traces",
+            count(side.passed_over, "file", "files")
+        ));
     }
     notes
 }

@@ -1,6 +1,8 @@
 //! A comparison as tables: slower and faster kept apart for people, one row a function for
 //! programs.
 
+use std::cmp::Reverse;
+
 use profctl_model::{Cell, Column, Role, Table, Ticks};
 
 use super::stats::Replicate;
@@ -66,6 +68,14 @@ enum Layout {
     OneSide,
     /// As [`Self::Net`], of functions without a verdict: how many runs would give one.
     Undecided,
+    /// Elapsed and net time of one run per side, by what changed most.
+    Single,
+}
+
+/// How much more elapsed time a run takes after.
+fn delta_elapsed(function: &Function) -> i64 {
+    let difference = i128::from(function.after.elapsed) - i128::from(function.before.elapsed);
+    i64::try_from(difference).unwrap_or(if difference < 0 { i64::MIN } else { i64::MAX })
 }
 
 impl Comparison {
@@ -81,24 +91,26 @@ impl Comparison {
         };
         let mut sections = vec![
             self.section("slower", Layout::Net, shown, |f| changed(f, &slower, false)),
-            self.section("slower with all they call", Layout::Elapsed, shown, |f| {
+            self.section("slower including callees", Layout::Elapsed, shown, |f| {
                 changed(f, &slower, true)
             }),
             self.section("faster", Layout::Net, shown, |f| changed(f, &[Verdict::Improved], false)),
-            self.section("faster with all they call", Layout::Elapsed, shown, |f| {
+            self.section("faster including callees", Layout::Elapsed, shown, |f| {
                 changed(f, &[Verdict::Improved], true)
             }),
         ];
         // Without a verdict, sums are all there is to go by.
-        if shown.all || self.tested == 0 || self.has_veto() {
+        if self.interval == Interval::WithinTrace && self.tested == 0 {
+            sections.push(self.section("changed", Layout::Single, shown, undecided));
+        } else if shown.all || self.tested == 0 || self.has_veto() {
             sections.push(self.section(
-                "more net time, undecided",
+                "more net time, inconclusive",
                 Layout::Undecided,
                 shown,
                 |f| undecided(f) && f.parts.delta_net > 0,
             ));
             sections.push(self.section(
-                "less net time, undecided",
+                "less net time, inconclusive",
                 Layout::Undecided,
                 shown,
                 |f| undecided(f) && f.parts.delta_net <= 0,
@@ -124,14 +136,20 @@ impl Comparison {
         shown: &Shown<'_>,
         belongs: impl Fn(&Function) -> bool,
     ) -> Section {
-        let rows: Vec<&Function> = self
+        let mut rows: Vec<&Function> = self
             .changed()
             .filter(|function| belongs(function))
             .filter(|function| shown.matching.is_none_or(|matching| matching(&function.name)))
             .collect();
+        if layout == Layout::Single {
+            let most = |function: &Function| {
+                delta_elapsed(function).unsigned_abs().max(function.parts.delta_net.unsigned_abs())
+            };
+            rows.sort_by_key(|function| Reverse(most(function)));
+        }
         let part = |function: &&Function| match layout {
             Layout::Net if self.tested > 0 => Some((Sum::Cost, function.parts.from_cost)),
-            Layout::Net | Layout::OneSide | Layout::Undecided => {
+            Layout::Net | Layout::OneSide | Layout::Undecided | Layout::Single => {
                 Some((Sum::Net, function.parts.delta_net))
             }
             Layout::Elapsed => None,
@@ -150,7 +168,7 @@ impl Comparison {
             ("verdict", "verdict", |function| function.verdict.name()),
         ]
         .into_iter()
-        .filter(|&(_, _, of)| layout != Layout::OneSide && differs(of))
+        .filter(|&(_, _, of)| !matches!(layout, Layout::OneSide | Layout::Single) && differs(of))
         .collect();
         let mut table = Table::new(SCHEMA, self.timebase, self.columns(layout, &extra));
         table.left_out_first = &LEFT_OUT_FIRST;
@@ -183,6 +201,16 @@ impl Comparison {
                 Column::new("calls_before", "# before", Role::Count),
                 Column::new("calls_after", "# after", Role::Count),
             ],
+            Layout::Single => vec![
+                time("elapsed_before", "Elapsed before"),
+                time("elapsed_after", "after"),
+                time("delta_elapsed", "Delta"),
+                time("net_before", "Net before"),
+                time("net_after", "after"),
+                time("delta_net", "Delta"),
+                Column::new("calls_before", "# before", Role::Count),
+                Column::new("calls_after", "# after", Role::Count),
+            ],
             Layout::OneSide => vec![
                 time("net", "Net"),
                 time("net_avg", "Net/call"),
@@ -190,7 +218,7 @@ impl Comparison {
                 Column::new("runs", "in runs", Role::Text),
             ],
         };
-        if layout != Layout::OneSide {
+        if !matches!(layout, Layout::OneSide | Layout::Single) {
             columns.push(Column::new("ratio", "ratio", Role::Ratio));
             columns.extend([end("ci_low", low), end("ci_high", high)]);
         }
@@ -229,6 +257,16 @@ impl Comparison {
                 Cell::Count(before.calls),
                 Cell::Count(after.calls),
             ],
+            Layout::Single => vec![
+                time_cell(before.elapsed),
+                time_cell(after.elapsed),
+                Cell::Change(delta_elapsed(function)),
+                time_cell(before.net),
+                time_cell(after.net),
+                Cell::Change(parts.delta_net),
+                Cell::Count(before.calls),
+                Cell::Count(after.calls),
+            ],
             Layout::OneSide => {
                 let side = if after.is_there() { after } else { before };
                 vec![
@@ -239,7 +277,7 @@ impl Comparison {
                 ]
             }
         };
-        if layout != Layout::OneSide {
+        if !matches!(layout, Layout::OneSide | Layout::Single) {
             cells.push(ratio(function.ratio));
             cells.push(ratio(function.interval.map(|ends| ends.0)));
             cells.push(ratio(function.interval.map(|ends| ends.1)));

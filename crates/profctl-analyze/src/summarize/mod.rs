@@ -24,7 +24,7 @@ use profctl_model::{
 };
 
 pub use histogram::Histogram;
-pub use profile::{Profile, Row, Source};
+pub use profile::{Profile, Row, SavedRun, Source};
 pub(crate) use quality::count;
 pub use quality::{Diagnostic, Quality};
 pub use stats::{FuncStats, Lengths};
@@ -233,6 +233,7 @@ impl Summary {
             knows_off_cpu: meta.knows_off_cpu,
             has_percentiles: self.options.percentiles,
             quality: Quality::of(&meta.diags),
+            runs: None,
             rows,
         }
     }

@@ -48,6 +48,20 @@ pub struct Profile {
     pub quality: Quality,
     /// The rows, by net descending, then by name and module; no two have the same.
     pub rows: Vec<Row>,
+    /// The runs that it is the sum of, each with its own sums, where it is of several runs; nothing
+    /// where that is not known.
+    pub runs: Option<Vec<SavedRun>>,
+}
+
+/// One of the runs that a profile is the sum of.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SavedRun {
+    /// Where it is from.
+    pub name: String,
+    /// The block it belongs to: a boot, a host, a day.
+    pub block: Option<String>,
+    /// Its sums; it has no runs of its own.
+    pub profile: Profile,
 }
 
 /// One row of a profile.
@@ -124,6 +138,34 @@ impl Profile {
         share(row.stats.net.saturating_sub(row.stats.idle), busy)
     }
 
+    /// The sum of several runs, each of which is remembered.
+    pub fn of_runs(runs: Vec<SavedRun>) -> Result<Self, String> {
+        let mut iter = runs.iter();
+        let first = iter.next().ok_or("no run, expected one")?;
+        let mut sum = first.profile.clone();
+        for run in iter {
+            sum.merge(run.profile.clone()).map_err(|error| format!("{}: {error}", run.name))?;
+        }
+        sum.runs = (runs.len() > 1).then_some(runs);
+        Ok(sum)
+    }
+
+    /// The runs that it is the sum of: itself, called `name`, if it is not known to be of several.
+    pub fn into_runs(mut self, name: &str) -> Vec<SavedRun> {
+        match self.runs.take() {
+            Some(runs) => runs,
+            None => vec![SavedRun { name: name.to_owned(), block: None, profile: self }],
+        }
+    }
+
+    /// Leaves out the rows that `keep` does not want, in the runs as well.
+    pub fn retain(&mut self, keep: &dyn Fn(&Row) -> bool) {
+        self.rows.retain(keep);
+        for run in self.runs.iter_mut().flatten() {
+            run.profile.rows.retain(keep);
+        }
+    }
+
     /// Adds another profile: rows of one name and module become one. Fails, and changes nothing,
     /// if the two do not count the same thing.
     ///
@@ -160,6 +202,8 @@ impl Profile {
         self.knows_off_cpu &= other.knows_off_cpu;
         self.has_percentiles &= other.has_percentiles;
         self.quality.merge(other.quality);
+        // Shards are parts of runs: whose run a part belongs to is not known.
+        self.runs = None;
         let mut rows = std::mem::take(&mut self.rows);
         rows.append(&mut other.rows);
         self.rows = collapse(rows);
@@ -217,6 +261,9 @@ impl Profile {
                 scale(&mut stats.net_of_calls, &timebase);
                 scale(&mut stats.elapsed_of_calls, &timebase);
             }
+        }
+        for run in self.runs.iter_mut().flatten() {
+            run.profile.convert_to_reported_unit();
         }
         // Rounding may have brought two sums level, or a tie apart.
         self.rows = collapse(std::mem::take(&mut self.rows));

@@ -1,7 +1,7 @@
 //! How far the numbers of a report can be trusted: what was repaired, lost and skipped.
 
 use profctl_model::diag::{SAMPLES_KEPT, Sample, codes};
-use profctl_model::{DiagLog, Severity, Timeline};
+use profctl_model::{Code, DiagLog, Severity, Timeline};
 
 /// The quality of one trace, or of several together.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -24,6 +24,8 @@ pub struct Quality {
     pub clamped: u64,
     /// Inputs that end in the middle of a record.
     pub cut_records: u64,
+    /// Inputs that could not be read to their end.
+    pub damaged: u64,
     /// Everything of note, worst first, then by code.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -45,7 +47,10 @@ impl Quality {
     /// The quality of a trace with these diagnostics.
     pub fn of(diags: &DiagLog) -> Self {
         let entries = diags.sorted();
-        let errors = entries.iter().filter(|entry| entry.code.severity == Severity::Error);
+        let is_record = |entry: &&&profctl_model::diag::Entry| {
+            entry.code.severity == Severity::Error && entry.code.name != codes::DAMAGED.name
+        };
+        let errors = entries.iter().filter(is_record);
         let sized = diags.count_of(&codes::LOST_UNKNOWN) == 0;
         Self {
             lost_events: sized.then(|| diags.count_of(&codes::LOST_EVENTS)),
@@ -57,6 +62,7 @@ impl Quality {
             backwards: diags.count_of(&codes::BACKWARDS),
             clamped: diags.count_of(&codes::CLAMPED),
             cut_records: diags.count_of(&codes::CUT_RECORD),
+            damaged: diags.count_of(&codes::DAMAGED),
             diagnostics: entries
                 .iter()
                 .map(|entry| Diagnostic {
@@ -79,6 +85,7 @@ impl Quality {
             self.forced_exits,
             self.skipped_records,
             self.cut_records,
+            self.damaged,
         ];
         self.lost_events == Some(0) && incomplete.iter().all(|&count| count == 0)
     }
@@ -98,6 +105,7 @@ impl Quality {
             (&mut self.backwards, other.backwards),
             (&mut self.clamped, other.clamped),
             (&mut self.cut_records, other.cut_records),
+            (&mut self.damaged, other.damaged),
         ] {
             *ours = ours.saturating_add(theirs);
         }
@@ -139,11 +147,16 @@ impl Quality {
             &codes::BACKWARDS,
             &codes::CLAMPED,
             &codes::CUT_RECORD,
+            &codes::DAMAGED,
         ];
         self.diagnostics.iter().filter(move |diagnostic| {
             matches!(diagnostic.severity, Severity::Warning | Severity::DataLoss)
                 && counted.iter().all(|code| code.name != diagnostic.code)
         })
+    }
+
+    fn diagnostic(&self, code: &Code) -> Option<&Diagnostic> {
+        self.diagnostics.iter().find(|diagnostic| diagnostic.code == code.name)
     }
 
     /// What a reader of a report must know, one line each; no line if there is nothing to tell.
@@ -168,7 +181,7 @@ impl Quality {
             (self.unclosed_entries, "entry without exit", "entries without exit"),
             (self.forced_exits, "forced exit", "forced exits"),
             (self.backwards, "step back in time", "steps back in time"),
-            (self.clamped, "net time held at 0", "net times held at 0"),
+            (self.clamped, "negative net time clamped to 0", "negative net times clamped to 0"),
         ]
         .into_iter()
         .filter(|&(n, ..)| n > 0)
@@ -179,7 +192,7 @@ impl Quality {
         }
         let others: Vec<_> = self.others().map(|d| format!("{} {}", d.count, d.code)).collect();
         if !others.is_empty() {
-            notes.push(format!("diagnosed: {}", others.join(", ")));
+            notes.push(format!("diagnosed: {} (see `profctl info`)", others.join(", ")));
         }
         if self.skipped_records > 0 {
             notes.push(format!("skipped: {}", count(self.skipped_records, "record", "records")));
@@ -188,6 +201,13 @@ impl Quality {
             0 => {}
             1 => notes.push("cut: the input ends in the middle of a record".to_owned()),
             n => notes.push(format!("cut: {n} inputs end in the middle of a record")),
+        }
+        if let Some(damaged) = self.diagnostic(&codes::DAMAGED) {
+            let places = damaged.samples.iter();
+            notes.extend(places.map(|one| format!("damaged: {}: {}", one.place, one.message)));
+        }
+        if let Some(remedy) = self.diagnostic(&codes::NO_SWITCHES).and_then(|d| d.samples.first()) {
+            notes.push(remedy.message.clone());
         }
         notes
     }

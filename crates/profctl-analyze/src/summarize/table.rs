@@ -20,7 +20,7 @@ pub struct TableOptions<'a> {
     pub matching: Option<&'a Matching<'a>>,
     /// The columns to show, by name, in this order; McRae's if not given.
     pub columns: Option<Vec<String>>,
-    /// Which percentiles of net to show besides, each above 0 and at most 100.
+    /// Which percentiles of net and elapsed to show besides, each above 0 and at most 100.
     pub percentiles: Vec<f64>,
     /// What one probe event costs; shows corrected times next to the raw ones.
     pub overhead: Option<Ticks>,
@@ -185,11 +185,8 @@ impl Profile {
         let mut notes = self.quality.notes(self.timebase.timeline);
         let partial = self.partial();
         if partial > 0 {
-            let calls = count(partial, "call", "calls");
-            notes.push(format!(
-                "partial: {calls} of which entry or exit was not seen: in the sums, not in \
-                 max/avg/min"
-            ));
+            let calls = count(partial, "incomplete call", "incomplete calls");
+            notes.push(format!("{calls}: in totals, not in calls or max/avg/min"));
         }
         notes
     }
@@ -205,35 +202,61 @@ impl Profile {
             let column = Column { group, ..Column::new(name, heading, role) };
             return Ok(Field { column, cell: Box::new(cell) });
         }
-        let Some(percent) = percent_of(name) else {
-            let known: Vec<_> = KNOWN.iter().map(|known| known.0).collect();
+        let Some((measure, percent)) = percent_of(name) else {
+            let known: Vec<&str> = KNOWN.iter().map(|known| known.0).collect();
+            let near = crate::find::nearest(name, known.iter().copied());
+            let near = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
             let known = known.join(", ");
             return Err(format!(
-                "column {name:?}, expected one of: {known}, net_p50 (any percentile)"
+                "unknown column `{name}`{near} (columns: {known}, net_p50 and elapsed_p50 for any \
+                 percentile)"
             ));
         };
         if !self.has_percentiles {
             return Err(format!(
-                "column {name} needs histograms, and the profile was made without"
+                "column {name} needs histograms, which this profile does not have"
             ));
         }
-        let column =
-            Column::new(percentile_column(percent), format!("p{percent}"), Role::Time).estimated();
+        let heading = match measure {
+            Percentiles::Net => format!("p{percent}"),
+            Percentiles::Elapsed => format!("elapsed p{percent}"),
+        };
+        let column = Column::new(measure.column(percent), heading, Role::Time).estimated();
         let cell = move |row: &Row, _: &Context<'_>| {
-            time_or_null(row.stats.net_of_calls.percentile(percent))
+            let lengths = match measure {
+                Percentiles::Net => &row.stats.net_of_calls,
+                Percentiles::Elapsed => &row.stats.elapsed_of_calls,
+            };
+            time_or_null(lengths.percentile(percent))
         };
         Ok(Field { column, cell: Box::new(cell) })
     }
 }
 
-fn percentile_column(percent: f64) -> String {
-    format!("net_p{percent}")
+/// What a percentile is of.
+#[derive(Clone, Copy)]
+enum Percentiles {
+    Net,
+    Elapsed,
 }
 
-/// The percentile that a column such as `net_p99.9` is about.
-fn percent_of(name: &str) -> Option<f64> {
-    let percent: f64 = name.strip_prefix("net_p")?.parse().ok()?;
-    (percent > 0.0 && percent <= 100.0).then_some(percent)
+impl Percentiles {
+    fn column(self, percent: f64) -> String {
+        match self {
+            Self::Net => format!("net_p{percent}"),
+            Self::Elapsed => format!("elapsed_p{percent}"),
+        }
+    }
+}
+
+/// The percentile that a column such as `net_p99.9` or `elapsed_p50` is about.
+fn percent_of(name: &str) -> Option<(Percentiles, f64)> {
+    let (measure, percent) = match name.strip_prefix("net_p") {
+        Some(percent) => (Percentiles::Net, percent),
+        None => (Percentiles::Elapsed, name.strip_prefix("elapsed_p")?),
+    };
+    let percent: f64 = percent.parse().ok()?;
+    (percent > 0.0 && percent <= 100.0).then_some((measure, percent))
 }
 
 /// The names of the columns to show.
@@ -247,14 +270,20 @@ fn chosen_columns(options: &TableOptions<'_>) -> Result<Vec<String>, String> {
             insert_after(&mut names, raw, &format!("{raw}_corrected"), false);
         }
     }
-    let mut before = "net_min".to_owned();
-    for &percent in &options.percentiles {
-        let name = percentile_column(percent);
-        if percent_of(&name).is_none() {
-            return Err(format!("percentile {percent}, expected one above 0 and at most 100"));
+    let mut after = "net_min".to_owned();
+    for measure in [Percentiles::Net, Percentiles::Elapsed] {
+        if matches!(measure, Percentiles::Elapsed) && names.iter().any(|name| name == "elapsed_min")
+        {
+            after = "elapsed_min".into();
         }
-        insert_after(&mut names, &before, &name, true);
-        before = name;
+        for &percent in &options.percentiles {
+            let name = measure.column(percent);
+            if percent_of(&name).is_none() {
+                return Err(format!("percentile {percent}, expected one above 0 and at most 100"));
+            }
+            insert_after(&mut names, &after, &name, true);
+            after = name;
+        }
     }
     Ok(names)
 }

@@ -8,7 +8,7 @@ use profctl_model::spool::Others;
 use profctl_model::tables::{EVENTS, FUNCTIONS, GAPS, QUALITY, RUNS, THREADS, TableSchema};
 use profctl_model::{Cell, CpuId, FuncId, IdVec, Names, Table, ThreadId, Timeline, sched};
 
-use crate::summarize::{FuncStats, Profile};
+use crate::summarize::{FuncStats, Lengths, Profile};
 pub use unit::{LARGEST, Scale, Unit};
 
 /// What a run is called in the column `run` of every table, and how its times get into them.
@@ -82,8 +82,9 @@ pub fn functions(profile: &Profile, run: RunName<'_>) -> Table {
         let (net, elapsed) = (&stats.net_of_calls, &stats.elapsed_of_calls);
         let measured = stats.measured();
         let of_calls = |ticks: u64| run.some_time((measured > 0).then_some(ticks));
-        let percentile =
-            |percent| run.some_time(net.percentile(percent).filter(|_| profile.has_percentiles));
+        let percentile = |of: &Lengths, percent| {
+            run.some_time(of.percentile(percent).filter(|_| profile.has_percentiles))
+        };
         let off_cpu = profile.knows_off_cpu.then_some(stats.off_cpu);
         vec![
             run.cell(),
@@ -101,12 +102,15 @@ pub fn functions(profile: &Profile, run: RunName<'_>) -> Table {
             run.some_time(net.avg(measured)),
             of_calls(net.max),
             run.some_time(net.stddev(measured)),
-            percentile(50.0),
-            percentile(90.0),
-            percentile(99.0),
+            percentile(net, 50.0),
+            percentile(net, 90.0),
+            percentile(net, 99.0),
             of_calls(elapsed.min),
             run.some_time(elapsed.avg(measured)),
             of_calls(elapsed.max),
+            percentile(elapsed, 50.0),
+            percentile(elapsed, 90.0),
+            percentile(elapsed, 99.0),
             percent(profile.real_pct(row)),
             percent(profile.net_pct(row, busy)),
         ]

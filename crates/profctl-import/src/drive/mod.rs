@@ -108,9 +108,9 @@ pub(crate) fn read<S: SpanSink + Send>(
             broken.push(feed.file());
             let source = source_name(files, feed.file());
             let place = Place { source, offset: feed.handed_out(), line: None };
-            meta.diags.add(&codes::CUT_RECORD, 1, || Sample {
+            meta.diags.add(&codes::DAMAGED, 1, || Sample {
                 place,
-                message: format!("reading ended early: {error}"),
+                message: format!("cannot be read further: {error}; what follows was not used"),
             });
         }
     }

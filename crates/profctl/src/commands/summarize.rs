@@ -1,10 +1,11 @@
 //! `profctl summarize`: the flat profile.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use profctl_analyze::summarize::{By, Matching, Options, Profile, Summary, TableOptions};
+use profctl_analyze::summarize::{By, Matching, Options, Profile, SavedRun, Summary, TableOptions};
 use profctl_render::table::Format;
 
+use super::diff::sides::block;
 use crate::args::{Global, Reading, Selection};
 use crate::duration::{self, Length};
 use crate::exit::{Exit, Failure};
@@ -108,7 +109,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     match global.format() {
         Format::Json => {
             if selects_rows && args.selection.selects_functions() {
-                profile.rows.retain(|row| selects(&row.name, row.module.as_deref()));
+                profile.retain(&|row| selects(&row.name, row.module.as_deref()));
             }
             output::write_bytes(profile.to_json().as_bytes(), global)?;
         }
@@ -122,6 +123,9 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
 /// Everything that was given, merged.
 fn profile(args: &Args, session: &mut Session<'_>, global: &Global) -> Result<Profile, Failure> {
     let options = Options { percentiles: needs_histograms(args, global), by: args.by.into() };
+    // What a saved profile keeps of each run would grow with the runs in the other outputs.
+    let keeps_runs = global.format() == Format::Json;
+    let mut runs: Vec<SavedRun> = Vec::new();
     let mut merged: Option<Profile> = None;
     session.each(
         &args.traces,
@@ -134,6 +138,14 @@ fn profile(args: &Args, session: &mut Session<'_>, global: &Global) -> Result<Pr
                     read.sink.finish(&read.names, &read.meta, source)
                 }
             };
+            if keeps_runs {
+                let of_item = one.into_runs(&item.name).into_iter();
+                runs.extend(of_item.map(|run| SavedRun {
+                    block: run.block.or_else(|| block(&args.traces, Path::new(&item.name))),
+                    ..run
+                }));
+                return Ok(());
+            }
             let Some(merged) = &mut merged else {
                 merged = Some(one);
                 return Ok(());
@@ -141,6 +153,9 @@ fn profile(args: &Args, session: &mut Session<'_>, global: &Global) -> Result<Pr
             merged.merge(one).map_err(|message| Failure::input(item.name, message))
         },
     )?;
+    if keeps_runs {
+        return Profile::of_runs(runs).map_err(Failure::usage);
+    }
     Ok(merged.expect("clap asks for a trace, and each input gave a profile or an error"))
 }
 

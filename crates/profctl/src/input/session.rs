@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use profctl_analyze::summarize::{By, Profile, Quality, Source};
 use profctl_import::files::FileId;
 use profctl_import::{Files as _, Origin, ReadOptions, Streamed};
-use profctl_model::{DiagLog, Names, SelectThreads, Trace, TraceBuilder, TraceMeta};
+use profctl_model::diag::{Sample, codes};
+use profctl_model::{DiagLog, Names, Place, SelectThreads, Trace, TraceBuilder, TraceMeta};
 use profctl_render::table::visible;
 
 use super::files::DiskFiles;
@@ -200,7 +201,13 @@ impl<'a> Session<'a> {
         let read = profctl_import::stream(input, &self.options, only, &|n| progress.at(n));
         let read = read.map_err(|error| self.not_read(file, &error, input))?;
         self.selection.fits(&read.meta.timebase, read.bounds)?;
-        let Streamed { sink, names, meta, origin, .. } = read;
+        let Streamed { sink, names, mut meta, origin, .. } = read;
+        if let Some(remedy) = no_switches(&origin, &meta).filter(|_| sink.has_calls) {
+            meta.diags.add(&codes::NO_SWITCHES, 1, || Sample {
+                place: Place { source: origin.name.clone(), offset: 0, line: None },
+                message: remedy.to_owned(),
+            });
+        }
         let format = origin.format.name;
         if let Some((flag, what)) = self.reading.without_effect(format) {
             return Err(Failure::usage(format!(
@@ -312,6 +319,15 @@ pub(crate) fn each_file(
         say(note, global);
     }
     Ok(())
+}
+
+/// What to say of a kernel trace that could have recorded context switches and did not.
+fn no_switches(origin: &Origin, meta: &TraceMeta) -> Option<&'static str> {
+    let of_ftrace = ["function_graph", "trace_dat", "trace-dat", "tracecmd", "ftrace"];
+    (!meta.knows_off_cpu && of_ftrace.contains(&origin.format.name)).then_some(
+        "no sched_switch in this trace: time asleep counts as elapsed and net of the function \
+         that slept; record `-e sched:sched_switch`",
+    )
 }
 
 /// Reads one trace into memory.

@@ -25,6 +25,16 @@ pub(super) struct ProfileFile {
     pub(super) quality: Option<QualityFile>,
     pub(super) functions: Vec<FunctionFile>,
     pub(super) by: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) runs: Option<Vec<RunFile>>,
+}
+
+/// One of the runs of a profile: a profile of its own, with its name.
+#[derive(Serialize, Deserialize)]
+pub(super) struct RunFile {
+    pub(super) name: String,
+    pub(super) block: Option<String>,
+    pub(super) profile: ProfileFile,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -70,6 +80,8 @@ pub(super) struct QualityFile {
     pub(super) diagnostics: Vec<DiagnosticFile>,
     #[serde(default)]
     pub(super) cut_records: u64,
+    #[serde(default)]
+    pub(super) damaged: u64,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -111,6 +123,9 @@ pub(super) struct FunctionFile {
     pub(super) elapsed_min: Option<u64>,
     pub(super) elapsed_avg: Option<u64>,
     pub(super) elapsed_max: Option<u64>,
+    pub(super) elapsed_p50: Option<u64>,
+    pub(super) elapsed_p90: Option<u64>,
+    pub(super) elapsed_p99: Option<u64>,
     pub(super) real_pct: Option<f64>,
     pub(super) net_pct: Option<f64>,
     pub(super) histogram: Option<String>,
@@ -129,17 +144,16 @@ pub(super) struct FunctionFile {
 impl Profile {
     /// The profile as JSON, on one line.
     pub fn to_json(&self) -> String {
-        let rounded;
-        let (profile, tick) = if let Some(tick) = self.units_per_tick() {
-            (self, tick)
-        } else {
-            let mut copy = self.clone();
-            copy.convert_to_reported_unit();
-            rounded = copy;
-            (&rounded, 1)
-        };
-        serde_json::to_string(&write::file(profile, tick))
-            .expect("only strings, integers and floats")
+        serde_json::to_string(&self.to_file()).expect("only strings, integers and floats")
+    }
+
+    fn to_file(&self) -> ProfileFile {
+        if let Some(tick) = self.units_per_tick() {
+            return write::file(self, tick);
+        }
+        let mut copy = self.clone();
+        copy.convert_to_reported_unit();
+        write::file(&copy, 1)
     }
 
     /// Reads a profile back. The figures that follow from others are not read but made again.

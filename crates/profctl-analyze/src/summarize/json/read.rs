@@ -5,12 +5,12 @@ use profctl_model::diag::Sample;
 use profctl_model::{DiagLog, FuncKind, Place, Severity, TickUnit, Ticks, Timebase, Timeline};
 
 use super::{
-    DiagnosticFile, FunctionFile, ProfileFile, QualityFile, SAME_HISTOGRAM, SampleFile, SourceFile,
-    TimebaseFile,
+    DiagnosticFile, FunctionFile, ProfileFile, QualityFile, RunFile, SAME_HISTOGRAM, SampleFile,
+    SourceFile, TimebaseFile,
 };
 use crate::summarize::profile::collapse;
 use crate::summarize::{
-    By, Diagnostic, FuncStats, Histogram, Lengths, Profile, Quality, Row, Source,
+    By, Diagnostic, FuncStats, Histogram, Lengths, Profile, Quality, Row, SavedRun, Source,
 };
 
 /// The profile in a file.
@@ -47,11 +47,20 @@ pub(super) fn profile(file: ProfileFile) -> Result<Profile, String> {
             .collect(),
         timebase,
         by,
+        runs: file.runs.map(|runs| runs.into_iter().map(read_run).collect()).transpose()?,
         quality: match file.quality {
             Some(quality) => read_quality(quality)?,
             None => Quality::of(&DiagLog::default()),
         },
     })
+}
+
+fn read_run(file: RunFile) -> Result<SavedRun, String> {
+    let RunFile { name, block, profile: mut file } = file;
+    // Runs have no runs; a file that says so could nest without end.
+    file.runs = None;
+    let profile = profile(file).map_err(|message| format!("run {name}: {message}"))?;
+    Ok(SavedRun { name, block, profile })
 }
 
 fn read_timebase(file: &TimebaseFile, tick: u64) -> Result<Timebase, String> {
@@ -99,6 +108,7 @@ fn read_quality(file: QualityFile) -> Result<Quality, String> {
         backwards: file.backwards,
         clamped: file.clamped,
         cut_records: file.cut_records,
+        damaged: file.damaged,
         diagnostics: Vec::new(),
     };
     for diagnostic in file.diagnostics {

@@ -4,10 +4,10 @@ use profctl_model::Timeline;
 use profctl_model::diag::Sample;
 
 use super::{
-    DiagnosticFile, FunctionFile, ProfileFile, QualityFile, SAME_HISTOGRAM, SCHEMA, SampleFile,
-    SourceFile, TimebaseFile, TotalsFile,
+    DiagnosticFile, FunctionFile, ProfileFile, QualityFile, RunFile, SAME_HISTOGRAM, SCHEMA,
+    SampleFile, SourceFile, TimebaseFile, TotalsFile,
 };
-use crate::summarize::{Diagnostic, FuncStats, Profile, Quality, Row};
+use crate::summarize::{Diagnostic, FuncStats, Lengths, Profile, Quality, Row, SavedRun};
 
 /// The file of a profile whose tick is `tick` reported units.
 pub(super) fn file(profile: &Profile, tick: u64) -> ProfileFile {
@@ -44,7 +44,13 @@ pub(super) fn file(profile: &Profile, tick: u64) -> ProfileFile {
         quality: Some(write_quality(&profile.quality)),
         functions: profile.rows.iter().map(|row| write_row(profile, row, busy, tick)).collect(),
         by: Some(profile.by.name().into()),
+        runs: profile.runs.as_ref().map(|runs| runs.iter().map(write_run).collect()),
     }
+}
+
+fn write_run(run: &SavedRun) -> RunFile {
+    let SavedRun { name, block, profile } = run;
+    RunFile { name: name.clone(), block: block.clone(), profile: profile.to_file() }
 }
 
 fn write_quality(quality: &Quality) -> QualityFile {
@@ -60,6 +66,7 @@ fn write_quality(quality: &Quality) -> QualityFile {
         clamped: quality.clamped,
         diagnostics: quality.diagnostics.iter().map(write_diagnostic).collect(),
         cut_records: quality.cut_records,
+        damaged: quality.damaged,
     }
 }
 
@@ -84,7 +91,7 @@ fn write_row(profile: &Profile, row: &Row, busy: u64, tick: u64) -> FunctionFile
     let some = |ticks: Option<u64>| ticks.map(time);
     let kept = profile.has_percentiles;
     let (net, elapsed) = (&stats.net_of_calls, &stats.elapsed_of_calls);
-    let percentile = |percent| some(net.percentile(percent).filter(|_| kept));
+    let percentile = |of: &Lengths, percent| some(of.percentile(percent).filter(|_| kept));
     let of_calls = |ticks| (stats.measured() > 0).then_some(time(ticks));
     // Millionths of a percent tell any two functions apart and keep the file small.
     let percent = |share: Option<f64>| share.map(|share| (share * 1e6).round() / 1e6);
@@ -103,12 +110,15 @@ fn write_row(profile: &Profile, row: &Row, busy: u64, tick: u64) -> FunctionFile
         net_avg: some(net.avg(stats.measured())),
         net_max: of_calls(net.max),
         net_stddev: some(net.stddev(stats.measured())),
-        net_p50: percentile(50.0),
-        net_p90: percentile(90.0),
-        net_p99: percentile(99.0),
+        net_p50: percentile(net, 50.0),
+        net_p90: percentile(net, 90.0),
+        net_p99: percentile(net, 99.0),
         elapsed_min: of_calls(elapsed.min),
         elapsed_avg: some(elapsed.avg(stats.measured())),
         elapsed_max: of_calls(elapsed.max),
+        elapsed_p50: percentile(elapsed, 50.0),
+        elapsed_p90: percentile(elapsed, 90.0),
+        elapsed_p99: percentile(elapsed, 99.0),
         real_pct: percent(profile.real_pct(row)),
         net_pct: percent(profile.net_pct(row, busy)),
         histogram: kept.then(|| net.histogram.encode()),

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use profctl_analyze::diff::{Run, RunPaths, SeriesSink, Side};
-use profctl_analyze::summarize::{By, Options, Profile, Summary};
+use profctl_analyze::summarize::{By, Options, Profile, SavedRun, Summary};
 use profctl_model::TraceBuilder;
 
 use crate::args::{Global, Reading, Selection};
@@ -71,14 +71,18 @@ fn side(
     let mut side = Side { name: path.display().to_string(), runs: Vec::new(), passed_over: 0 };
     let mut read = 0;
     session.each_of_some(std::slice::from_ref(path), sink, |item| {
-        let block = is_directory.then(|| block(path, Path::new(&item.name))).flatten();
-        let mut run = match item.content {
-            ItemContent::Profile(profile) => saved(&item.name, *profile, selection, keep)?,
-            ItemContent::Trace(read) => traced(*read),
-        };
-        run.block = block;
-        side.runs.push(run);
+        let block = is_directory.then(|| below(path, Path::new(&item.name))).flatten();
         read += 1;
+        match item.content {
+            ItemContent::Profile(profile) => {
+                let runs = saved(&item.name, *profile, selection, keep)?;
+                side.runs.extend(runs.into_iter().map(|run| Run {
+                    block: joined(block.as_deref(), run.block.as_deref()),
+                    ..run
+                }));
+            }
+            ItemContent::Trace(read) => side.runs.push(Run { block, ..traced(*read) }),
+        }
         Ok(())
     })?;
     side.passed_over = (files - read) as u64;
@@ -90,7 +94,7 @@ fn saved(
     mut profile: Profile,
     selection: &Selection,
     keep: Keep,
-) -> Result<Run, Failure> {
+) -> Result<Vec<Run>, Failure> {
     if keep.paths {
         return Err(Failure::input(name, "is a saved profile, expected a trace")
             .hint("a profile holds sums by function, not call paths"));
@@ -100,9 +104,13 @@ fn saved(
         let message = format!("is a profile by {by}, expected one by function");
         return Err(Failure::input(name, message));
     }
-    profile.rows.retain(|row| selection.takes_function(&row.name, row.module.as_deref()));
-    let facts = Vec::new();
-    Ok(Run { name: name.into(), block: None, profile, facts, series: None, paths: None })
+    profile.retain(&|row| selection.takes_function(&row.name, row.module.as_deref()));
+    let run = |run: SavedRun| {
+        let SavedRun { name, block, profile } = run;
+        Run { name, block, profile, facts: Vec::new(), series: None, paths: None }
+    };
+    // A profile of several runs stands for them all.
+    Ok(profile.into_runs(name).into_iter().map(run).collect())
 }
 
 fn traced(read: Read<RunSink>) -> Run {
@@ -115,10 +123,23 @@ fn traced(read: Read<RunSink>) -> Run {
     Run { name: origin.name, block: None, profile, facts: facts.collect(), series, paths }
 }
 
-/// The folder below `side` that a run lies in, if it does not lie in `side` itself.
-fn block(side: &Path, run: &Path) -> Option<String> {
+/// The subdirectory of `side` that a run lies in, if it does not lie in `side` itself.
+fn below(side: &Path, run: &Path) -> Option<String> {
     let below = run.strip_prefix(side).ok()?.parent()?;
     Some(below.display().to_string()).filter(|block| !block.is_empty())
+}
+
+/// The same where a run was found below one of several arguments.
+pub(crate) fn block(traces: &[PathBuf], run: &Path) -> Option<String> {
+    traces.iter().find_map(|trace| below(trace, run))
+}
+
+/// A block of a saved profile in a subdirectory is a block of it.
+fn joined(outer: Option<&str>, inner: Option<&str>) -> Option<String> {
+    match (outer, inner) {
+        (Some(outer), Some(inner)) => Some(format!("{outer}/{inner}")),
+        (one, other) => one.or(other).map(str::to_owned),
+    }
 }
 
 /// Everything that is kept of a run, in one pass: its sums, and what else was asked for.
@@ -136,7 +157,7 @@ mod tests {
             ("before", "before/run1.txt", None),
             ("run1.txt", "run1.txt", None),
         ] {
-            assert_eq!(block(Path::new(side), Path::new(run)).as_deref(), expected, "{run}");
+            assert_eq!(below(Path::new(side), Path::new(run)).as_deref(), expected, "{run}");
         }
     }
 }

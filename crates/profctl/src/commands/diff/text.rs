@@ -88,7 +88,7 @@ fn verdicts_on_paths(paths: &PathComparison) -> String {
         .collect();
     let unchanged = paths.unchanged();
     if unchanged > 0 || parts.is_empty() {
-        parts.push(format!("{unchanged} the same to the last digit"));
+        parts.push(format!("{unchanged} identical"));
     }
     parts.join(", ")
 }
@@ -139,7 +139,7 @@ fn run_wide(comparison: &Comparison) -> Option<String> {
     if global.p.is_finite() && comparison.interval == Interval::BetweenRuns {
         parts.push(format!("p {:.3}", global.p));
     }
-    let taken = if global.normalized { ", taken out before functions were tested" } else { "" };
+    let taken = if global.normalized { ", removed before the tests" } else { "" };
     Some(format!("{} ({}){taken}", change(global.factor), parts.join("; ")))
 }
 
@@ -160,7 +160,7 @@ fn verdicts(comparison: &Comparison) -> String {
         .map(|(n, name)| format!("{n} {name}"))
         .collect();
     if comparison.unchanged > 0 || parts.is_empty() {
-        parts.push(format!("{} the same to the last digit", comparison.unchanged));
+        parts.push(format!("{} identical", comparison.unchanged));
     }
     if parts.len() == 1 && comparison.unchanged > 0 {
         return format!("no function changed: {}", parts[0]);
@@ -170,7 +170,9 @@ fn verdicts(comparison: &Comparison) -> String {
     match comparison.sensitivity.map(|sensitivity| sensitivity * 100.0) {
         _ if comparison.tested == 0 => all,
         None => format!("{all} (margin {margin}%)"),
-        Some(seen) => format!("{all} (margin {margin}%; {seen:.1}% would show in half of them)"),
+        Some(seen) => format!(
+            "{all} (margin {margin}%; minimum detectable change {seen:.1}%, median function)"
+        ),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use profctl_analyze::diff::gate::{
-    Answer, Budget, Judgement, Limit, Policy, What as Budgeted, inject, judge, victim,
+    Answer, Budget, Judgement, Limit, Policy, inject, judge, victim,
 };
 use profctl_analyze::diff::{Calibration, Comparison, Rule, Shown, Side, compare};
 use profctl_model::Timebase;
@@ -101,7 +101,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
         return calibrate(args, &options, global);
     };
     let budgets: Vec<&BudgetText> = settings.budgets.iter().chain(&args.budget).collect();
-    let histograms = budgets.iter().any(|budget| budget.what == Budgeted::NetP99);
+    let histograms = budgets.iter().any(|budget| budget.what.is_percentile());
     let keep = Keep { histograms, ..Keep::default() };
     let sides = [&args.before, after];
     args.refuse_inputs(sides)?;
