@@ -35,7 +35,7 @@ pub(crate) fn unknown<'a>(what: &str, wanted: &str, all: impl Iterator<Item = &'
     if near.is_empty() {
         return format!("no {what} `{wanted}`");
     }
-    let near: Vec<_> = near.into_iter().map(|(_, name)| name).collect();
+    let near: Vec<_> = near.into_iter().map(|(_, name)| format!("`{name}`")).collect();
     format!("no {what} `{wanted}`; did you mean {}?", near.join(", "))
 }
 
@@ -80,12 +80,9 @@ mod tests {
     fn hints_are_near_and_few() {
         let all = ["in_cksum", "ip_input", "tcp_input", "tcp_output", "splx", "udp_input"];
         let hint = |wanted| unknown("function", wanted, all.into_iter());
-        assert_eq!(
-            hint("tcp_inptu"),
-            "no function is called \"tcp_inptu\", did you mean tcp_input?"
-        );
-        assert_eq!(hint("cksum"), "no function is called \"cksum\", did you mean in_cksum?");
-        assert_eq!(hint("zzz"), "no function is called \"zzz\"");
+        assert_eq!(hint("tcp_inptu"), "no function `tcp_inptu`; did you mean `tcp_input`?");
+        assert_eq!(hint("cksum"), "no function `cksum`; did you mean `in_cksum`?");
+        assert_eq!(hint("zzz"), "no function `zzz`");
     }
 
     #[test]

@@ -126,14 +126,8 @@ fn a_call_of_a_function() {
     "#]],
     );
     check(of("read", Which::Slowest, Some("b")), &expect!["no complete call of read there"]);
-    check(
-        of("reed", Which::Slowest, None),
-        &expect![[r#"no function is called "reed", did you mean read?"#]],
-    );
-    check(
-        of("read", Which::Slowest, Some("c")),
-        &expect![[r#"no thread is called "c", did you mean a, b?"#]],
-    );
+    check(of("reed", Which::Slowest, None), &expect!["no function `reed`; did you mean read?"]);
+    check(of("read", Which::Slowest, Some("c")), &expect!["no thread `c`; did you mean a, b?"]);
 }
 
 proptest! {

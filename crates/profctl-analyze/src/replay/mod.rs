@@ -203,7 +203,7 @@ mod tests {
         "#]],
         );
         let unknown = Options { slowest: Some("mainn".into()), ..Options::default() };
-        check(&unknown, &expect![[r#"no function is called "mainn", did you mean main?"#]]);
+        check(&unknown, &expect!["no function `mainn`; did you mean `main`?"]);
     }
 
     proptest! {

@@ -27,7 +27,7 @@ fn mcraes_columns() {
         22|18|3|10|6|2|18.0%|28.1%|f
         4|4|1|4|4|4|4.0%|6.2%|g
         4|4|1|4|4|4|4.0%|6.2%|irq
-        # partial: 1 call of which entry or exit was not seen: in the sums, not in max/avg/min
+        # 1 incomplete call: in totals, not in calls or max/avg/min
     "#]];
     check(MIXED, &TableOptions::default(), &expected);
 }
@@ -46,12 +46,12 @@ fn chosen_columns_and_order() {
         MIXED,
         &options,
         &expect![[r#"
-        name|module|kind|wall|off_cpu|stolen|net_stddev|elapsed_min|elapsed_max
-        f|-|function|22|0|4|3|2|20
-        idle|-|idle|30|0|0|0|30|30
-        irq|-|interrupt|4|0|0|0|4|4
-        # partial: 1 call of which entry or exit was not seen: in the sums, not in max/avg/min
-    "#]],
+            name|module|kind|wall|off_cpu|stolen|net_stddev|elapsed_min|elapsed_max
+            f|-|function|22|0|4|3|2|20
+            idle|-|idle|30|0|0|0|30|30
+            irq|-|interrupt|4|0|0|0|4|4
+            # 1 incomplete call: in totals, not in calls or max/avg/min
+        "#]],
     );
 }
 
@@ -67,14 +67,14 @@ fn percentiles_and_corrected_times() {
         MIXED,
         &options,
         &expect![[r#"
-        elapsed|elapsed_corrected|net|net_corrected|calls|net_max|net_avg|net_min|net_p50|net_p99.9|real_pct|net_pct|name
-        30|29|30|29|1|30|30|30|30|30|30.0%|-|idle
-        64|52|38|33|1|28|28|28|28|28|38.0%|59.4%|main
-        22|16|18|13|3|10|6|2|6|10|18.0%|28.1%|f
-        4|3|4|3|1|4|4|4|4|4|4.0%|6.2%|g
-        4|3|4|3|1|4|4|4|4|4|4.0%|6.2%|irq
-        # partial: 1 call of which entry or exit was not seen: in the sums, not in max/avg/min
-    "#]],
+            elapsed|elapsed_corrected|net|net_corrected|calls|net_max|net_avg|net_min|net_p50|net_p99.9|elapsed_p50|elapsed_p99.9|real_pct|net_pct|name
+            30|29|30|29|1|30|30|30|30|30|30|30|30.0%|-|idle
+            64|52|38|33|1|28|28|28|28|28|54|54|38.0%|59.4%|main
+            22|16|18|13|3|10|6|2|6|10|6|20|18.0%|28.1%|f
+            4|3|4|3|1|4|4|4|4|4|4|4|4.0%|6.2%|g
+            4|3|4|3|1|4|4|4|4|4|4|4|4.0%|6.2%|irq
+            # 1 incomplete call: in totals, not in calls or max/avg/min
+        "#]],
     );
 }
 
@@ -139,9 +139,9 @@ fn what_cannot_be_shown_is_refused() {
         refused(&TableOptions { percentiles: vec![101.0], ..TableOptions::default() }),
     ];
     expect![[r#"
-        column "nett", expected one of: elapsed, elapsed_corrected, net, net_corrected, calls, partial, net_max, net_avg, net_min, net_stddev, elapsed_max, elapsed_avg, elapsed_min, wall, off_cpu, stolen, real_pct, net_pct, module, kind, name, net_p50 (any percentile)
+        unknown column `nett`; did you mean `net`? (columns: elapsed, elapsed_corrected, net, net_corrected, calls, partial, net_max, net_avg, net_min, net_stddev, elapsed_max, elapsed_avg, elapsed_min, wall, off_cpu, stolen, real_pct, net_pct, module, kind, name, net_p50 and elapsed_p50 for any percentile)
         column net_corrected needs the cost of an event (--overhead)
-        column "net_p0", expected one of: elapsed, elapsed_corrected, net, net_corrected, calls, partial, net_max, net_avg, net_min, net_stddev, elapsed_max, elapsed_avg, elapsed_min, wall, off_cpu, stolen, real_pct, net_pct, module, kind, name, net_p50 (any percentile)
+        unknown column `net_p0`; did you mean `net_pct`? (columns: elapsed, elapsed_corrected, net, net_corrected, calls, partial, net_max, net_avg, net_min, net_stddev, elapsed_max, elapsed_avg, elapsed_min, wall, off_cpu, stolen, real_pct, net_pct, module, kind, name, net_p50 and elapsed_p50 for any percentile)
         percentile 101, expected one above 0 and at most 100"#]].assert_eq(&text.join("\n"));
 }
 
@@ -166,11 +166,11 @@ fn notes_tell_what_was_lost_and_repaired() {
         &expect![[r#"
             timeline: synthetic
             lost: 12 events in 2 gaps
-            repaired: 1 exit without entry, 3 net times held at 0
-            diagnosed: 2 stitch/stated-mismatch
+            repaired: 1 exit without entry, 3 negative net times clamped to 0
+            diagnosed: 2 stitch/stated-mismatch (see `profctl info`)
             skipped: 5 records
             cut: the input ends in the middle of a record
-            partial: 1 call of which entry or exit was not seen: in the sums, not in max/avg/min"#]],
+            1 incomplete call: in totals, not in calls or max/avg/min"#]],
     );
     calls.meta.diags.count(&codes::LOST_UNKNOWN, 1);
     let quality = calls.profile().quality;
@@ -216,7 +216,8 @@ fn the_file_has_every_field_in_order() {
         "backwards":0,
         "clamped":0,
         "diagnostics":[],
-        "cut_records":0},
+        "cut_records":0,
+        "damaged":0},
         "functions":[{"name":"f",
         "module":null,
         "kind":"function",
@@ -237,6 +238,9 @@ fn the_file_has_every_field_in_order() {
         "elapsed_min":2000,
         "elapsed_avg":5000,
         "elapsed_max":9000,
+        "elapsed_p50":2000,
+        "elapsed_p90":9000,
+        "elapsed_p99":9000,
         "real_pct":83.333333,
         "net_pct":90.909091,
         "histogram":"2,6",
@@ -269,6 +273,9 @@ fn the_file_has_every_field_in_order() {
         "elapsed_min":1000,
         "elapsed_avg":1000,
         "elapsed_max":1000,
+        "elapsed_p50":1000,
+        "elapsed_p90":1000,
+        "elapsed_p99":1000,
         "real_pct":8.333333,
         "net_pct":9.090909,
         "histogram":"1",
@@ -467,7 +474,7 @@ fn sums_without_single_calls_have_no_shortest_and_no_average() {
         elapsed|net|calls|net_max|net_avg|net_min|real_pct|net_pct|name
         90|90|4|-|-|-|90.0%|90.0%|work
         100|10|0|-|-|-|10.0%|10.0%|main
-        # partial: 1 call of which entry or exit was not seen: in the sums, not in max/avg/min
+        # 1 incomplete call: in totals, not in calls or max/avg/min
     "#]]
     .assert_eq(&show(&table));
 }

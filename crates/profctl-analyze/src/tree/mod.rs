@@ -350,7 +350,7 @@ mod tests {
         "#]],
         );
         let unknown = Options { callers: Some("mian".into()), ..Options::default() };
-        check(&unknown, &expect![[r#"no function is called "mian", did you mean main?"#]]);
+        check(&unknown, &expect!["no function `mian`; did you mean `main`?"]);
     }
 
     #[test]

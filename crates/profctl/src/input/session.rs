@@ -323,7 +323,7 @@ pub(crate) fn each_file(
 
 /// What to say of a kernel trace that could have recorded context switches and did not.
 fn no_switches(origin: &Origin, meta: &TraceMeta) -> Option<&'static str> {
-    let of_ftrace = ["function_graph", "trace_dat", "trace-dat", "tracecmd", "ftrace"];
+    let of_ftrace = ["function_graph", "kernel_log", "kernel_log", "trace_dat", "trace_cmd"];
     (!meta.knows_off_cpu && of_ftrace.contains(&origin.format.name)).then_some(
         "no sched_switch in this trace: time asleep counts as elapsed and net of the function \
          that slept; record `-e sched:sched_switch`",

@@ -61,11 +61,11 @@ fn slower_and_faster_stand_apart() {
     let after = runs(&scratch, "after", &[("f", 1300), ("g", 1500), ("h", 700), ("new", 90)]);
     let found = run(&["diff", &before, &after]).quiet_success();
     let found = found.replace(&scratch.path(""), "");
-    expect![[r"
+    expect![[r#"
         before     before: 6 runs, 37.293 us busy a run, plain
         after      after: 6 runs, 36.103 us busy a run, plain
         run-wide   0.00% (net time per call, median function; 95%: -0.63% to +0.64%; p 1.000)
-        functions  1 regressed, 1 improved, 1 new, 1 gone, 2 the same to the last digit (margin 5%; 5.6% would show in half of them)
+        functions  1 regressed, 1 improved, 1 new, 1 gone, 2 identical (margin 5%; minimum detectable change 5.6%, median function)
 
         slower: 1; by cost +3.000 us per run
         Times in us
@@ -92,7 +92,7 @@ fn slower_and_faster_stand_apart() {
          0.141     0.014        60  6 of 6    old
 
         note: matched: 1 function by suffix (2 names)
-    "]]
+    "#]]
     .assert_eq(&found);
     let markdown = run(&["diff", "--format", "markdown", &before, &after]).quiet_success();
     assert!(markdown.contains("### slower: 1") && markdown.contains("| `f` "), "{markdown}");
@@ -105,7 +105,7 @@ fn slower_and_faster_stand_apart() {
 fn a_side_and_itself_are_the_same() {
     let side = kernel("6.1.170");
     let found = run(&["diff", &side, &side]).quiet_success();
-    assert!(found.contains("functions  no function changed: 1413 the same"), "{found}");
+    assert!(found.contains("functions  no function changed: 1413 identical"), "{found}");
     let found = json(&run(&["diff", "--format", "json", &side, &side]));
     assert_eq!(found["functions"].as_array().map(Vec::len), Some(0));
     assert_eq!(found["counts"]["unchanged"], 1413);
@@ -174,11 +174,9 @@ fn one_trace_a_side_says_what_it_cannot_say() {
     let interval = [&f["ci_low"], &f["ci_high"]].map(|end| end.as_f64().unwrap());
     assert!(1.49 < interval[0] && interval[0] < interval[1] && interval[1] < 1.51, "{interval:?}");
     let text = run(&["diff", &before, &after]).quiet_success();
-    assert!(text.contains("more net time, undecided: 1"), "{text}");
-    assert!(
-        text.contains("note: one trace a side: intervals are of the variation inside"),
-        "{text}"
-    );
+    assert!(text.contains("changed: 1; net +5.000 us per run"), "{text}");
+    assert!(text.contains("Elapsed before") && text.contains("Net before"), "{text}");
+    assert!(text.contains("note: one run per side cannot show run-to-run noise"), "{text}");
 }
 
 #[test]
@@ -195,11 +193,11 @@ fn paths_of_calls_are_compared() {
     let (before, after) = (scratch.file("b.txt", trace(100)), scratch.file("a.txt", trace(150)));
     let found = run(&["diff", "--paths", &before, &after]).quiet_success();
     let found = found.replace(&scratch.path(""), "");
-    expect![[r"
+    expect![[r#"
         before    b.txt: 1 run, 140 ns busy, plain
         after     a.txt: 1 run, 190 ns busy, plain
         run-wide  0.00% (net time per call, median function)
-        paths     2 not-tested, 1 the same to the last digit
+        paths     2 not-tested, 1 identical
 
         Times in ns
          Before  After  Delta  Delta net  by calls  by cost  # before  # after  ratio   (95% low/high)  verdict     depth   name
@@ -207,9 +205,9 @@ fn paths_of_calls_are_compared() {
             140    190    +50          0         0        0         1        1  1.00x                -  not-tested      0   main
             100    150    +50        +50         0      +50         1        1  1.50x                -  not-tested      1     f
         note: not shown: 1 path too deep or with too small a change
-        note: differs: a run after lasts 1.36 times as long: is it the same work?
-        note: one trace a side: intervals are of the variation inside these two traces and say nothing of other runs, so no function gets a verdict
-    "]]
+        note: differs: runs after last 1.36 times longer: is it the same workload?
+        note: one run per side cannot show run-to-run noise: record at least 3 per side; intervals cover variation within these two traces only
+    "#]]
     .assert_eq(&found);
     let same = run(&["diff", "--paths", &before, &before]).quiet_success();
     assert!(same.contains("note: no path changed: 3 paths in both"), "{same}");
@@ -271,7 +269,7 @@ fn a_kernel_with_three_thousand_functions_takes_300_kilobytes() {
     let scratch = Scratch::new("diff_three_thousand");
     let file = scratch.file("whole.profile.json.zst", &saved);
     let same = run(&["diff", &file, &file]).quiet_success();
-    assert!(same.contains("3000 the same"), "{same}");
+    assert!(same.contains("3000 identical"), "{same}");
 }
 
 #[test]

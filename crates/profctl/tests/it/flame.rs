@@ -85,7 +85,10 @@ fn what_cannot_be_drawn_is_told() {
         (&[MCRAE, "-o", "x.svg", "--width", "10"], "--width 10, expected from 300 to 20000 pixels"),
         (&[MCRAE, "-o", "x.svg", "--critical-path"], "--critical-path is for --kind chart"),
         (&[MCRAE, "-o", "x.svg", "--kind", "chart", "--reverse"], "--reverse is for --kind graph"),
-        (&[MCRAE, "-o", "x.svg", "--kind", "chart", "--critical-path=bcpy"], "did you mean bcopy"),
+        (
+            &[MCRAE, "-o", "x.svg", "--kind", "chart", "--critical-path=bcpy"],
+            "did you mean `bcopy`",
+        ),
         (
             &["--diff", MCRAE, MCRAE, "-o", "x.svg", "--per-thread"],
             "--per-thread is for one trace, not for --diff",

@@ -82,6 +82,25 @@ fn the_traces_say_what_their_profiles_say() {
 }
 
 #[test]
+fn a_saved_baseline_remembers_its_runs() {
+    let scratch = Scratch::new("gate_saved_runs");
+    let base = runs(&scratch, "base", &[("f", 1000), ("g", 2000)]);
+    let slow = runs(&scratch, "slow", &[("f", 1300), ("g", 2000)]);
+    let saved = scratch.path("base.profile.json");
+    run(&["summarize", "-o", &saved, &base]).quiet_success();
+    assert_eq!(code(&[&saved, &slow]), Some(1));
+    assert_eq!(code(&[&saved, &base]), Some(0));
+    let compared = |before: &str| {
+        let json = run(&["diff", "--format", "json", before, &slow]).quiet_success();
+        let json: Value = serde_json::from_str(&json).unwrap();
+        (json["interval"].clone(), json["functions"].clone())
+    };
+    assert_eq!(compared(&saved), compared(&base), "as with the runs themselves");
+    let table = run(&["summarize", "--format", "csv", &saved]).quiet_success();
+    assert_eq!(table, run(&["summarize", "--format", "csv", &base]).quiet_success());
+}
+
+#[test]
 fn a_calibration_judges_single_runs() {
     let scratch = Scratch::new("gate_calibration");
     let file = scratch.path("baseline.json");

@@ -248,6 +248,49 @@ fn files_of_other_tools_are_named() {
 }
 
 #[test]
+fn damage_is_an_error_with_a_place() {
+    use std::io::Write as _;
+    let scratch = Scratch::new("surface_damage");
+    let long = WHOLE.repeat(2000);
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(long.as_bytes()).unwrap();
+    let whole = encoder.finish().unwrap();
+    let cut = scratch.file("cut.txt.gz", &whole[..whole.len() / 2]);
+    let mut flipped = whole.clone();
+    let checksum = flipped.len() - 6;
+    flipped[checksum] ^= 1;
+    let flipped = scratch.file("flipped.txt.gz", flipped);
+    for file in [&cut, &flipped] {
+        let found = run(&["summarize", "--strict", file]);
+        assert_eq!(found.code, Some(5), "{}", found.stderr);
+        assert!(found.stdout.contains("note: damaged: "), "{}", found.stdout);
+        let json = run(&["summarize", "--format", "json", file]).stdout;
+        assert!(json.contains("\"damaged\":1") && json.contains("input/damaged"), "{json}");
+        let out = scratch.path("out.folded");
+        let found = run(&["convert", "--strict", file, "-o", &out]);
+        assert_eq!(found.code, Some(5));
+        assert!(found.stderr.contains("damaged: "), "{}", found.stderr);
+    }
+}
+
+#[test]
+fn percentiles_are_of_net_and_of_elapsed() {
+    let scratch = Scratch::new("surface_percentiles");
+    let trace = scratch.file("two.txt", TWO);
+    let csv = run(&["summarize", "--percentiles", "50", "--format", "csv", &trace]).quiet_success();
+    let heading = csv.lines().next().unwrap();
+    assert!(heading.contains("net_p50,elapsed_p50"), "{heading}");
+    let json = run(&["summarize", "--format", "json", &trace]).quiet_success();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let main = &json["functions"][0];
+    assert_eq!((&main["name"], &main["elapsed_p99"]), (&"main".into(), &900.into()));
+    let said = run(&["summarize", "--columns", "nett", &trace]).failure(2);
+    assert!(said.contains("unknown column `nett`; did you mean `net`?"), "{said}");
+    let over = ["gate", "--budget", "elapsed_p99(main)<=800ns", &trace, &trace];
+    assert_eq!(run(&over).code, Some(1));
+}
+
+#[test]
 fn a_forced_format_without_calls_ends_with_3() {
     let scratch = Scratch::new("surface_forced");
     let log = scratch.file("diary.txt", "{\"traceEvents\":[]}\n");
