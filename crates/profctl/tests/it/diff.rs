@@ -229,7 +229,7 @@ fn saved_profiles_are_as_good_as_their_traces() {
     let gzip = scratch.file("t.profile.json.gz", encoder.finish().unwrap());
     for saved in [&plain, &zstd, &gzip] {
         let found = run(&["diff", &trace, saved]).quiet_success();
-        assert!(found.contains("no function changed: 3 the same"), "{saved}: {found}");
+        assert!(found.contains("no function changed: 3 identical"), "{saved}: {found}");
     }
     let cut = scratch.file("cut.json.zst", &fs::read(&zstd).unwrap()[..100]);
     assert_eq!(run(&["diff", &trace, &cut]).code, Some(3));
