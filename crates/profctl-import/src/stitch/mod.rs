@@ -435,7 +435,7 @@ impl<S: SpanSink> Stitcher<S> {
             time = stack.last;
         }
         if stack.begin.is_none() {
-            stack.begin_segment(time);
+            stack.begin_segment(core, time);
         }
         stack.last = time;
         stack.cpu = cpu;

@@ -11,7 +11,7 @@
 //! Where the input shows no depths, whatever ended on an empty stack is an orphan: the exit of a
 //! call that was open before the thread was watched adopts all of it.
 
-use profctl_model::Ticks;
+use profctl_model::{Tick, Ticks};
 
 use super::outermost::Outermost;
 
@@ -41,17 +41,30 @@ impl Below {
     }
 }
 
+/// When something began, and how long its thread had been off the CPU until then: in all, and within
+/// the window.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Since {
+    pub(super) start: Tick,
+    pub(super) off_total: Ticks,
+    pub(super) off_inside: Ticks,
+}
+
 /// What ended below a call: in all, and within the window that was asked for.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Ended {
     pub(super) all: Below,
     pub(super) inside: Below,
+    /// When the first of it began.
+    pub(super) since: Option<Since>,
 }
 
 impl Ended {
     pub(super) fn add(&mut self, other: Ended) {
         self.all.add(other.all);
         self.inside.add(other.inside);
+        let both = [self.since, other.since].into_iter().flatten();
+        self.since = both.min_by_key(|since| since.start);
     }
 }
 

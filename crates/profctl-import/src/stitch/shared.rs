@@ -2,7 +2,8 @@
 
 use profctl_model::diag::codes;
 use profctl_model::{
-    Code, DiagLog, Func, FuncId, FuncKind, Names, Place, Span, SpanSink, Tick, Ticks, diag,
+    Code, DiagLog, Func, FuncId, FuncKind, Names, Place, Span, SpanSink, Tick, Ticks, Timeline,
+    diag,
 };
 
 use super::window::Window;
@@ -122,6 +123,11 @@ impl<S: SpanSink> Core<S> {
             Grouping::Kind if interrupt => FuncKind::Interrupt as u32,
             _ => self.role(func).group,
         }
+    }
+
+    /// Whether events carry their times.
+    pub(super) fn is_recorded(&self) -> bool {
+        self.setup.timebase.timeline == Timeline::Recorded
     }
 
     #[inline]

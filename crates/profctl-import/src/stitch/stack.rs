@@ -16,7 +16,7 @@ use profctl_model::hash::FastMap;
 use profctl_model::{CpuId, Fidelity, FuncId, Span, SpanSink, ThreadId, Tick, Ticks};
 
 use super::groups::OpenGroups;
-use super::orphans::{Below, Orphans};
+use super::orphans::{Below, Orphans, Since};
 use super::outermost::Outermost;
 use super::shared::Core;
 use super::{BlockView, depth_at};
@@ -120,7 +120,7 @@ pub(super) struct Stack {
     /// and since when it is off.
     off_total: Ticks,
     off_inside: Ticks,
-    off_at_begin: [Ticks; 2],
+    at_begin: Option<Since>,
     off_since: Option<Tick>,
     /// Levels at which an interrupt entry was announced.
     interrupts: Vec<usize>,
@@ -158,10 +158,12 @@ impl Stack {
 
     pub(super) fn switched_out(&mut self, time: Tick) {
         self.off_since = Some(time.max(self.last));
+        self.reached = self.reached.max(time);
     }
 
     pub(super) fn switched_in<S>(&mut self, core: &Core<S>, time: Tick) {
         if let Some(since) = self.off_since.take() {
+            self.reached = self.reached.max(time);
             self.off_total += time - since;
             if let Some((start, end)) = core.window.overlap(since, time) {
                 self.off_inside += end - start;
@@ -208,6 +210,11 @@ impl Stack {
             self.watched.clear();
             self.watched.push(Watched { level: 0, outermost: Outermost::default() });
         }
+    }
+
+    /// What begins now.
+    fn since(&self, start: Tick) -> Since {
+        Since { start, off_total: self.off_total, off_inside: self.off_inside }
     }
 
     /// Whether a call that begins now is called straight from the entry of an interrupt.
@@ -291,7 +298,9 @@ impl Stack {
             interrupt,
             fidelity: Fidelity::EXACT,
         };
-        self.hand_on(core, &span, (Below::default(), Ticks(0)), depth, Outermost::default());
+        let since = self.since(at.time);
+        let inside = (Below::default(), Ticks(0));
+        self.hand_on(core, &span, inside, depth, since, Outermost::default());
         self.reached = self.reached.max(span.end);
     }
 
@@ -306,8 +315,7 @@ impl Stack {
         view: BlockView<'_>,
     ) {
         self.reached = self.reached.max(at.time);
-        let is_recorded = core.setup.timebase.timeline == profctl_model::Timeline::Recorded;
-        self.keeps_recent = stated.is_some() && is_recorded;
+        self.keeps_recent = stated.is_some() && core.is_recorded();
         if depth == NO_DEPTH {
             self.exit_by_name(core, at, func, stated, view);
             return;

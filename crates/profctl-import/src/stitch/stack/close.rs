@@ -3,10 +3,10 @@
 use profctl_model::diag::codes;
 use profctl_model::{Fidelity, Span, SpanSink, Ticks};
 
-use super::{Frame, Moment, Stack, Stated};
+use super::{Frame, Inside, Moment, Stack, Stated};
 use crate::emit::UNSTATED;
 use crate::stitch::BlockView;
-use crate::stitch::orphans::Below;
+use crate::stitch::orphans::{Below, Since};
 use crate::stitch::outermost::Outermost;
 use crate::stitch::shared::Core;
 
@@ -15,6 +15,8 @@ pub(super) struct Popped {
     pub(super) frame: Frame,
     /// What of its callees, and of its time off the CPU, lies in the window.
     pub(super) inside: (Below, Ticks),
+    /// When it began.
+    pub(super) since: Since,
     /// What was handed on as outermost below it, if it may get callers.
     pub(super) outermost: Outermost,
 }
@@ -32,13 +34,17 @@ impl Stack {
                 watched.outermost.append(forgotten);
             }
         }
-        let inside = self.inside.pop();
-        let off = |base: Ticks| self.off_inside - base;
-        let inside = inside.map_or_else(Default::default, |i| (i.below, off(i.off_base)));
+        let off_total = frame.off_base;
+        let mut since = Since { start: frame.start, off_total, off_inside: Ticks(0) };
+        let mut inside = (Below::default(), Ticks(0));
+        if let Some(Inside { below, off_base }) = self.inside.pop() {
+            since.off_inside = off_base;
+            inside = (below, self.off_inside - off_base);
+        }
         let own = |watched: &mut super::Watched| watched.level == level && !self.by_name;
         let watched = self.watched.pop_if(own);
         let outermost = watched.map(|watched| watched.outermost).unwrap_or_default();
-        Some(Popped { frame, inside, outermost })
+        Some(Popped { frame, inside, since, outermost })
     }
 
     /// Ends the top frame.
@@ -51,7 +57,7 @@ impl Stack {
         fidelity: Fidelity,
         view: Option<BlockView<'_>>,
     ) {
-        let Some(Popped { frame, mut inside, outermost }) = self.pop() else { return };
+        let Some(Popped { frame, mut inside, since, outermost }) = self.pop() else { return };
         let mut fidelity = fidelity;
         fidelity.start_inferred |= frame.clipped;
         let seen = at.time - frame.start;
@@ -104,7 +110,7 @@ impl Stack {
             interrupt: frame.interrupt,
             fidelity,
         };
-        self.hand_on(core, &span, inside, frame.depth, outermost);
+        self.hand_on(core, &span, inside, frame.depth, since, outermost);
     }
 
     /// Ends the top frame because something further out ends or begins.

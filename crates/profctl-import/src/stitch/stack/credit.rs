@@ -3,13 +3,14 @@
 use profctl_model::{Span, SpanSink, Ticks};
 
 use super::Stack;
-use crate::stitch::orphans::{Below, Ended};
+use crate::stitch::orphans::{Below, Ended, Since};
 use crate::stitch::outermost::Outermost;
 use crate::stitch::shared::Core;
 
 impl Stack {
     /// Hands a call on, and adds it to its caller. `inside` is what of its callees and of its time
-    /// off the CPU lies in the window, `outermost` what was handed on as outermost below it.
+    /// off the CPU lies in the window, `since` tells its beginning, `outermost` what was handed on
+    /// as outermost below it.
     #[inline]
     pub(super) fn hand_on<S: SpanSink>(
         &mut self,
@@ -17,13 +18,15 @@ impl Stack {
         span: &Span,
         inside: (Below, Ticks),
         depth: u32,
+        since: Since,
         mut outermost: Outermost,
     ) {
+        let since = Some(since);
         let all = part_of_caller(span);
         if !core.is_windowed {
             core.emit(span);
             self.note_outermost(span, depth, &mut outermost);
-            self.credit(span, Ended { all, inside: Below::default() }, depth, outermost);
+            self.credit(span, Ended { all, inside: Below::default(), since }, depth, outermost);
             return;
         }
         let inside = match core.window.clip(span, inside.0, inside.1) {
@@ -35,7 +38,7 @@ impl Stack {
             // Whatever of its callees is in the window is its caller's.
             None => inside.0,
         };
-        self.credit(span, Ended { all, inside }, depth, outermost);
+        self.credit(span, Ended { all, inside, since }, depth, outermost);
     }
 
     /// Notes a call that was handed on, if it is outermost and may yet get callers.
@@ -58,7 +61,6 @@ impl Stack {
 
     /// Adds what ended to its caller, and to the orphans if a caller between is missing.
     fn credit(&mut self, span: &Span, ended: Ended, depth: u32, outermost: Outermost) {
-        let level = self.frames.len();
         let is_orphan = depth > self.nearest();
         if let Some(top) = self.frames.last_mut() {
             top.below.add(ended.all);
@@ -70,30 +72,16 @@ impl Stack {
                 self.note_recent(span, ended, is_beside);
             }
         }
-        match self.watched.last_mut() {
-            Some(watched) if self.by_name || !is_orphan => {
-                watched.outermost.append(outermost);
-                if is_orphan {
-                    self.orphans.add(level, depth, ended, Outermost::default());
-                }
-            }
-            _ if is_orphan => self.orphans.add(level, depth, ended, outermost),
-            _ => {}
-        }
+        self.keep_outermost(ended, depth, outermost);
     }
 
     /// A call at `depth` proves that what ended deeper had its callers end before it.
     pub(super) fn settle_orphans(&mut self, depth: u32) {
-        let level = self.frames.len();
-        let (settled, outermost) = self.orphans.take_deeper(level, depth);
+        let (settled, outermost) = self.orphans.take_deeper(self.frames.len(), depth);
         if settled.all.callees == 0 {
             return;
         }
-        if depth > self.nearest() {
-            self.orphans.add(level, depth, settled, outermost);
-        } else if let Some(watched) = self.watched.last_mut() {
-            watched.outermost.append(outermost);
-        }
+        self.keep_outermost(settled, depth, outermost);
     }
 
     /// Takes the orphans deeper than `depth` away from where they were credited.
@@ -125,10 +113,23 @@ impl Stack {
         if let Some(inside) = self.inside.last_mut() {
             inside.below.add(ended.inside);
         }
-        if depth > self.nearest() {
-            self.orphans.add(self.frames.len(), depth, ended, outermost);
-        } else if let Some(watched) = self.watched.last_mut() {
-            watched.outermost.append(outermost);
+        self.keep_outermost(ended, depth, outermost);
+    }
+
+    /// Keeps what ended without its caller for that one, and what of it was outermost for whoever
+    /// may be around it.
+    fn keep_outermost(&mut self, ended: Ended, depth: u32, outermost: Outermost) {
+        let level = self.frames.len();
+        let is_orphan = depth > self.nearest();
+        match self.watched.last_mut() {
+            Some(watched) if self.by_name || !is_orphan => {
+                watched.outermost.append(outermost);
+                if is_orphan {
+                    self.orphans.add(level, depth, ended, Outermost::default());
+                }
+            }
+            _ if is_orphan => self.orphans.add(level, depth, ended, outermost),
+            _ => {}
         }
     }
 }

@@ -17,7 +17,7 @@
 //! the caller's caller. By its timestamp a callee is late if it began after the caller's stated end;
 //! without timestamps, if it is an interrupt and nothing but interrupts followed it.
 
-use profctl_model::{Span, Tick, Ticks, Timeline};
+use profctl_model::{Span, SpanSink, Tick, Ticks};
 
 use super::Stack;
 use crate::stitch::orphans::{Below, Ended};
@@ -74,7 +74,7 @@ impl Stack {
     /// Decides about the callees of a call that was just taken off the stack. `limit` is its stated
     /// end, if its callees exceed its time. All that came late go: an interrupt is several calls.
     #[cold]
-    pub(super) fn settle_recent<S>(
+    pub(super) fn settle_recent<S: SpanSink>(
         &mut self,
         core: &Core<S>,
         limit: Option<Tick>,
@@ -82,14 +82,17 @@ impl Stack {
         inside: &mut Below,
     ) {
         let level = self.frames.len() + 1;
-        let is_recorded = core.setup.timebase.timeline == Timeline::Recorded;
+        let is_recorded = core.is_recorded();
         // Timestamps are printed in microseconds where durations are printed finer.
         let step = if core.setup.quirks.leaf_ends_are_stamps { Ticks(0) } else { core.microsecond };
+        let mut limit = limit;
         while let Some(recent) = self.recent.pop_if(|recent| recent.level >= level) {
             let Some(end) = limit.filter(|_| recent.level == level) else { continue };
             let began_late = is_recorded && recent.start + step > end;
             let did_not_fit = !is_recorded && recent.interrupt;
             if !(recent.beside || began_late || did_not_fit) {
+                // Those before it came before it.
+                limit = None;
                 continue;
             }
             let stolen = |part: Ticks| if recent.interrupt { part } else { Ticks(0) };

@@ -9,9 +9,11 @@ use crate::stitch::shared::Core;
 impl Stack {
     /// Begins a segment at the first record of a thread, or the first behind a gap.
     #[cold]
-    pub(in crate::stitch) fn begin_segment(&mut self, time: Tick) {
+    pub(in crate::stitch) fn begin_segment<S: SpanSink>(&mut self, core: &Core<S>, time: Tick) {
         self.begin = Some(time);
-        self.off_at_begin = [self.off_total, self.off_inside];
+        // Until an exit shows otherwise.
+        self.keeps_recent = core.is_recorded();
+        self.at_begin = Some(self.since(time));
         self.unseen_above = u32::MAX;
     }
 

@@ -19,7 +19,7 @@ impl Stack {
         account: &Account,
     ) {
         self.reached = self.reached.max(at.time);
-        let Some(Popped { frame, inside, outermost }) = self.pop() else { return };
+        let Some(Popped { frame, inside, since, outermost }) = self.pop() else { return };
         let seen = at.time - frame.start;
         let mut fidelity = account.fidelity;
         fidelity.start_inferred |= frame.clipped;
@@ -56,6 +56,6 @@ impl Stack {
             fidelity,
         };
         self.forget_recent(self.frames.len());
-        self.hand_on(core, &span, inside, frame.depth, outermost);
+        self.hand_on(core, &span, inside, frame.depth, since, outermost);
     }
 }

@@ -6,7 +6,7 @@ use profctl_model::{Fidelity, FuncId, Record, Span, SpanSink, Ticks};
 
 use super::{Moment, Stack};
 use crate::emit::NO_DEPTH;
-use crate::stitch::orphans::Ended;
+use crate::stitch::orphans::{Ended, Since};
 use crate::stitch::outermost::{Key, Outermost};
 use crate::stitch::shared::Core;
 use crate::stitch::{BlockView, depth_at};
@@ -70,7 +70,12 @@ impl Stack {
         stated: Option<Ticks>,
         view: BlockView<'_>,
     ) {
-        let func = func.or_else(|| self.ghost(depth));
+        let is_around_all = self.by_name && self.frames.is_empty();
+        let func = match func {
+            None if is_around_all => self.ghosts.pop().map(|(_, func)| func),
+            None => self.ghost(depth),
+            some => some,
+        };
         let name = func.map(|func| core.name_of(func).to_owned());
         core.complain(&codes::UNMATCHED_EXIT, view, at.offset, || match name {
             Some(name) => format!("exit of {name} whose entry was not seen"),
@@ -81,24 +86,26 @@ impl Stack {
         // left on an empty stack was open then, and is around all that ended so far.
         let was_open = self.frames.is_empty() && (self.by_name || depth < self.unseen_above);
         self.unseen_above = self.unseen_above.min(depth);
+        // The next one to be left on an empty stack is around this one.
+        let depth = if is_around_all { 1 } else { depth };
         let Some(func) = func else {
             // Nobody to credit: what it called stays with its caller.
             self.give_back(depth, ended, outermost);
             return;
         };
-        let since = match self.frames.last() {
+        let earliest = match self.frames.last() {
             Some(top) => top.start,
             None => self.begin.unwrap_or(at.time),
         };
-        let seen = at.time - since;
+        let seen = at.time - earliest;
+        // It was open when the first of its callees began.
+        let at_least = ended.since.map_or(Ticks(0), |since| at.time - since.start);
         let wall = match stated {
             Some(stated) => stated.min(seen),
             None if was_open => seen,
-            None => ended.all.elapsed,
+            None => at_least,
         };
-        // The next one to be left on an empty stack is around this one.
-        let depth = if self.by_name && self.frames.is_empty() { 1 } else { depth };
-        let wall = wall.max(ended.all.elapsed);
+        let wall = wall.max(at_least);
         let fidelity = Fidelity { start_inferred: true, ..Fidelity::EXACT };
         self.complete(core, at, Known { func, depth, wall, ended, outermost, fidelity });
     }
@@ -107,9 +114,15 @@ impl Stack {
     fn complete<S: SpanSink>(&mut self, core: &mut Core<S>, at: Moment, known: Known) {
         let Known { func, depth, wall, ended, mut outermost, fidelity } = known;
         let below = ended.all;
-        let [begin, begin_inside] = self.off_at_begin;
-        let off_base = self.frames.last().map_or(begin, |top| top.off_base);
-        let off_cpu = (self.off_total - off_base).min(wall - below.elapsed);
+        let mut since = self.watched_since(at);
+        let start = at.time - wall;
+        if let Some(first) = ended.since.filter(|first| start > since.start && first.start >= start)
+        {
+            // Whether the thread was off before its first callee is not known.
+            since = first;
+        }
+        since.start = start;
+        let off_cpu = (self.off_total - since.off_total).min(wall - below.elapsed);
         let elapsed = wall - off_cpu;
         if below.elapsed > elapsed {
             core.diags.count(&codes::CLAMPED, 1);
@@ -127,7 +140,7 @@ impl Stack {
             func,
             thread: at.thread,
             cpu: at.cpu,
-            start: at.time - wall,
+            start,
             end: at.time,
             wall,
             off_cpu,
@@ -140,8 +153,16 @@ impl Stack {
             fidelity,
         };
         self.settle_orphans(depth);
-        let base = self.inside.last().map_or(begin_inside, |inside| inside.off_base);
-        let off_inside = (self.off_inside - base).min(off_cpu);
-        self.hand_on(core, &span, (ended.inside, off_inside), depth, outermost);
+        let off_inside = (self.off_inside - since.off_inside).min(off_cpu);
+        self.hand_on(core, &span, (ended.inside, off_inside), depth, since, outermost);
+    }
+
+    /// Since when what happens on top of the stack is watched.
+    fn watched_since(&self, at: Moment) -> Since {
+        let Some(top) = self.frames.last() else {
+            return self.at_begin.unwrap_or_else(|| self.since(at.time));
+        };
+        let off_inside = self.inside.last().map_or(Ticks(0), |inside| inside.off_base);
+        Since { start: top.start, off_total: top.off_base, off_inside }
     }
 }

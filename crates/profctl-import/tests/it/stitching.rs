@@ -1,0 +1,284 @@
+//! What the stitcher makes of events: text in, sums out. One test for each way in which a number was
+//! once wrong; the properties that hold for every stream of events are in [`super::properties`].
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use expect_test::{Expect, expect};
+use profctl_import::{Bound, Grouping, ReadOptions};
+use profctl_model::FuncKind;
+use profctl_testkit::fixtures;
+
+use crate::recorder::{Outcome, read};
+
+/// The sums of one function.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Sums {
+    pub(crate) calls: u64,
+    pub(crate) partial: u64,
+    pub(crate) elapsed: u64,
+    pub(crate) net: u64,
+}
+
+/// The sums of every function, as a report would show them.
+pub(crate) fn sums(outcome: &Outcome) -> BTreeMap<String, Sums> {
+    let mut sums: BTreeMap<String, Sums> = BTreeMap::new();
+    for span in &outcome.recorded.spans {
+        let of = sums.entry(outcome.func(span.func).name.clone()).or_default();
+        of.calls += u64::from(!span.fidelity.is_partial());
+        of.partial += u64::from(span.fidelity.is_partial());
+        of.net += span.net.0;
+        if span.outermost {
+            of.elapsed += span.elapsed().0;
+        }
+    }
+    for calls in &outcome.recorded.enclosed {
+        let of = sums.get_mut(&outcome.func(calls.func).name).unwrap();
+        of.elapsed -= (calls.wall - calls.off_cpu).0;
+    }
+    sums
+}
+
+/// Events in the plain format as a whole text.
+pub(crate) fn plain(events: &str) -> String {
+    let lines = events.split(';').map(str::trim).filter(|line| !line.is_empty());
+    lines.fold("# profctl plain 1\n".to_owned(), |text, line| text + line + "\n")
+}
+
+pub(crate) fn options(window: [Option<u64>; 2]) -> ReadOptions {
+    let [from, until] = window.map(|edge| edge.map(Bound::After));
+    ReadOptions { from, until, ..ReadOptions::default() }
+}
+
+fn told(events: &str, options: &ReadOptions) -> String {
+    let outcome = read(plain(events).as_bytes(), options).unwrap();
+    let mut text = String::new();
+    for (name, sums) in sums(&outcome) {
+        let Sums { calls, partial, elapsed, net } = sums;
+        writeln!(text, "{name}: {calls} calls, {partial} partial, {elapsed} {net}").unwrap();
+    }
+    for entry in &outcome.diags {
+        writeln!(text, "{} {}", entry.code.name, entry.count).unwrap();
+    }
+    text
+}
+
+/// Each function with its complete and partial calls, elapsed and net; then what was complained of.
+fn check(events: &str, expected: &Expect) {
+    expected.assert_eq(&told(events, &ReadOptions::default()));
+}
+
+fn check_window(events: &str, window: [Option<u64>; 2], expected: &Expect) {
+    expected.assert_eq(&told(events, &options(window)));
+}
+
+#[test]
+fn the_exit_of_a_call_that_was_ended_by_force_is_its_own() {
+    check(
+        "0 > a; 10 > b; 20 < a; 30 < b",
+        &expect![[r#"
+            a: 1 calls, 0 partial, 20 10
+            b: 0 calls, 1 partial, 10 10
+            stitch/forced-exit 1
+            stitch/late-exit 1
+        "#]],
+    );
+}
+
+#[test]
+fn a_second_exit_is_of_a_call_that_was_not_seen() {
+    check(
+        "0 > a; 10 > b; 20 < a; 30 < b; 40 < b",
+        &expect![[r#"
+            a: 1 calls, 0 partial, 20 10
+            b: 0 calls, 2 partial, 40 30
+            stitch/forced-exit 1
+            stitch/late-exit 1
+            stitch/unmatched-exit 1
+        "#]],
+    );
+}
+
+#[test]
+fn exits_at_the_start_nest_in_one_another() {
+    check(
+        "0 > a; 100 < a; 200 < b; 300 < c; 400 < d",
+        &expect![[r#"
+            a: 1 calls, 0 partial, 100 100
+            b: 0 calls, 1 partial, 200 100
+            c: 0 calls, 1 partial, 300 100
+            d: 0 calls, 1 partial, 400 100
+            stitch/unmatched-exit 3
+        "#]],
+    );
+}
+
+#[test]
+fn exits_at_the_start_that_show_their_depths_nest_as_well() {
+    // The second exit at depth 1 cannot have been open from the start.
+    check(
+        "0 > a depth=2; 100 < a depth=2; 200 < b depth=1; 300 < e depth=1; 400 < d depth=0",
+        &expect![[r#"
+            a: 1 calls, 0 partial, 100 100
+            b: 0 calls, 1 partial, 200 100
+            d: 0 calls, 1 partial, 400 200
+            e: 0 calls, 1 partial, 0 0
+            stitch/unmatched-exit 3
+        "#]],
+    );
+}
+
+#[test]
+fn recursion_below_an_exit_without_entry_counts_once() {
+    check(
+        "0 > f; 10 > f; 15 < f; 20 < f; 30 < f; 50 < g; 60 < f",
+        &expect![[r#"
+            f: 2 calls, 2 partial, 60 40
+            g: 0 calls, 1 partial, 50 20
+            stitch/unmatched-exit 3
+        "#]],
+    );
+    let outcome = read(plain("0 > f; 10 < f; 30 < f").as_bytes(), &ReadOptions::default()).unwrap();
+    assert_eq!(sums(&outcome)["f"], Sums { calls: 1, partial: 1, elapsed: 30, net: 30 });
+}
+
+#[test]
+fn recursion_of_calls_that_are_known_when_they_return_counts_once() {
+    check(
+        "5 = f 2 depth=3; 10 = g 6 depth=2; 20 = f 15 depth=1; 30 = f 5 depth=1",
+        &expect![[r#"
+            f: 3 calls, 0 partial, 20 16
+            g: 1 calls, 0 partial, 6 4
+        "#]],
+    );
+}
+
+#[test]
+fn a_call_around_the_window_is_in_it() {
+    for events in ["0 > a; 100 < a", "0 . a 100; 100 ! m", "0 > b; 1 > a; 99 < a; 100 < b"] {
+        let outcome = read(plain(events).as_bytes(), &options([Some(40), Some(60)])).unwrap();
+        assert_eq!(sums(&outcome)["a"], Sums { calls: 0, partial: 1, elapsed: 20, net: 20 });
+        assert_eq!(outcome.span_of_time.0.0 + 20, outcome.span_of_time.1.0);
+    }
+}
+
+#[test]
+fn calls_are_clipped_at_both_edges() {
+    check_window(
+        "0 > a; 10 . leaf 20; 40 > b; 50 . leaf 30; 80 < b; 100 < a; 100 > c; 110 < c",
+        [Some(20), Some(60)],
+        &expect![[r#"
+            a: 0 calls, 1 partial, 40 10
+            b: 0 calls, 1 partial, 20 10
+            leaf: 0 calls, 2 partial, 20 20
+        "#]],
+    );
+}
+
+#[test]
+fn a_window_in_a_thread_that_waits_is_of_the_call_that_waits() {
+    check_window(
+        "0 x > read; 5 y > work; 90 y < work; 100 x < read",
+        [Some(10), Some(20)],
+        &expect![[r#"
+            read: 0 calls, 1 partial, 10 10
+            work: 0 calls, 1 partial, 10 10
+        "#]],
+    );
+}
+
+#[test]
+fn time_off_the_cpu_is_clipped_to_the_window() {
+    check_window(
+        "0 cpu0 a-1 > f; 20 cpu0 switch a-1 b-2; 50 cpu0 switch b-2 a-1; 100 cpu0 a-1 < f",
+        [Some(10), Some(40)],
+        &expect![[r#"
+            f: 0 calls, 1 partial, 10 10
+        "#]],
+    );
+}
+
+#[test]
+fn callees_that_came_late_are_those_of_the_caller() {
+    // By their timestamps.
+    check(
+        "0 > a depth=0; 5000 > b depth=1; 5001 . c 5 depth=2; 9000 . d 40 depth=2;
+         9500 . e 60 depth=2; 9999 < b depth=1 wall=10; 20000 < a depth=0 wall=20000",
+        &expect![[r#"
+            a: 1 calls, 0 partial, 20000 19890
+            b: 1 calls, 0 partial, 10 5
+            c: 1 calls, 0 partial, 5 5
+            d: 1 calls, 0 partial, 40 40
+            e: 1 calls, 0 partial, 60 60
+        "#]],
+    );
+    // What fits belongs where it is shown.
+    check(
+        "0 > a depth=0; 5000 > b depth=1; 5001 . c 5 depth=2; 9000 . d 40 depth=2;
+         9999 < b depth=1 wall=4900; 20000 < a depth=0 wall=20000",
+        &expect![[r#"
+            a: 1 calls, 0 partial, 20000 15100
+            b: 1 calls, 0 partial, 4900 4855
+            c: 1 calls, 0 partial, 5 5
+            d: 1 calls, 0 partial, 40 40
+        "#]],
+    );
+}
+
+#[test]
+fn without_timestamps_interrupts_at_the_end_are_late_if_they_do_not_fit() {
+    let text = "# profctl plain 1 timeline=synthetic\n\
+                - > a depth=0\n- > b depth=1\n- . irq_early^ 2 depth=2\n- . c 5 depth=2\n\
+                - . irq_enter^ 3 depth=2\n- . irq^ 40 depth=2\n- < b depth=1 wall=10\n\
+                - < a depth=0 wall=100\n";
+    let outcome = read(text.as_bytes(), &ReadOptions::default()).unwrap();
+    let net = |name: &str| sums(&outcome)[name].net;
+    // The early interrupt hit b; the last one, which is two calls, did not.
+    assert_eq!([net("a"), net("b"), net("c"), net("irq")], [47, 3, 5, 40]);
+    assert_eq!(outcome.count("stitch/clamped"), 0);
+}
+
+#[test]
+fn the_table_of_the_readme_has_no_interrupt_in_vfs_write() {
+    let traces = fixtures::of_format("function_graph");
+    let path = traces.iter().find(|path| path.ends_with("sched-events-abstime-proc-tail-7.3.txt"));
+    let outcome = read(&fixtures::read(path.unwrap()), &ReadOptions::default()).unwrap();
+    assert_eq!(sums(&outcome)["vfs_write"].net, 182_373);
+    assert_eq!(outcome.count("stitch/clamped"), 0);
+}
+
+#[test]
+fn an_interrupt_is_a_call_and_not_a_function() {
+    let read = |events: &str| read(plain(events).as_bytes(), &ReadOptions::default()).unwrap();
+    let stolen = |outcome: &Outcome| -> u64 {
+        outcome.recorded.spans.iter().map(|span| span.stolen.0).sum()
+    };
+    let kind =
+        |outcome: &Outcome| outcome.funcs.iter().find(|func| func.name == "handler").unwrap().kind;
+    let mixed = read(
+        "0 > a; 10 irq>; 10 > handler; 15 < handler; 15 irq<; 20 > handler; 50 < handler; 60 < a",
+    );
+    assert_eq!((stolen(&mixed), kind(&mixed)), (5, FuncKind::Function));
+    let before = read(
+        "0 > a; 5 > handler; 8 < handler; 10 irq>; 10 > handler; 15 < handler; 15 irq<; 60 < a",
+    );
+    assert_eq!((stolen(&before), kind(&before)), (5, FuncKind::Function));
+    let only = read("0 > a; 10 irq>; 10 > handler; 15 < handler; 15 irq<; 60 < a");
+    assert_eq!((stolen(&only), kind(&only)), (5, FuncKind::Interrupt));
+}
+
+#[test]
+fn the_grouping_changes_no_call() {
+    let events = "0 > a[m]; 10 > b[n]; 20 < a[m]; 30 < b[n]; 40 < c[m]; 50 < d[n]; 60 > a[m]";
+    let nets = |grouping| {
+        let options = ReadOptions { grouping, ..ReadOptions::default() };
+        let outcome = read(plain(events).as_bytes(), &options).unwrap();
+        let nets: Vec<_> = outcome.recorded.spans.iter().map(|s| (s.func, s.net, s.wall)).collect();
+        let counts: Vec<_> = outcome.diags.iter().map(|d| (d.code.name, d.count)).collect();
+        (nets, counts)
+    };
+    let by_function = nets(Grouping::Function);
+    for grouping in [Grouping::Module, Grouping::Kind, Grouping::Stack] {
+        assert_eq!(nets(grouping), by_function, "{grouping:?}");
+    }
+}
