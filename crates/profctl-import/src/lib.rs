@@ -13,6 +13,7 @@ pub mod files;
 pub mod flow;
 pub mod formats;
 pub mod json;
+pub mod kernel_events;
 pub mod samples;
 pub mod sort;
 pub mod stitch;

@@ -17,6 +17,7 @@ pub mod chrome;
 pub mod execlog;
 pub mod folded;
 pub mod fst;
+pub mod ftrace;
 pub mod function_graph;
 pub mod gem5;
 pub mod itm;
@@ -38,12 +39,17 @@ pub mod speedscope;
 pub mod spike;
 pub mod strace;
 pub mod systemview;
+pub mod trace_cmd_report;
+pub mod trace_dat;
 pub mod vcd;
 
 /// Every format that is read, in the order in which they are asked.
 pub static FORMATS: &[&dyn Importer] = &[
     &function_graph::FunctionGraph,
     &kernel_log::KernelLog,
+    &ftrace::TracefsText,
+    &trace_cmd_report::Report,
+    &trace_dat::TraceDat,
     &kdump::KdumpText,
     &ktrace::Ktrace,
     &strace::StraceLog,

@@ -2,6 +2,7 @@
 
 use profctl_import::{FORMATS, ImportOptions, ReadOptions};
 use profctl_testkit::fixtures;
+use profctl_testkit::generate::trace_dat::DatShape;
 use profctl_testkit::generate::{self, Layout, Recording, Shape};
 use proptest::prelude::*;
 
@@ -24,6 +25,11 @@ fn inputs(seed: u64, layout: usize) -> Vec<(String, Vec<u8>, ReadOptions)> {
         (
             layout_name.to_owned(),
             generate::function_graph(&busy, layout).into_bytes(),
+            ReadOptions::default(),
+        ),
+        (
+            "trace_dat".to_owned(),
+            generate::trace_dat(&busy, &DatShape::PLAIN),
             ReadOptions::default(),
         ),
         ("plain".to_owned(), generate::plain(&busy).into_bytes(), ReadOptions::default()),

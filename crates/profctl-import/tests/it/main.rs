@@ -13,3 +13,4 @@ mod robustness;
 mod spool;
 mod stitching;
 mod toy;
+mod trace_dat;

@@ -11,6 +11,7 @@ mod plain;
 mod probe;
 mod random;
 mod recording;
+pub mod trace_dat;
 mod truth;
 
 pub use function_graph::{Layout, function_graph};
@@ -21,4 +22,5 @@ pub use plain::plain;
 pub use probe::{probe_names, probe_records};
 pub use random::Random;
 pub use recording::{Event, Kind, Recording, Shape, Task};
+pub use trace_dat::trace_dat;
 pub use truth::{Sums, truth};

@@ -3,7 +3,7 @@
 use profctl_model::{Func, FuncKind};
 
 /// A function as it is printed: `name` or `name [module]`.
-pub(super) fn func(spelling: &[u8]) -> Func {
+pub(crate) fn func(spelling: &[u8]) -> Func {
     let spelling = String::from_utf8_lossy(spelling);
     let (name, module) = match spelling.split_once(" [") {
         Some((name, module)) => (name, Some(module.trim_end_matches(']').to_owned())),

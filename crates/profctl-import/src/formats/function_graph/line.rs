@@ -32,6 +32,8 @@ pub(super) struct Call<'a> {
     pub(super) cpu: Option<u32>,
     /// The task column, trimmed.
     pub(super) task: Option<&'a [u8]>,
+    /// The letters of the flags (latency-format).
+    pub(super) flags: Option<&'a [u8]>,
     /// Nanoseconds.
     pub(super) duration: Option<u64>,
     /// Callers, by indentation.
@@ -43,7 +45,7 @@ pub(super) struct Call<'a> {
 
 /// What stands in the function column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Body<'a> {
+pub(crate) enum Body<'a> {
     /// `name() {`
     Enter(&'a [u8]),
     /// `name();`
@@ -141,6 +143,7 @@ fn call(line: &[u8], layout: Layout) -> Option<Call<'_>> {
     let mut time = None;
     let mut cpu = None;
     let mut task = None;
+    let mut flags = None;
     if layout.time != Time::None {
         rest = &rest[spaces(rest)..];
         let end = rest.iter().position(|&byte| byte == b' ')?;
@@ -175,6 +178,7 @@ fn call(line: &[u8], layout: Layout) -> Option<Call<'_>> {
     if layout.flags {
         rest = &rest[spaces(rest)..];
         let end = rest.iter().position(|&byte| byte == b' ')?;
+        flags = Some(&rest[..end]);
         rest = rest[end..].strip_prefix(b" |")?;
         rest = rest.strip_prefix(b" ").unwrap_or(rest);
     }
@@ -188,25 +192,35 @@ fn call(line: &[u8], layout: Layout) -> Option<Call<'_>> {
         None
     };
     if let Some(body) = interrupt {
-        return Some(Call { time, cpu, task, duration: None, depth: 0, body, prefix });
+        return Some(Call { time, cpu, task, flags, duration: None, depth: 0, body, prefix });
     }
-    let mut duration = None;
     if layout.duration {
-        if marked.first() == Some(&b'|') {
-            rest = &marked[1..];
-        } else {
-            let (nanos, behind) = duration_column(marked)?;
-            duration = Some(nanos);
-            rest = behind;
-        }
-        rest = rest.strip_prefix(b"  ")?;
-    } else if layout.time != Time::None && !layout.cpu && !layout.task && !layout.flags {
+        let (duration, depth, body) = column_and_body(marked)?;
+        return Some(Call { time, cpu, task, flags, duration, depth, body, prefix });
+    }
+    if layout.time != Time::None && !layout.cpu && !layout.task && !layout.flags {
         rest = rest.strip_prefix(b"  ").unwrap_or(rest);
     }
-    let indent = spaces(rest);
+    let (depth, body) = indented(rest)?;
+    Some(Call { time, cpu, task, flags, duration: None, depth, body, prefix })
+}
+
+/// What stands in the last two columns, the duration and the indented statement: nanoseconds, the
+/// number of callers, and the statement.
+pub(crate) fn column_and_body(text: &[u8]) -> Option<(Option<u64>, u16, Body<'_>)> {
+    let text = &text[spaces(text)..];
+    let (duration, rest) = match text.strip_prefix(b"|") {
+        Some(rest) => (None, rest),
+        None => duration_column(text).map(|(nanos, rest)| (Some(nanos), rest))?,
+    };
+    let (depth, body) = indented(rest.strip_prefix(b"  ")?)?;
+    Some((duration, depth, body))
+}
+
+fn indented(text: &[u8]) -> Option<(u16, Body<'_>)> {
+    let indent = spaces(text);
     let depth = u16::try_from(indent / INDENT).unwrap_or(u16::MAX - 1).min(u16::MAX - 1);
-    let body = body(&rest[indent..])?;
-    Some(Call { time, cpu, task, duration, depth, body, prefix })
+    Some((depth, body(&text[indent..])?))
 }
 
 /// `+ 15.013 us   |`, from the overhead mark on: nanoseconds, and what stands behind the bar.

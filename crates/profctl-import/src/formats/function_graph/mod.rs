@@ -4,14 +4,13 @@
 //! [`layout`] tells the columns, [`line`] reads one line of any layout, [`fast`] reads the usual
 //! lines of the usual layouts and leaves everything else to [`line`].
 
-mod classify;
-mod event;
+pub(crate) mod classify;
 mod fast;
 mod head;
 mod infer;
 mod known;
 mod layout;
-mod line;
+pub(crate) mod line;
 mod read;
 mod wide;
 
@@ -52,13 +51,8 @@ impl Importer for FunctionGraph {
             Some(b"function_graph") => {
                 return Recognition::Yes("the header `# tracer: function_graph`".into());
             }
-            Some(tracer) => {
-                let tracer = String::from_utf8_lossy(tracer);
-                return Recognition::Neighbor(format!(
-                    "is ftrace text of the tracer `{tracer}`, which records no function exits; \
-                     record with current_tracer=function_graph"
-                ));
-            }
+            // Other tracers have lines of another form (see `ftrace`).
+            Some(_) => return Recognition::No,
             None => {}
         }
         match infer::infer(head) {

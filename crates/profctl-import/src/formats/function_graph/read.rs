@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use profctl_model::diag::codes;
 use profctl_model::hash::FastMap;
-use profctl_model::{Code, Func, FuncKind, Severity};
+use profctl_model::{Code, Severity};
 
-use super::event::{self, Comment, Task};
 use super::layout::Layout;
 use super::line::{self, Body, Call, Line};
 use super::{classify, fast};
-use crate::emit::{At, CallPart, Emitter, LaneKey, LaneRef, PrevState, Stated, ThreadKey, Waking};
+use crate::emit::{At, CallPart, Emitter, LaneKey, LaneRef, Stated, ThreadKey, WakerContext};
 use crate::formats::{Block, Reader, State};
+use crate::kernel_events::text as event_text;
+use crate::kernel_events::{Applier, Place, Scope, context_of_letters};
 use crate::text;
 
 /// Lines between the graph that are no part of it.
@@ -38,6 +39,8 @@ pub(super) struct GraphReader {
     /// The time column is used.
     timed: bool,
     lanes: LaneCache,
+    /// Says the events between the calls.
+    events: Applier,
     /// What the fast path has met.
     memory: fast::Memory,
 }
@@ -116,7 +119,13 @@ pub(super) fn task_key(task: &[u8]) -> Option<ThreadKey> {
 
 impl GraphReader {
     pub(super) fn new(returns_only: bool, timed: bool) -> Self {
-        Self { returns_only, timed, lanes: LaneCache::default(), memory: fast::Memory::default() }
+        Self {
+            returns_only,
+            timed,
+            lanes: LaneCache::default(),
+            events: Applier::new(Scope { has_graph: true, ..Scope::default() }),
+            memory: fast::Memory::default(),
+        }
     }
 }
 
@@ -210,13 +219,36 @@ impl GraphReader {
             Body::Exit(name) => (CallPart::Exit, name),
             Body::InterruptEnter => return out.irq_enter(at),
             Body::InterruptExit => return out.irq_exit(at),
-            Body::Event(inside) => return inner_event(inside, call, at, out),
+            Body::Event(inside) => return self.inner_event(inside, call, at, out),
         };
         let known = name.map(|name| out.name(name, classify::func));
         self.memory.learn(text, call.prefix, lane, (name.unwrap_or_default(), known));
         let wall = call.duration.filter(|_| part != CallPart::Enter);
         out.call(part, at, known, Stated { depth: Some(call.depth), wall, net: None });
     }
+
+    /// An event inside the graph: `/* sched_switch: prev_comm=… ==> next_comm=… */`.
+    fn inner_event(&mut self, inside: &[u8], call: &Call<'_>, at: At, out: &mut Emitter) {
+        let printed = event_text::printed(inside);
+        let context = call.flags.map_or(WakerContext::Unknown, context_of_letters);
+        let (time, cpu, lane, offset) = (at.time, call.cpu, at.lane, at.offset);
+        let place = Place { time, cpu, lane, context, offset };
+        if !self.events.apply(&printed.event, &place, out) {
+            let detail = String::from_utf8_lossy(printed.arguments);
+            let (name, detail) = match printed.name {
+                b"" => (event_name(inside), ""),
+                name => (name, &*detail),
+            };
+            self.events.mark(name, detail, at, out);
+        }
+    }
+}
+
+/// The first word of what stands in the place of an event: a program may write what it likes.
+fn event_name(inside: &[u8]) -> &[u8] {
+    let ends = |byte: &u8| matches!(byte, b'(' | b' ' | b':');
+    let end = inside.iter().position(ends).unwrap_or(inside.len());
+    if end == 0 { b"event" } else { &inside[..end] }
 }
 
 /// Length of the first line with its end.
@@ -235,47 +267,6 @@ fn banner(cpu: u32, before: &[u8], now: &[u8], at: usize, layout: Layout, out: &
     let before = out.lane(LaneKey { cpu: Some(cpu), thread: before });
     let now = out.lane(LaneKey { cpu: Some(cpu), thread: now });
     out.runs_now(now, Some(before), at);
-}
-
-/// An event inside the graph.
-fn inner_event(inside: &[u8], call: &Call<'_>, at: At, out: &mut Emitter) {
-    let comment = event::parse(inside);
-    let timed = at.time.is_some();
-    match comment {
-        // A switch without a time says nothing that the banner does not say better.
-        Comment::Switch { from, to, preempted } if timed => {
-            let from = task_lane(from, call.cpu, out);
-            let to = task_lane(to, call.cpu, out);
-            let state = if preempted { PrevState::Runnable } else { PrevState::Sleeping };
-            out.sched_switch(at, Some(from), state, Some(to));
-        }
-        Comment::Waking(task) if timed => {
-            let woken = task_lane(task, None, out);
-            out.waking(at, woken, Waking::default());
-        }
-        Comment::Switch { .. } | Comment::Waking(_) | Comment::Mark(_) => {
-            let name = match comment {
-                Comment::Mark(name) => name,
-                Comment::Switch { .. } => b"sched_switch",
-                Comment::Waking(_) => b"sched_waking",
-            };
-            let spelling = [b"/* ", name].concat();
-            let name = out.name(&spelling, |spelling| Func {
-                name: String::from_utf8_lossy(&spelling[3..]).into_owned(),
-                kind: FuncKind::Mark,
-                ..Func::default()
-            });
-            out.instant(at, name);
-        }
-    }
-}
-
-fn task_lane(task: Task<'_>, cpu: Option<u32>, out: &mut Emitter) -> LaneRef {
-    let thread = match task.pid {
-        0 => ThreadKey::Idle,
-        pid => ThreadKey::Tid(pid, String::from_utf8_lossy(task.name).into_owned()),
-    };
-    out.lane(LaneKey { cpu, thread })
 }
 
 /// Stack traces and lines of the latency format, which latency tracers mix in.

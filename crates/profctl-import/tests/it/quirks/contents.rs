@@ -237,26 +237,31 @@ fn quirk_20_clocks_that_are_no_time_do_not_place_calls() {
 }
 
 #[test]
-fn quirks_21_to_23_other_tracers_are_named_and_refused() {
-    let nop = refusal(
-        b"# tracer: nop
+fn quirks_21_to_23_other_tracers_give_system_calls_and_marks() {
+    let nop = read(
+        "# tracer: nop
 #
 # entries-in-buffer/entries-written: 4/4   #P:2
 #
 #           TASK-PID     CPU#  |||||  TIMESTAMP  FUNCTION
 #              | |         |   |||||     |         |
-        workload-269     [000] d..2.   174.097123: sys_exit: NR 1 = 1
+        workload-269     [000] d..2.   174.097123: sys_enter: NR 1 (4, 7ffe, 15, 0, 0, 0)
+        workload-269     [000] d..2.   174.097133: sys_exit: NR 1 = 21
 ",
     );
-    expect!["is ftrace text of the tracer `nop`, which records no function exits; record with current_tracer=function_graph"].assert_eq(&nop);
-    let function = refusal(
-        b"# tracer: function
+    expect![[r"
+        workload-269
+          write 10000/10000
+    "]]
+    .assert_eq(&show(&nop));
+    let function = read(
+        "# tracer: function
 #
 #           TASK-PID     CPU#  |||||  TIMESTAMP  FUNCTION
         workload-269     [000] ...1.   174.097123: bpf_lsm_file_permission <-security_file_permission
 ",
     );
-    expect!["is ftrace text of the tracer `function`, which records no function exits; record with current_tracer=function_graph"].assert_eq(&function);
+    assert_eq!((function.spans.len(), function.marks.len()), (0, 1));
 }
 
 #[test]
@@ -315,18 +320,25 @@ fn quirk_25_columns_are_told_by_the_header_alone() {
 }
 
 #[test]
-fn quirk_26_binary_traces_are_refused() {
+fn quirk_26_a_trace_dat_without_its_parts_is_refused() {
     let mut head = b"\x17\x08\x44tracing6\0\0\x08\0\x10\0\0".to_vec();
     head.extend([0; 500]);
-    expect!["unrecognized trace format (tried function_graph, kdump, ktrace, mcrae, plain, probe, vcd, fst, sigrok, saleae, itm, systemview, perfetto, callgrind, chrome, speedscope, folded, execlog, gem5, qemu, spike, rule); `--input-format NAME` reads it as one of them"].assert_eq(&refusal(&head));
+    expect!["byte 18: no `header_page` where it belongs"].assert_eq(&refusal(&head));
 }
 
 #[test]
-fn quirk_27_reports_of_trace_cmd_are_refused() {
-    let report = b"cpus=2
+fn quirk_27_reports_of_trace_cmd_show_a_leaf_on_one_line() {
+    let report = read(
+        "cpus=2
         workload-269   [000]   174.097123: funcgraph_entry:                   |  vfs_read() {
         workload-269   [000]   174.097124: funcgraph_entry:        1.7 us     |    f();
         workload-269   [000]   174.097130: funcgraph_exit:         7.0 us     |  }
-";
-    expect!["unrecognized trace format (tried function_graph, kdump, ktrace, mcrae, plain, probe, vcd, fst, sigrok, saleae, itm, systemview, perfetto, callgrind, chrome, speedscope, folded, execlog, gem5, qemu, spike, rule); `--input-format NAME` reads it as one of them"].assert_eq(&refusal(report));
+",
+    );
+    expect![[r"
+        workload-269
+          vfs_read 7000/5300
+            f 1700/1700
+    "]]
+    .assert_eq(&show(&report));
 }

@@ -6,15 +6,16 @@
 mod logs;
 mod more;
 mod text;
+mod trace_dat;
 mod walk;
 
 use std::io::{self, Write};
 
 use text::Text;
-use walk::Walk;
+use walk::{TASKS, Walk};
 
 /// The formats that can be made, by name.
-pub const LARGE_FORMATS: [&str; 15] = [
+pub const LARGE_FORMATS: [&str; 16] = [
     "function_graph",
     "function_graph-abstime-proc",
     "plain",
@@ -30,6 +31,7 @@ pub const LARGE_FORMATS: [&str; 15] = [
     "perfetto",
     "speedscope",
     "folded",
+    "trace_dat",
 ];
 /// Those that tell one stack only.
 const OF_ONE_STACK: [&str; 7] = ["mcrae", "probe", "vcd", "saleae", "sigrok", "gem5", "speedscope"];
@@ -41,6 +43,9 @@ const CHUNK: usize = 1 << 20;
 /// Writes about `bytes` bytes (whole lines or records, never more than one call too many) of
 /// `format` to `out`, and says how many events that were.
 pub fn write_large(format: &str, bytes: u64, seed: u64, out: &mut impl Write) -> io::Result<u64> {
+    if format == "trace_dat" {
+        return trace_dat::write(bytes, seed, out);
+    }
     let mut walk = Walk::new(seed, if OF_ONE_STACK.contains(&format) { 1 } else { CPUS });
     let mut text = Text { names: walk.names.clone(), out: Vec::with_capacity(2 * CHUNK) };
     let render: fn(&mut Text, &mut Walk) = match format {

@@ -5,7 +5,7 @@ use super::super::recording::function_name;
 
 const FUNCTIONS: u64 = 2_000;
 pub(super) const DEPTH_MAX: usize = 20;
-const TASKS: usize = 64;
+pub(super) const TASKS: usize = 64;
 
 /// What the walk does next; times in nanoseconds.
 #[derive(Clone, Copy)]
