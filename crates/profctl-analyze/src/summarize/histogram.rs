@@ -2,7 +2,11 @@
 //!
 //! Values below 64 have a bucket each; above, every power of two is cut into 32 equal buckets, so
 //! that the middle of a bucket is within 1/64 of any value in it. Buckets are fixed, whatever was
-//! counted before: merging is addition, and its order cannot show.
+//! counted before: merging is addition, and its order cannot show. Where traces of different clocks
+//! are merged, each keeps the buckets of its own clock, with their unit: counting its values again
+//! in other buckets would blur them twice.
+
+use std::collections::BTreeMap;
 
 /// Buckets a power of two.
 pub(super) const SUB_BUCKETS: u32 = 32;
@@ -22,6 +26,45 @@ pub struct Histogram {
     /// first) and its count, seven bits a byte, the lowest first, the top bit set in all but the
     /// last.
     packed: Box<[u8]>,
+    /// Counts in other units; rarely any.
+    others: Option<Box<Others>>,
+}
+
+/// The counts of values in each unit, by unit. None of them is 1, or empty.
+type Others = BTreeMap<Unit, Box<[u8]>>;
+
+/// What a value of 1 stands for: a fraction in lowest terms.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Unit {
+    numerator: u64,
+    denominator: u64,
+}
+
+impl Unit {
+    const ONE: Self = Self { numerator: 1, denominator: 1 };
+
+    /// So many of these; held at the largest that can be written.
+    fn times(self, numerator: u128, denominator: u128) -> Self {
+        let mut top = u128::from(self.numerator).saturating_mul(numerator);
+        let mut bottom = u128::from(self.denominator).saturating_mul(denominator).max(1);
+        let divisor = gcd(top, bottom).max(1);
+        (top, bottom) = (top / divisor, bottom / divisor);
+        let held = |value: u128| u64::try_from(value).unwrap_or(u64::MAX);
+        Self { numerator: held(top), denominator: held(bottom) }
+    }
+
+    fn of(self, value: u64) -> u64 {
+        let (top, bottom) = (u128::from(self.numerator), u128::from(self.denominator));
+        let scaled = u128::from(value).saturating_mul(top).saturating_add(bottom / 2) / bottom;
+        u64::try_from(scaled).unwrap_or(u64::MAX)
+    }
+}
+
+fn gcd(mut a: u128, mut b: u128) -> u128 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
 }
 
 impl Histogram {
@@ -32,31 +75,46 @@ impl Histogram {
 
     /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Self) {
-        if self.packed.is_empty() || other.packed.is_empty() {
-            // Nothing to add up, and this is how most histograms of a summary begin.
-            if self.packed.is_empty() {
-                self.clone_from(other);
-            }
-            return;
+        self.packed = added(&self.packed, &other.packed);
+        for (&unit, theirs) in other.others.iter().flat_map(|others| others.iter()) {
+            let ours = self.others.get_or_insert_default().entry(unit).or_default();
+            *ours = added(ours, theirs);
         }
-        let ours = std::mem::take(self);
-        let (mut ours, mut theirs) = (ours.used().peekable(), other.used().peekable());
-        let merged = std::iter::from_fn(|| match (ours.peek(), theirs.peek()) {
-            (Some(one), Some(two)) if one.0 <= two.0 => ours.next(),
-            (Some(_), None) => ours.next(),
-            _ => theirs.next(),
-        });
-        *self = merged.collect();
     }
 
     /// How many values were counted.
     pub fn count(&self) -> u64 {
-        self.used().fold(0, |sum, (_, count)| sum.saturating_add(count))
+        self.parts().flat_map(|(_, part)| used(part)).fold(0, |sum, (_, n)| sum.saturating_add(n))
     }
 
     /// Buckets in use: the middle of each and its count, in ascending order.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        self.used().map(|(bucket, count)| (middle_of(bucket.into()), count))
+        let all = self.sorted();
+        let (plain, sorted) = match all {
+            None => (Some(used(&self.packed)), None),
+            Some(sorted) => (None, Some(sorted)),
+        };
+        let plain = plain.into_iter().flatten().map(|(bucket, n)| (middle_of(bucket.into()), n));
+        let sorted = sorted.into_iter().flatten();
+        plain.chain(sorted.map(|(unit, bucket, n)| (unit.of(middle_of(bucket.into())), n)))
+    }
+
+    /// The units with the counts in them.
+    fn parts(&self) -> impl Iterator<Item = (Unit, &[u8])> + '_ {
+        let others = self.others.iter().flat_map(|others| others.iter());
+        std::iter::once((Unit::ONE, &*self.packed))
+            .chain(others.map(|(&unit, packed)| (unit, &**packed)))
+    }
+
+    /// The buckets of all units by the values that they hold; nothing if there is one unit.
+    fn sorted(&self) -> Option<Vec<(Unit, u16, u64)>> {
+        self.others.as_ref()?;
+        let parts = self.parts();
+        let mut all: Vec<_> = parts
+            .flat_map(|(unit, part)| used(part).map(move |(bucket, n)| (unit, bucket, n)))
+            .collect();
+        all.sort_by_key(|&(unit, bucket, _)| (unit.of(middle_of(bucket.into())), unit, bucket));
+        Some(all)
     }
 
     /// The value at rank `ceil(percent / 100 · count)`, given the smallest and the largest value
@@ -70,87 +128,146 @@ impl Histogram {
         if rank == total && total > 0 {
             return Some(max);
         }
-        let bucket = self.bucket_at(rank)?;
+        let (unit, bucket) = self.bucket_at(rank)?;
         let (low, high) = bounds_of(bucket.into());
-        Some(roundest(low.max(min), high.min(max)))
+        let (low, high) = (unit.of(low).max(min), unit.of(high).min(max));
+        Some(roundest(low.min(high), high))
     }
 
     /// The same as the middle of the bucket, within `min` and `max`: the better estimate where it
     /// is not printed but calculated with.
     pub fn percentile_middle(&self, percent: f64, min: u64, max: u64) -> Option<u64> {
-        let bucket = self.bucket_at(rank_of(percent, self.count()))?;
-        Some(middle_of(bucket.into()).max(min).min(max))
+        let (unit, bucket) = self.bucket_at(rank_of(percent, self.count()))?;
+        Some(unit.of(middle_of(bucket.into())).max(min).min(max))
     }
 
-    /// The bucket of the value at `rank`.
-    fn bucket_at(&self, rank: u64) -> Option<u16> {
+    /// The bucket of the value at `rank`, and its unit.
+    fn bucket_at(&self, rank: u64) -> Option<(Unit, u16)> {
         let mut below = 0_u64;
-        self.used().find_map(|(bucket, count)| {
+        let mut is_there = |count: u64| {
             below = below.saturating_add(count);
-            (below >= rank).then_some(bucket)
-        })
+            below >= rank
+        };
+        match self.sorted() {
+            None => used(&self.packed)
+                .find_map(|(bucket, n)| is_there(n).then_some((Unit::ONE, bucket))),
+            Some(all) => {
+                all.into_iter().find_map(|(unit, bucket, n)| is_there(n).then_some((unit, bucket)))
+            }
+        }
     }
 
-    /// The same counts with every value multiplied by `factor`, as far as buckets allow.
-    pub(super) fn scaled(&self, factor: impl Fn(u64) -> u64) -> Self {
-        let scaled =
-            self.buckets().map(|(middle, count)| (bucket_of(factor(middle)) as u16, count));
-        scaled.collect()
+    /// The same counts of values that are `numerator / denominator` times as large.
+    pub(super) fn scaled(&self, (numerator, denominator): (u128, u128)) -> Self {
+        let mut scaled = Self::default();
+        for (unit, part) in self.parts().filter(|(_, part)| !part.is_empty()) {
+            let unit = unit.times(numerator, denominator);
+            if unit == Unit::ONE {
+                scaled.packed = added(&scaled.packed, part);
+            } else {
+                let others = scaled.others.get_or_insert_default();
+                let ours = others.entry(unit).or_default();
+                *ours = added(ours, part);
+            }
+        }
+        scaled
     }
 
     /// The text form: `bucket:count` for each bucket in use, joined by commas; buckets as the
-    /// distance from the one before (from 0 for the first), `:count` left out where it is 1.
+    /// distance from the one before (from 0 for the first), `:count` left out where it is 1. Counts
+    /// in other units follow, each behind `;NUMERATOR/DENOMINATOR*`.
     pub fn encode(&self) -> String {
         use std::fmt::Write;
         let mut text = String::new();
-        let mut before = 0;
-        for (bucket, count) in self.used() {
-            let comma = if text.is_empty() { "" } else { "," };
-            let step = bucket - before;
-            before = bucket;
-            let written = match count {
-                1 => write!(text, "{comma}{step}"),
-                _ => write!(text, "{comma}{step}:{count}"),
-            };
-            written.expect("writing to a string cannot fail");
+        for (unit, part) in self.parts() {
+            let Unit { numerator, denominator } = unit;
+            if unit != Unit::ONE {
+                write!(text, ";{numerator}/{denominator}*")
+                    .expect("writing to a string cannot fail");
+            }
+            let (mut before, mut comma) = (0, "");
+            for (bucket, count) in used(part) {
+                let step = bucket - before;
+                before = bucket;
+                let written = match count {
+                    1 => write!(text, "{comma}{step}"),
+                    _ => write!(text, "{comma}{step}:{count}"),
+                };
+                written.expect("writing to a string cannot fail");
+                comma = ",";
+            }
         }
         text
     }
 
     /// Reads the text form back.
     pub fn decode(text: &str) -> Result<Self, String> {
-        let mut used = Vec::new();
-        let mut bucket = 0_u32;
-        for item in text.split(',').filter(|_| !text.is_empty()) {
-            let (step, count) = item.split_once(':').unwrap_or((item, "1"));
-            let (Ok(step), Ok(count)) = (step.parse::<u32>(), count.parse::<u64>()) else {
-                return Err(format!("histogram item {item:?}, expected STEP or STEP:COUNT"));
+        let mut parts = text.split(';');
+        let mut histogram = Self { packed: decode(parts.next().unwrap_or(""))?, others: None };
+        for part in parts {
+            let unit = part.split_once('*').and_then(|(unit, rest)| {
+                let (numerator, denominator) = unit.split_once('/')?;
+                Some((numerator.parse().ok()?, denominator.parse().ok()?, rest))
+            });
+            let Some((numerator @ 1_u64.., denominator @ 1_u64.., rest)) = unit else {
+                return Err(format!("histogram part {part:?}, expected NUMERATOR/DENOMINATOR*…"));
             };
-            bucket = bucket.saturating_add(step);
-            if bucket >= BUCKETS || count == 0 {
-                return Err(format!(
-                    "histogram item {item:?} leads to bucket {bucket} with count {count}, \
-                     expected a bucket below {BUCKETS} and a count above 0"
-                ));
-            }
-            used.push((bucket as u16, count));
+            let packed = decode(rest)?;
+            let counts = Self { packed, others: None };
+            histogram.merge(&counts.scaled((numerator.into(), denominator.into())));
         }
-        Ok(used.into_iter().collect())
-    }
-
-    /// Buckets in use with their counts, in ascending order.
-    fn used(&self) -> impl Iterator<Item = (u16, u64)> + '_ {
-        let mut packed = self.packed.iter();
-        let mut bucket = 0;
-        std::iter::from_fn(move || {
-            bucket += take_packed(&mut packed)? as u16;
-            Some((bucket, take_packed(&mut packed)?))
-        })
+        Ok(histogram)
     }
 
     fn add(&mut self, bucket: u16, count: u64) {
         self.merge(&std::iter::once((bucket, count)).collect());
     }
+}
+
+/// Buckets in use with their counts, in ascending order.
+fn used(packed: &[u8]) -> impl Iterator<Item = (u16, u64)> + '_ {
+    let mut packed = packed.iter();
+    let mut bucket = 0;
+    std::iter::from_fn(move || {
+        bucket += take_packed(&mut packed)? as u16;
+        Some((bucket, take_packed(&mut packed)?))
+    })
+}
+
+/// The counts of both.
+fn added(ours: &[u8], theirs: &[u8]) -> Box<[u8]> {
+    if ours.is_empty() || theirs.is_empty() {
+        // Nothing to add up, and this is how most histograms of a summary begin.
+        return if ours.is_empty() { theirs.into() } else { ours.into() };
+    }
+    let (mut ours, mut theirs) = (used(ours).peekable(), used(theirs).peekable());
+    let merged = std::iter::from_fn(|| match (ours.peek(), theirs.peek()) {
+        (Some(one), Some(two)) if one.0 <= two.0 => ours.next(),
+        (Some(_), None) => ours.next(),
+        _ => theirs.next(),
+    });
+    merged.collect::<Histogram>().packed
+}
+
+/// One part of the text form.
+fn decode(text: &str) -> Result<Box<[u8]>, String> {
+    let mut used = Vec::new();
+    let mut bucket = 0_u32;
+    for item in text.split(',').filter(|_| !text.is_empty()) {
+        let (step, count) = item.split_once(':').unwrap_or((item, "1"));
+        let (Ok(step), Ok(count)) = (step.parse::<u32>(), count.parse::<u64>()) else {
+            return Err(format!("histogram item {item:?}, expected STEP or STEP:COUNT"));
+        };
+        bucket = bucket.saturating_add(step);
+        if bucket >= BUCKETS || count == 0 {
+            return Err(format!(
+                "histogram item {item:?} leads to bucket {bucket} with count {count}, \
+                 expected a bucket below {BUCKETS} and a count above 0"
+            ));
+        }
+        used.push((bucket as u16, count));
+    }
+    Ok(used.into_iter().collect::<Histogram>().packed)
 }
 
 /// From buckets in ascending order with their counts, which are added up where a bucket comes again.
@@ -177,7 +294,7 @@ impl FromIterator<(u16, u64)> for Histogram {
         if let Some(last) = held {
             put(last);
         }
-        Self { packed: packed.into_boxed_slice() }
+        Self { packed: packed.into_boxed_slice(), others: None }
     }
 }
 
@@ -353,6 +470,31 @@ mod tests {
             let found = histogram.percentile(f64::from(percent), min, max).unwrap();
             prop_assert!(u128::from(found.abs_diff(exact)) * 32 <= u128::from(exact));
             prop_assert!((min..=max).contains(&found));
+        }
+
+        #[test]
+        fn values_of_different_clocks_keep_their_bound(
+            ours in prop::collection::vec(1..100_000_u64, 1..50),
+            theirs in prop::collection::vec(1..100_000_u64, 1..50),
+            percent in 1..=100_u32,
+            unit in prop::sample::select(vec![(1000_u64, 1_u64), (125, 3), (1, 24)]),
+        ) {
+            let (numerator, denominator) = (u128::from(unit.0), u128::from(unit.1));
+            let mut merged = of(&ours);
+            merged.merge(&of(&theirs).scaled((numerator, denominator)));
+            let scaled = |value: &u64| {
+                ((u128::from(*value) * numerator + denominator / 2) / denominator) as u64
+            };
+            let mut values: Vec<u64> = theirs.iter().map(scaled).chain(ours.clone()).collect();
+            values.sort_unstable();
+            let rank = (values.len() * percent as usize).div_ceil(100);
+            let exact = values[rank - 1];
+            let (min, max) = (values[0], values[values.len() - 1]);
+            let found = merged.percentile_middle(f64::from(percent), min, max).unwrap();
+            // One for the rounding of each of the two.
+            let off = u128::from(found.abs_diff(exact).saturating_sub(2));
+            prop_assert!(off * 64 <= u128::from(exact), "{} for {}", found, exact);
+            prop_assert_eq!(Histogram::decode(&merged.encode()).unwrap(), merged);
         }
 
         #[test]

@@ -110,6 +110,12 @@ impl Profile {
         self.capacity.saturating_sub(self.busy())
     }
 
+    /// Whether it is known how long calls took. A synthetic timeline of no length is one of calls
+    /// that were only counted.
+    pub fn knows_lengths(&self) -> bool {
+        self.timebase.timeline == Timeline::Recorded || self.real > 0
+    }
+
     /// Complete calls.
     pub fn calls(&self) -> u64 {
         self.sum(|stats| stats.calls)
@@ -281,5 +287,5 @@ fn scale(lengths: &mut Lengths, timebase: &Timebase) {
     lengths.min = reported(lengths.min);
     lengths.max = reported(lengths.max);
     lengths.squares = timebase.reported_wide(timebase.reported_wide(lengths.squares));
-    lengths.histogram = lengths.histogram.scaled(reported);
+    lengths.histogram = lengths.histogram.scaled(timebase.ratio());
 }

@@ -158,7 +158,9 @@ impl Profile {
         let names = chosen_columns(options)?;
         let fields: Vec<Field> =
             names.iter().map(|name| self.field(name, options)).collect::<Result<_, _>>()?;
-        let key = self.field(&options.sort, options)?;
+        // Without lengths, how often is the next best.
+        let by_calls = !self.knows_lengths() && options.sort == TableOptions::default().sort;
+        let key = self.field(if by_calls { "calls" } else { &options.sort }, options)?;
 
         let matches = |row: &&Row| {
             options.matching.is_none_or(|matching| matching(&row.name, row.module.as_deref()))
@@ -175,7 +177,11 @@ impl Profile {
         let mut table = Table::new(SCHEMA, self.timebase, columns);
         table.left_out_first = &LEFT_OUT_FIRST;
         for (_, row) in rows {
-            table.push(fields.iter().map(|field| (field.cell)(row, &context)).collect());
+            let cells = fields.iter().map(|field| match (field.cell)(row, &context) {
+                Cell::Time(_) if !self.knows_lengths() => Cell::Null,
+                cell => cell,
+            });
+            table.push(cells.collect());
         }
         table.notes = self.notes();
         Ok(table)
@@ -184,6 +190,9 @@ impl Profile {
     fn notes(&self) -> Vec<String> {
         let mut notes = self.quality.notes(self.timebase.timeline);
         let partial = self.partial();
+        if !self.knows_lengths() && !self.rows.is_empty() {
+            notes.push("no durations in this trace: only the numbers of calls are known".into());
+        }
         if partial > 0 {
             let calls = count(partial, "incomplete call", "incomplete calls");
             notes.push(format!("{calls}: in totals, not in calls or max/avg/min"));

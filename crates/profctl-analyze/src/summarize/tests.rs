@@ -501,3 +501,64 @@ fn sums_and_single_calls_can_be_added_and_saved() {
     let (calls, measured) = (work.stats.calls, work.stats.measured());
     assert_eq!((calls, measured, work.stats.net_of_calls.avg(measured)), (6, 2, Some(6)));
 }
+
+#[test]
+fn without_durations_only_calls_are_known() {
+    let mut calls = Calls::parse("0 main( 0 f( 0 ) 0 f( 0 ) 0 )");
+    calls.meta.timebase.timeline = Timeline::Synthetic;
+    let profile = calls.profile();
+    assert!(!profile.knows_lengths());
+    expect![[r#"
+        elapsed|net|calls|net_max|net_avg|net_min|real_pct|net_pct|name
+        -|-|2|-|-|-|-|-|f
+        -|-|1|-|-|-|-|-|main
+        # timeline: synthetic
+        # no durations in this trace: only the numbers of calls are known
+    "#]]
+    .assert_eq(&show(&profile.table(&TableOptions::default()).unwrap()));
+    // What is saved keeps its numbers.
+    assert_eq!(Profile::from_json(profile.to_json().as_bytes()).unwrap().rows, profile.rows);
+}
+
+/// The profile of what of `calls` is on threads whose name `keep` takes, selected at the end.
+fn selected(calls: &Calls, by: By, keep: &str) -> Profile {
+    let mut summary = Summary::new(Options { percentiles: true, by });
+    summary.separate_threads();
+    for span in &calls.spans {
+        summary.span(span, &calls.names);
+    }
+    summary.keep_threads(&|thread| calls.names.threads[thread].name == keep);
+    let source = Source { path: "-".into(), format: "plain".into(), bytes: 0 };
+    summary.finish(&calls.names, &calls.meta, source)
+}
+
+#[test]
+fn threads_can_be_selected_once_their_names_are_known() {
+    let both = "@a 0 f( 5 g( 9 ) 10 ) @b 10 g( 12 ) 12 h( 20 ) @a 20 f( 30 )";
+    for by in By::ALL {
+        let all = Calls::parse_by(both, by);
+        let profile = selected(&all, by, "a");
+        let alone = Calls::parse_by("@a 0 f( 5 g( 9 ) 10 ) 20 f( 30 )", by).profile();
+        assert_eq!(profile.rows, alone.rows, "{by:?}");
+        assert_eq!((profile.n_threads, profile.n_functions), (1, 2), "{by:?}");
+    }
+    assert!(selected(&Calls::parse(both), By::Function, "nobody").rows.is_empty());
+}
+
+#[test]
+fn what_turns_out_to_lie_in_another_call_counts_once() {
+    let calls = Calls::parse("0 f( 10 ) 10 f( 30 )");
+    let mut summary = Summary::new(Options::default());
+    for span in &calls.spans {
+        summary.span(span, &calls.names);
+    }
+    let Span { func, thread, cpu, wall, .. } = calls.spans[0];
+    let (interrupt, off_cpu) = (false, Ticks(0));
+    let enclosed =
+        Enclosed { func, thread, cpu, interrupt, calls: 1, wall, off_cpu, descendants: 0 };
+    summary.record(Record::Enclosed(&enclosed), &calls.names);
+    let source = Source { path: "-".into(), format: "plain".into(), bytes: 0 };
+    let profile = summary.finish(&calls.names, &calls.meta, source);
+    let stats = &profile.rows[0].stats;
+    assert_eq!((stats.elapsed, stats.net, stats.calls, stats.outermost), (20, 30, 2, 1));
+}
