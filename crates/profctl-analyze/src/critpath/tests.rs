@@ -126,7 +126,7 @@ fn a_call_of_a_function() {
     "#]],
     );
     check(of("read", Which::Slowest, Some("b")), &expect!["no complete call of read there"]);
-    check(of("reed", Which::Slowest, None), &expect!["no function `reed`; did you mean read?"]);
+    check(of("reed", Which::Slowest, None), &expect!["no function `reed`; did you mean `read`?"]);
     check(of("read", Which::Slowest, Some("c")), &expect!["no thread `c`; did you mean a, b?"]);
 }
 
