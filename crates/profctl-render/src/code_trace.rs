@@ -4,6 +4,7 @@
 //! (`enter`, `leaf`, `exit`, `mark`), `name`, `net`, `elapsed`, `flag`.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::io;
 
 use profctl_model::{Cell, FuncKind, Table, Tick, Ticks};
@@ -53,6 +54,49 @@ pub fn write(table: &Table, style: &Style, out: &mut dyn io::Write) -> io::Resul
         }
     }
     write_notes(&table.notes, style, out)
+}
+
+/// What is known of all lines of a code trace that is written in parts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Lanes {
+    /// Whether there are several threads or CPUs, so that lines name theirs.
+    pub several: bool,
+    /// The columns that the widest name of a thread and CPU takes.
+    pub widest: usize,
+}
+
+impl Lanes {
+    /// Of lines about these threads, on these CPUs.
+    pub fn of(places: impl Iterator<Item = (String, Option<u32>)>) -> Self {
+        let (mut threads, mut cpus, mut widest) = (BTreeSet::new(), BTreeSet::new(), 0);
+        for (thread, cpu) in places {
+            let at_cpu = cpu.map_or(0, |cpu| width(&format!(" @{cpu}")));
+            widest = widest.max(width(&visible(&thread)) + at_cpu);
+            threads.insert(thread);
+            cpus.extend(cpu);
+        }
+        Self { several: threads.len() > 1 || cpus.len() > 1, widest }
+    }
+}
+
+/// Writes some of the lines of a code trace, without a width: as [`write()`] does, which writes all.
+pub fn write_part(
+    table: &Table,
+    lanes: Lanes,
+    style: &Style,
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
+    let columns = Columns::of(table);
+    let style = Style { width: None, ..style.clone() };
+    let layout = Layout::new(table, &columns, &style, 0);
+    for row in &table.rows {
+        let line = Line::new(row, &columns, table, &style);
+        let lane = columns.lane(row);
+        let pad = " ".repeat(lanes.widest.saturating_sub(width(&lane)));
+        let lane = if lanes.several { format!(" [{lane}{pad}]") } else { String::new() };
+        writeln!(out, "{}", layout.text(&line, &lane))?;
+    }
+    write_notes(&table.notes, &style, out)
 }
 
 /// The places of the columns.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io::Write as _;
+use std::path::Path;
 use std::process::ExitCode;
 
 use profctl_import::ImportError;
@@ -77,6 +78,12 @@ impl Failure {
         };
         let is_no_trace = error.line.is_none() && error.offset.is_none();
         Self { is_no_trace, ..Self::input(place, message) }
+    }
+
+    /// An input that holds no single call.
+    pub(crate) fn of_sums(trace: &Path) -> Self {
+        let message = "holds sums of functions, not single calls; expected a trace of calls";
+        Self::input(trace.display().to_string(), message).hint("`profctl summarize` shows the sums")
     }
 
     /// The output cannot be written there.

@@ -20,7 +20,9 @@ mod outputs;
 mod pager;
 mod progress;
 mod runs;
+mod sorted;
 mod spill;
+mod spooled;
 mod style;
 
 use std::process::ExitCode;

@@ -192,7 +192,7 @@ fn by_function(profile: Profile) -> Result<Profile, String> {
 }
 
 /// Calls that do not fit memory wait on disk, and the disk had no room or failed.
-fn no_room(error: &io::Error) -> Failure {
+pub(crate) fn no_room(error: &io::Error) -> Failure {
     let place = std::env::temp_dir().display().to_string();
     Failure::output(place, error).hint("TMPDIR names another place for what does not fit memory")
 }

@@ -5,11 +5,16 @@
 //! several events share a timestamp.
 
 mod lines;
+mod stream;
 
-use profctl_model::{Cell, Column, FuncKind, Role, SpanId, Table, Ticks, Trace};
+use profctl_model::{
+    Cell, Column, CpuId, Fidelity, FuncId, FuncKind, Mark, Names, Role, Table, ThreadId, Ticks,
+    Timebase, Trace,
+};
 
 use crate::summarize::Quality;
-use lines::{Event, Line};
+
+pub use stream::{Line, Rows};
 
 const SCHEMA: &str = "profctl.replay/1";
 
@@ -35,9 +40,19 @@ pub fn table(trace: &Trace, options: &Options) -> Result<Table, String> {
         (Some(_), Some(_)) => return Err("both around and slowest, expected one of them".into()),
     };
     let with_loose_marks = options.around.is_none() && options.slowest.is_none();
-    let mut table = Table::new(
+    let mut table = columns(trace.meta.timebase);
+    for line in lines::of(trace, &roots, options.depth, with_loose_marks) {
+        table.push(row_of(trace, &line, options.highlight));
+    }
+    table.notes = Quality::of(&trace.meta.diags).notes(trace.meta.timebase.timeline);
+    Ok(table)
+}
+
+/// The table without rows.
+fn columns(timebase: Timebase) -> Table {
+    Table::new(
         SCHEMA,
-        trace.meta.timebase,
+        timebase,
         vec![
             Column::new("time", "time", Role::Time),
             Column::new("thread", "thread", Role::Text),
@@ -49,66 +64,111 @@ pub fn table(trace: &Trace, options: &Options) -> Result<Table, String> {
             Column::new("elapsed", "elapsed", Role::Time),
             Column::new("flag", "flag", Role::Text),
         ],
-    );
-    for line in lines::of(trace, &roots, options.depth, with_loose_marks) {
-        table.push(row(trace, &line, options.highlight));
-    }
-    table.notes = Quality::of(&trace.meta.diags).notes(trace.meta.timebase.timeline);
-    Ok(table)
+    )
 }
 
-fn row(trace: &Trace, line: &Line, highlight: Option<Ticks>) -> Vec<Cell> {
+/// What a line of a call tells.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Event {
+    /// It begins, and makes calls.
+    Enter = 0,
+    /// It begins, and makes none.
+    Leaf = 1,
+    /// It ends.
+    Exit = 2,
+}
+
+/// What a row is made from.
+struct Content {
+    time: Ticks,
+    thread: ThreadId,
+    cpu: Option<CpuId>,
+    depth: u32,
+    event: Event,
+    func: FuncId,
+    net: Ticks,
+    elapsed: Ticks,
+    fidelity: Fidelity,
+}
+
+fn row_of(trace: &Trace, line: &lines::Line, highlight: Option<Ticks>) -> Vec<Cell> {
     let spans = &trace.spans;
-    let func_name = |func| Cell::from(trace.names.funcs[func].name.as_str());
-    let (thread, cpu, event, name, net, elapsed, flag) = match line.event {
-        Event::Mark(mark) => {
-            let mark = &trace.marks[mark];
-            let name = func_name(mark.func);
-            (mark.thread, None, "mark", name, Cell::Null, Cell::Null, Vec::new())
+    let (span, event) = match line.event {
+        lines::Event::Mark(mark) => {
+            return mark_row(&trace.names, &trace.marks[mark], line.depth);
         }
-        Event::Exit(span) => {
-            let row = span.index();
-            let (thread, cpu) = (spans.thread[row], spans.cpu[row]);
-            let flag =
-                if spans.fidelity[row].end_inferred { vec!["exit not seen"] } else { vec![] };
-            (thread, cpu, "exit", Cell::Null, Cell::Null, Cell::Null, flag)
+        lines::Event::Exit(span) => (span, Event::Exit),
+        lines::Event::Enter(span) => (span, Event::Enter),
+        lines::Event::Leaf(span) => (span, Event::Leaf),
+    };
+    let index = span.index();
+    let content = Content {
+        time: Ticks(line.time.0),
+        thread: spans.thread[index],
+        cpu: spans.cpu[index],
+        depth: line.depth,
+        event,
+        func: spans.func[span],
+        net: spans.net[index],
+        elapsed: spans.elapsed(span),
+        fidelity: spans.fidelity[index],
+    };
+    row(&trace.names, &content, highlight)
+}
+
+fn mark_row(names: &Names, mark: &Mark, depth: u32) -> Vec<Cell> {
+    vec![
+        Cell::Time(Ticks(mark.time.0)),
+        Cell::Text(names.threads[mark.thread].label()),
+        Cell::Null,
+        Cell::Count(u64::from(depth)),
+        "mark".into(),
+        names.funcs[mark.func].name.as_str().into(),
+        Cell::Null,
+        Cell::Null,
+        Cell::Null,
+    ]
+}
+
+fn row(names: &Names, content: &Content, highlight: Option<Ticks>) -> Vec<Cell> {
+    let Content { time, thread, cpu, depth, event, func, net, elapsed, fidelity } = *content;
+    let (shown, name, net_cell, elapsed_cell, flag) = match event {
+        Event::Exit => {
+            let flag = if fidelity.end_inferred { vec!["exit not seen"] } else { vec![] };
+            ("exit", Cell::Null, Cell::Null, Cell::Null, flag)
         }
-        Event::Enter(span) | Event::Leaf(span) => {
-            let row = span.index();
-            let is_leaf = matches!(line.event, Event::Leaf(_));
+        Event::Enter | Event::Leaf => {
+            let is_leaf = event == Event::Leaf;
             (
-                spans.thread[row],
-                spans.cpu[row],
                 if is_leaf { "leaf" } else { "enter" },
-                func_name(spans.func[span]),
-                Cell::Time(spans.net[row]),
-                if is_leaf { Cell::Null } else { Cell::Time(spans.elapsed(span)) },
-                flags(trace, span, highlight),
+                Cell::from(names.funcs[func].name.as_str()),
+                Cell::Time(net),
+                if is_leaf { Cell::Null } else { Cell::Time(elapsed) },
+                flags(names, content, highlight),
             )
         }
     };
     vec![
-        Cell::Time(Ticks(line.time.0)),
-        Cell::Text(trace.names.threads[thread].label()),
-        cpu.map_or(Cell::Null, |cpu| Cell::Text(trace.names.cpus[cpu].to_string())),
-        Cell::Count(u64::from(line.depth)),
-        event.into(),
+        Cell::Time(time),
+        Cell::Text(names.threads[thread].label()),
+        cpu.map_or(Cell::Null, |cpu| Cell::Text(names.cpus[cpu].to_string())),
+        Cell::Count(u64::from(depth)),
+        shown.into(),
         name,
-        net,
-        elapsed,
+        net_cell,
+        elapsed_cell,
         if flag.is_empty() { Cell::Null } else { Cell::Text(flag.join(", ")) },
     ]
 }
 
 /// What is remarkable about a call, shown where it begins.
-fn flags(trace: &Trace, span: SpanId, highlight: Option<Ticks>) -> Vec<&'static str> {
-    let row = span.index();
-    let fidelity = trace.spans.fidelity[row];
+fn flags(names: &Names, content: &Content, highlight: Option<Ticks>) -> Vec<&'static str> {
+    let fidelity = content.fidelity;
     let mut flags = Vec::new();
-    if highlight.is_some_and(|limit| trace.spans.net[row] > limit) {
+    if highlight.is_some_and(|limit| content.net > limit) {
         flags.push("***");
     }
-    match trace.names.funcs[trace.spans.func[span]].kind {
+    match names.funcs[content.func].kind {
         FuncKind::Function | FuncKind::Mark => {}
         kind @ (FuncKind::Syscall | FuncKind::Interrupt | FuncKind::Idle | FuncKind::Switch) => {
             flags.push(kind.name());
@@ -129,7 +189,7 @@ fn flags(trace: &Trace, span: SpanId, highlight: Option<Ticks>) -> Vec<&'static 
 #[cfg(test)]
 mod tests {
     use expect_test::{Expect, expect};
-    use profctl_model::{Func, Mark, Tick};
+    use profctl_model::{Func, Tick};
     use proptest::prelude::*;
 
     use super::*;
@@ -206,7 +266,59 @@ mod tests {
         check(&unknown, &expect!["no function `mainn`; did you mean `main`?"]);
     }
 
+    /// The rows of a trace, its calls handed on in the order in which they ended.
+    fn streamed(calls: &Calls, options: &Options) -> String {
+        use profctl_model::{IdVec, SpanSink, Spool};
+        let mut spool = Spool::new(Vec::new());
+        for span in &calls.spans {
+            spool.span(span, &calls.names);
+        }
+        let (mut rows, others) = spool.finish(Vec::new(), Ticks(0)).unwrap();
+        let mut first: IdVec<ThreadId, u64> = IdVec::default();
+        let mut sum = 0;
+        for &n in &others.calls {
+            first.push(sum);
+            sum += n;
+        }
+        let mut lines = Vec::new();
+        while let Some(block) = rows.next_block().unwrap() {
+            for row in block {
+                let (line, exit) = Line::of(&row, first[row.span.thread]);
+                lines.push(Line::from_bytes(&line.to_bytes()).unwrap());
+                lines.extend(exit.map(|exit| Line::from_bytes(&exit.to_bytes()).unwrap()));
+            }
+        }
+        lines.sort_unstable_by_key(Line::key);
+        let timebase = calls.meta.timebase;
+        let mut out =
+            Rows::new(&calls.names, timebase, options.highlight, options.depth, &others.marks);
+        let mut table = out.table();
+        for line in &lines {
+            out.add(line, &mut table);
+        }
+        out.finish(&mut table);
+        table.notes = Quality::of(&calls.meta.diags).notes(timebase.timeline);
+        show(&table)
+    }
+
+    #[test]
+    fn a_stream_shows_what_a_trace_does() {
+        for depth in [None, Some(1), Some(2)] {
+            let options = Options { depth, highlight: Some(Ticks(3)), ..Options::default() };
+            let calls = Calls::parse(LINE);
+            let whole = show(&table(&calls.trace(), &options).unwrap());
+            assert_eq!(streamed(&calls, &options), whole);
+        }
+    }
+
     proptest! {
+        #[test]
+        fn any_stream_shows_what_a_trace_does(calls in random_calls()) {
+            let options = Options::default();
+            let whole = show(&table(&calls.trace(), &options).unwrap());
+            prop_assert_eq!(streamed(&calls, &options), whole);
+        }
+
         #[test]
         fn lines_nest_and_time_never_goes_back(calls in random_calls()) {
             let trace = calls.trace();

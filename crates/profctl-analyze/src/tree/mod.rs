@@ -11,8 +11,8 @@ use std::ops::Range;
 
 use profctl_model::tree::Node;
 use profctl_model::{
-    CallTree, Cell, Column, FuncId, IdVec, Names, NodeId, Role, SpanId, Table, ThreadId, Ticks,
-    Trace, TraceMeta,
+    CallTree, Cell, Column, FuncId, IdVec, Names, NodeId, Role, SpanId, SpanRow, Table, ThreadId,
+    Ticks, Trace, TraceMeta,
 };
 
 use crate::find;
@@ -45,6 +45,46 @@ pub fn build(trace: &Trace) -> CallTree {
     of_rows(trace, 0..trace.spans.len())
 }
 
+/// Merges calls that come one by one, a caller before its callees.
+#[derive(Debug, Default)]
+pub struct Merger {
+    tree: CallTree,
+    /// Per thread: the nodes of the calls that are open, the outermost first.
+    open: IdVec<ThreadId, Vec<NodeId>>,
+}
+
+impl Merger {
+    /// Takes the next call.
+    pub fn add(&mut self, row: &SpanRow) {
+        let open = self.open.grow_to(row.span.thread);
+        open.truncate(row.depth as usize);
+        let node = self.tree.child(open.last().copied(), row.span.func);
+        open.push(node);
+        let span = &row.span;
+        let whole = !span.fidelity.is_partial();
+        add(self.tree.node_mut(node), whole, span.elapsed(), span.net);
+    }
+
+    /// The tree of all calls.
+    pub fn finish(self) -> CallTree {
+        self.tree
+    }
+}
+
+/// Adds a call to its node.
+fn add(node: &mut Node, whole: bool, elapsed: Ticks, net: Ticks) {
+    if whole {
+        let least = if node.calls == 0 { elapsed } else { node.elapsed_min.min(elapsed) };
+        node.elapsed_min = least;
+        node.elapsed_max = node.elapsed_max.max(elapsed);
+        node.calls += 1;
+    } else {
+        node.partial += 1;
+    }
+    node.elapsed += elapsed;
+    node.net += net;
+}
+
 /// Merges the calls of each thread apart, in the order of the threads' first rows.
 pub fn by_thread(trace: &Trace) -> Vec<(ThreadId, CallTree)> {
     let mut start = 0;
@@ -70,18 +110,8 @@ fn of_rows(trace: &Trace, rows: Range<usize>) -> CallTree {
         let parent = spans.parent[row].map(|parent| node_of[parent.index() - first]);
         let node_id = tree.child(parent, spans.func[id]);
         node_of.push(node_id);
-        let node = tree.node_mut(node_id);
-        if spans.fidelity[row].is_partial() {
-            node.partial += 1;
-        } else {
-            let elapsed = spans.elapsed(id);
-            let least = if node.calls == 0 { elapsed } else { node.elapsed_min.min(elapsed) };
-            node.elapsed_min = least;
-            node.elapsed_max = node.elapsed_max.max(elapsed);
-            node.calls += 1;
-        }
-        node.elapsed += spans.elapsed(id);
-        node.net += spans.net[row];
+        let whole = !spans.fidelity[row].is_partial();
+        add(tree.node_mut(node_id), whole, spans.elapsed(id), spans.net[row]);
     }
     tree
 }

@@ -117,7 +117,27 @@ impl<B: BlockStack> Spool<B> {
 
     /// Numbers the calls on the way from the stack of this spool to `numbered`, an empty one. `step`
     /// is what timestamps may be coarser than stated durations.
-    pub fn finish(mut self, mut numbered: B, step: Ticks) -> io::Result<(Rows<B>, Others)> {
+    pub fn finish(self, mut numbered: B, step: Ticks) -> io::Result<(Rows<B>, Others)> {
+        let (calls, others) =
+            self.each_block_backwards(step, |rows| numbered.push(&code::pack(rows)))?;
+        Ok((Rows { blocks: numbered, calls }, others))
+    }
+
+    /// Hands every call to `take`, a caller before its callees and the last of a thread first.
+    pub fn callers_first(self, step: Ticks, mut take: impl FnMut(&SpanRow)) -> io::Result<Others> {
+        let (_, others) = self.each_block_backwards(step, |rows| {
+            rows.iter().rev().for_each(&mut take);
+            Ok(())
+        })?;
+        Ok(others)
+    }
+
+    /// Numbers the calls of each block, from the last to the first; says how many there are.
+    fn each_block_backwards(
+        mut self,
+        step: Ticks,
+        mut take: impl FnMut(&[SpanRow]) -> io::Result<()>,
+    ) -> io::Result<(u64, Others)> {
         self.put_away();
         if let Some(error) = self.broken {
             return Err(error);
@@ -140,10 +160,10 @@ impl<B: BlockStack> Spool<B> {
             for row in rows.iter_mut().rev() {
                 threads[row.span.thread.index()].place(row);
             }
-            numbered.push(&code::pack(&rows))?;
+            take(&rows)?;
         }
         self.other.calls = self.of_thread;
-        Ok((Rows { blocks: numbered, calls: first }, self.other))
+        Ok((first, self.other))
     }
 
     #[cold]

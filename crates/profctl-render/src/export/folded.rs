@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use profctl_model::{CallTree, NodeId, Trace};
+use profctl_model::{CallTree, Names, NodeId, Timebase, Trace};
 
 /// Writes the net time of each path, in the unit that reports carry. Paths without any are left out,
 /// threads are added together.
@@ -17,18 +17,28 @@ pub fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
         tree.node_mut(node).net += spans.net[id.index()];
         nodes.push(node);
     }
+    write_tree(&tree, &trace.names, &trace.meta.timebase, out)
+}
+
+/// Writes the net time of each path of a tree, as [`write`] does.
+pub fn write_tree(
+    tree: &CallTree,
+    names: &Names,
+    timebase: &Timebase,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     // A path comes after its callers, so theirs is known. Functions of one name share their lines.
     let mut paths: Vec<String> = Vec::with_capacity(tree.len());
     let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
     for (_, node) in tree.nodes() {
-        let name = frame(&trace.names.funcs[node.func].name);
+        let name = frame(&names.funcs[node.func].name);
         paths.push(match node.parent {
             Some(parent) => format!("{};{name}", paths[parent.index()]),
             None => name,
         });
     }
     for ((_, node), path) in tree.nodes().zip(&paths) {
-        let net = trace.meta.timebase.reported(node.net);
+        let net = timebase.reported(node.net);
         let sum = sums.entry(path).or_default();
         *sum = sum.saturating_add(net);
     }

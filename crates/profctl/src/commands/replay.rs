@@ -1,13 +1,24 @@
 //! `profctl replay`: the code trace.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use profctl_analyze::replay::{self, Options};
+use profctl_analyze::replay::{self, Line, Options};
+use profctl_analyze::summarize::{By, Quality};
+use profctl_model::{CpuId, IdVec, Names, ThreadId};
+use profctl_render::code_trace::{self, Lanes};
+use profctl_render::table::Format;
 
 use crate::args::{Global, Reading, Selection};
 use crate::duration::{self, Length};
 use crate::exit::{Exit, Failure};
-use crate::{output, read};
+use crate::input::session::Session;
+use crate::output::NewFile;
+use crate::runs::no_room;
+use crate::sorted::Sorter;
+use crate::spooled::Spooled;
+use crate::{output, read, style};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -41,6 +52,10 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
+    let is_part = args.around.is_some() || args.slowest.is_some();
+    if global.format() == Format::Table && !is_part && style::of(global).width.is_none() {
+        return stream(args, global);
+    }
     let trace = read::load(&args.trace, &args.reading, &args.selection, global)?;
     let highlight = args.highlight.map(|length| length.ticks(&trace.meta.timebase, "--highlight"));
     let options = Options {
@@ -52,4 +67,89 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     let table = replay::table(&trace, &options).map_err(Failure::usage)?;
     output::write_replay(&table, global)?;
     Ok(read::verdict_of(&trace.meta.diags, &args.reading, global))
+}
+
+/// Rows that are written at a time.
+const PART: usize = 1 << 12;
+
+/// The whole code trace, however long it is. On a terminal, the layout depends on every line, so
+/// there it is made in memory.
+fn stream(args: &Args, global: &Global) -> Result<Exit, Failure> {
+    let mut session = Session::new(&args.reading, &args.selection, By::Function, global)?;
+    let spooled = Spooled::read(&args.trace, &mut session)?;
+    let temporary = Arc::clone(&spooled.temporary);
+    let (mut rows, mut others, names, meta) = spooled.rows()?;
+    args.selection.keep_marks(&mut others.marks, &names);
+    let highlight = args.highlight.map(|length| length.ticks(&meta.timebase, "--highlight"));
+    let highlight = highlight.transpose()?;
+    let mut first: IdVec<ThreadId, u64> = IdVec::default();
+    let mut calls = 0;
+    for &of_thread in &others.calls {
+        first.push(calls);
+        calls += of_thread;
+    }
+    let mut places = Places::default();
+    let mut sorter = Sorter::new();
+    while let Some(block) = rows.next_block().map_err(|error| no_room(&error))? {
+        for row in &block {
+            places.add(row.span.thread, row.span.cpu);
+            let (line, exit) = Line::of(row, first[row.span.thread]);
+            for line in [Some(line), exit].into_iter().flatten() {
+                sorter.push(line, &temporary).map_err(|error| no_room(&error))?;
+            }
+        }
+    }
+    drop(rows);
+    let mut sorted = sorter.finish().map_err(|error| no_room(&error))?;
+    others.marks.iter().for_each(|mark| places.add(mark.thread, None));
+    let lanes = places.lanes(&names);
+    let style = style::of(global);
+    let mut shown = replay::Rows::new(&names, meta.timebase, highlight, args.depth, &others.marks);
+    let mut out = NewFile::of(global)?;
+    let mut table = shown.table();
+    let mut written = Ok(());
+    while written.is_ok() {
+        let line = sorted.next().map_err(|error| no_room(&error))?;
+        match &line {
+            Some(line) => shown.add(line, &mut table),
+            None => {
+                shown.finish(&mut table);
+                table.notes = Quality::of(&meta.diags).notes(meta.timebase.timeline);
+            }
+        }
+        if table.rows.len() >= PART || line.is_none() {
+            written = code_trace::write_part(&table, lanes, &style, &mut out);
+            table.rows.clear();
+        }
+        if line.is_none() {
+            break;
+        }
+    }
+    out.close(written)?;
+    Ok(session.exit())
+}
+
+/// The threads and CPUs that lines name.
+#[derive(Default)]
+struct Places {
+    all: BTreeSet<(ThreadId, Option<CpuId>)>,
+    /// What was added last: calls of a thread tend to end where the one before did.
+    last: Option<(ThreadId, Option<CpuId>)>,
+}
+
+impl Places {
+    fn add(&mut self, thread: ThreadId, cpu: Option<CpuId>) {
+        if self.last != Some((thread, cpu)) {
+            self.last = Some((thread, cpu));
+            self.all.insert((thread, cpu));
+        }
+    }
+
+    fn lanes(&self, names: &Names) -> Lanes {
+        let named = self
+            .all
+            .iter()
+            .map(|&(thread, cpu)| (names.threads[thread].label(), cpu.map(|cpu| names.cpus[cpu])));
+        Lanes::of(named)
+    }
 }

@@ -141,9 +141,7 @@ impl<'a> Session<'a> {
     pub(crate) fn load(&mut self, trace: &Path) -> Result<Trace, Failure> {
         let read = self.one(trace, TraceBuilder::default())?;
         if read.sink.holds_only_sums() {
-            let message = "holds sums of functions, not single calls; expected a trace of calls";
-            return Err(Failure::input(trace.display().to_string(), message)
-                .hint("`profctl summarize` shows the sums"));
+            return Err(Failure::of_sums(trace));
         }
         let mut trace = read.sink.finish(read.meta, read.names);
         self.selection.keep_states(&mut trace.states, &trace.names);

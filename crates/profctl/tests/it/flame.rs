@@ -58,7 +58,7 @@ fn folded_stacks_have_the_net_time_of_every_path() {
     assert!(text.contains("ISAINTR;weintr;werint;weread;weget;bcopy "), "{text}");
     let sum: u64 =
         text.lines().map(|l| l.rsplit(' ').next().unwrap().parse::<u64>().unwrap()).sum();
-    let svg = String::from_utf8(drawn(&[MCRAE, "--unit", "ns"], "m.svg")).unwrap();
+    let svg = String::from_utf8(drawn(&[MCRAE, "--unit", "ns"], "ns.svg")).unwrap();
     assert!(svg.contains(&format!(", {sum} ns in all")), "{sum}");
 }
 

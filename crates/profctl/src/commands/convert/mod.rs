@@ -6,12 +6,14 @@ mod tables;
 use std::path::{Path, PathBuf};
 
 use profctl_analyze::summarize::{By, Options, Summary};
+use profctl_render::export::folded;
 
 use crate::args::{Global, Reading, Selection};
 use crate::exit::{Exit, Failure};
 use crate::input::session::Session;
 use crate::output;
 use crate::outputs::{self, Conversion};
+use crate::spooled::Spooled;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -46,6 +48,14 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     let Args { reading, selection, .. } = args;
     let mut session = Session::new(reading, selection, By::Function, global)?;
     match conversion {
+        Conversion::Viewer("folded") => {
+            let (tree, names, meta) = Spooled::read(single(args)?, &mut session)?.tree()?;
+            output::write_streamed(global, |out| {
+                folded::write_tree(&tree, &names, &meta.timebase, out)
+            })?;
+            session.say_quality();
+            Ok(session.exit())
+        }
         Conversion::Viewer(name) => {
             let trace = session.load(single(args)?)?;
             let target = outputs::target(name).expect("a test compares the lists");

@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 
 use profctl_analyze::critpath::{self, Which};
 use profctl_analyze::summarize::{By, Quality};
-use profctl_analyze::tree;
-use profctl_model::Trace;
+use profctl_model::{Trace, TraceMeta};
 use profctl_render::chart::frames::Frames;
 use profctl_render::chart::lanes::Lanes;
 use profctl_render::chart::picture::{
@@ -19,8 +18,9 @@ use super::diff::sides::Keep;
 use crate::args::{Global, Reading, Selection};
 use crate::exit::{Exit, Failure};
 use crate::input::session::Session;
+use crate::output;
 use crate::outputs::Picture as Format;
-use crate::{output, read};
+use crate::spooled::Spooled;
 
 pub(crate) mod html;
 
@@ -160,9 +160,9 @@ fn folded(args: &Args, global: &Global) -> Result<(Vec<u8>, Exit), Failure> {
         }
     }
     let mut session = Session::new(&args.reading, &args.selection, By::Function, global)?;
-    let trace = session.load(trace_of(args)?)?;
+    let (tree, names, meta) = Spooled::read(trace_of(args)?, &mut session)?.tree()?;
     let mut bytes = Vec::new();
-    profctl_render::export::folded::write(&trace, &mut bytes)
+    profctl_render::export::folded::write_tree(&tree, &names, &meta.timebase, &mut bytes)
         .expect("memory takes what is written to it");
     session.say_quality();
     Ok((bytes, session.exit()))
@@ -185,11 +185,12 @@ fn traced(
     global: &Global,
 ) -> Result<(Picture, Exit), Failure> {
     fits_kind(args)?;
-    let trace = read::load(path, &args.reading, &args.selection, global)?;
+    let mut session = Session::new(&args.reading, &args.selection, By::Function, global)?;
     let title = args.title.clone().unwrap_or_else(|| name_of(path));
-    let notes = Quality::of(&trace.meta.diags).notes(trace.meta.timebase.timeline);
+    let notes = |meta: &TraceMeta| Quality::of(&meta.diags).notes(meta.timebase.timeline);
     let picture = match args.kind {
         Kind::Chart => {
+            let trace = session.load(path)?;
             let steps = steps(&trace, args)?;
             let options = ChartOptions {
                 title,
@@ -199,11 +200,12 @@ fn traced(
                 budget: paper.budget(4),
                 unit: global.unit,
                 upward: args.flame,
-                notes,
+                notes: notes(&trace.meta),
             };
             picture::chart(&trace, &Lanes::of(&trace), &steps, &options)
         }
         Kind::Graph => {
+            let (frames, meta) = frames(Spooled::read(path, &mut session)?, args)?;
             let options = GraphOptions {
                 title,
                 width,
@@ -213,12 +215,12 @@ fn traced(
                 unit: global.unit,
                 upward: args.flame,
                 turned: args.reverse,
-                notes,
+                notes: notes(&meta),
             };
-            picture::graph(&frames(&trace, args), &trace.meta.timebase, &options)
+            picture::graph(&frames, &meta.timebase, &options)
         }
     };
-    Ok((picture, read::verdict_of(&trace.meta.diags, &args.reading, global)))
+    Ok((picture, session.exit()))
 }
 
 /// Whether every flag means something for the kind of picture.
@@ -235,16 +237,17 @@ fn fits_kind(args: &Args) -> Result<(), Failure> {
     Ok(())
 }
 
-fn frames(trace: &Trace, args: &Args) -> Frames {
-    let frames = if args.per_thread {
-        let threads = tree::by_thread(trace).into_iter();
-        let label = |thread| trace.names.threads[thread].label();
-        let threads: Vec<_> = threads.map(|(thread, tree)| (label(thread), tree)).collect();
-        Frames::by_thread(&threads, &trace.names)
+fn frames(spooled: Spooled, args: &Args) -> Result<(Frames, TraceMeta), Failure> {
+    let (frames, meta) = if args.per_thread {
+        let (trees, names, meta) = spooled.trees()?;
+        let label = |thread| names.threads[thread].label();
+        let trees: Vec<_> = trees.into_iter().map(|(thread, tree)| (label(thread), tree)).collect();
+        (Frames::by_thread(&trees, &names), meta)
     } else {
-        Frames::of(&tree::build(trace), &trace.names)
+        let (tree, names, meta) = spooled.tree()?;
+        (Frames::of(&tree, &names), meta)
     };
-    if args.reverse { frames.turned() } else { frames }
+    Ok((if args.reverse { frames.turned() } else { frames }, meta))
 }
 
 fn steps(trace: &Trace, args: &Args) -> Result<Vec<PathStep>, Failure> {
