@@ -21,7 +21,7 @@ use crate::kernel_events::syscalls::Machine;
 pub(crate) use head::count;
 use head::{Head, look};
 
-pub use read::{FOREIGN_LINE, RAW_LINE};
+pub use read::{FOREIGN_LINE, NO_EXITS, RAW_LINE};
 
 /// See the module.
 pub struct TracefsText;
@@ -41,7 +41,7 @@ impl Importer for TracefsText {
     }
 
     fn codes(&self) -> &'static [&'static Code] {
-        static CODES: &[&Code] = &[&FOREIGN_LINE, &RAW_LINE];
+        static CODES: &[&Code] = &[&FOREIGN_LINE, &RAW_LINE, &NO_EXITS];
         CODES
     }
 

@@ -31,6 +31,14 @@ pub static RAW_LINE: Code = Code {
            trace_options`",
 };
 
+/// Calls without exits.
+pub static NO_EXITS: Code = Code {
+    name: "ftrace/no-exits",
+    severity: Severity::Info,
+    help: "the tracer `function` records that functions were called, not when they returned: each \
+           call is a mark, and no time is known; record with current_tracer=function_graph",
+};
+
 /// See the module.
 pub(crate) struct EventReader {
     applier: Applier,
@@ -123,6 +131,7 @@ impl EventReader {
             return;
         }
         if let Some((name, caller)) = function(printed) {
+            out.diag(&NO_EXITS, at.offset, || format!("{} was called", text::excerpt(name)));
             self.applier.mark(name, &String::from_utf8_lossy(caller), at, out);
             return;
         }

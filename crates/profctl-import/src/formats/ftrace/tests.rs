@@ -90,6 +90,7 @@ CPU:1 [LOST 12 EVENTS]
         codes,
         [
             "ftrace/foreign-line 2",
+            "ftrace/no-exits 2",
             "ftrace/raw-line 1",
             "input/cut-record 1",
             "stitch/gap 1",

@@ -84,7 +84,7 @@ impl Importer for TraceDat {
         })?;
         let mut facts = vec![
             ("version", file.version.to_string()),
-            ("compression", file.compression.name().into()),
+            ("records compressed", file.compression.name().into()),
         ];
         let named = |buffer: &&container::Buffer| !buffer.name.is_empty();
         let instances: Vec<_> =

@@ -13,6 +13,7 @@ use super::options::CyclesToNanos;
 use super::page::{self, Lost, Page, PageLayout, Record};
 use crate::bytes::Endian;
 use crate::emit::{At, Emitter, LaneKey, LaneRef, NameRef, Stated, ThreadKey};
+use crate::formats::ftrace::NO_EXITS;
 use crate::formats::function_graph::classify;
 use crate::formats::{Block, Reader, State};
 use crate::kernel_events::format::Common;
@@ -334,6 +335,10 @@ impl DatReader {
                 let ip = ip.get(data, endian)?;
                 self.name.clear();
                 function_name(recording, ip, &mut self.name);
+                let name = &self.name;
+                out.diag(&NO_EXITS, at.offset, || {
+                    format!("{} was called", String::from_utf8_lossy(name))
+                });
                 self.applier.mark(&self.name, "", at, out);
                 return Some(());
             }
