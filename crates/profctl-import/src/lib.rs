@@ -142,7 +142,22 @@ pub fn stream_as<S: SpanSink + Send>(
     sink: S,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<Streamed<S>, ImportError> {
-    drive::read(importer, "chosen by the caller".into(), files, options, sink, progress)
+    let reason = "chosen by the caller".into();
+    drive::read(importer, reason, files, options, sink, progress, None)
+}
+
+/// Writes `files` in the plain format to `out`: every record that its reader says, so that reading
+/// it gives the same calls. `sink` gets them as [`stream`] would hand them over.
+pub fn write_plain<S: SpanSink + Send>(
+    files: &dyn Files,
+    options: &ReadOptions,
+    sink: S,
+    out: &mut (dyn std::io::Write + Send),
+    progress: &(dyn Fn(u64) + Sync),
+) -> Result<(Streamed<S>, std::io::Result<()>), ImportError> {
+    let mut file = formats::plain::file::PlainFile::new(out);
+    let read = drive::run_tapped(files, options, sink, progress, &mut file)?;
+    Ok((read, file.finish()))
 }
 
 /// Reads `files` as a whole trace.

@@ -14,11 +14,11 @@
 mod ties;
 
 use profctl_model::hash::FastMap;
-use profctl_model::{Code, Severity};
+use profctl_model::{Code, Func, Severity};
 
 use crate::emit::{
-    Account, BlockEvents, Emitter, Event, EventKind, LaneKey, LaneRef, NO_DEPTH, NameRef,
-    ThreadKey, UNSTATED,
+    BlockEvents, Emitter, Event, EventKind, LaneKey, LaneRef, NO_DEPTH, NameRef, ThreadKey,
+    UNSTATED,
 };
 
 /// How the events of an input are ordered in it.
@@ -65,7 +65,6 @@ struct Open {
     end: u64,
     /// The earliest end of this call and those below it on the stack.
     earliest: u64,
-    account: u64,
     at: u64,
 }
 
@@ -81,11 +80,12 @@ struct Row {
     open: Vec<Open>,
 }
 
-/// The names and lanes of one worker, as the sorter calls them.
+/// The names and lanes of one worker, and how the sorter calls those that were used: what stood in
+/// blocks that were read in vain has no place among them.
 #[derive(Debug, Default)]
 struct Known {
-    names: Vec<NameRef>,
-    lanes: Vec<LaneRef>,
+    names: Vec<(Func, Option<NameRef>)>,
+    lanes: Vec<(LaneKey, Option<LaneRef>)>,
 }
 
 /// See the module.
@@ -100,8 +100,6 @@ pub struct Sorter {
     /// How many of `held` are sorted and may be handed on.
     ready: usize,
     done: usize,
-    accounts: FastMap<u64, Account>,
-    n_accounts: u64,
     details: FastMap<u64, Box<str>>,
     n_details: u64,
     row_of_thread: FastMap<ThreadKey, usize>,
@@ -125,8 +123,6 @@ impl Sorter {
             in_order: true,
             ready: 0,
             done: 0,
-            accounts: FastMap::default(),
-            n_accounts: 0,
             details: FastMap::default(),
             n_details: 0,
             row_of_thread: FastMap::default(),
@@ -143,25 +139,36 @@ impl Sorter {
         if worker >= self.workers.len() {
             self.workers.resize_with(worker + 1, Known::default);
         }
+        let Known { names, lanes } = &mut self.workers[worker];
         for func in &block.names {
+            let known = names.is_empty().then_some(NameRef::ANONYMOUS);
+            names.push((func.clone(), known));
+        }
+        lanes.extend(block.lanes.iter().map(|key| (key.clone(), None)));
+    }
+
+    fn name(&mut self, worker: usize, name: NameRef) -> NameRef {
+        let (func, known) = &mut self.workers[worker].names[name.0 as usize];
+        *known.get_or_insert_with(|| {
             let module = func.module.as_deref().unwrap_or("\0");
             let spelling = [func.name.as_bytes(), b"\0", module.as_bytes()].concat();
-            let known = &mut self.workers[worker].names;
-            let is_anonymous = known.is_empty();
-            known.push(if is_anonymous {
-                NameRef::ANONYMOUS
-            } else {
-                self.out.name(&spelling, |_| func.clone())
-            });
+            self.out.name(&spelling, |_| func.clone())
+        })
+    }
+
+    fn lane(&mut self, worker: usize, lane: u32) -> LaneRef {
+        let (key, known) = &mut self.workers[worker].lanes[lane as usize];
+        if let Some(known) = *known {
+            return known;
         }
-        for key in &block.lanes {
-            let lane = self.out.lane(key.clone());
-            self.workers[worker].lanes.push(lane);
-            if lane.0 as usize == self.row_of_lane.len() {
-                let row = self.row(key);
-                self.row_of_lane.push(row);
-            }
+        let lane = self.out.lane(key.clone());
+        *known = Some(lane);
+        if lane.0 as usize == self.row_of_lane.len() {
+            let key = key.clone();
+            let row = self.row(&key);
+            self.row_of_lane.push(row);
         }
+        lane
     }
 
     fn row(&mut self, key: &LaneKey) -> usize {
@@ -186,16 +193,15 @@ impl Sorter {
     /// by `worker`. The block keeps the rest.
     pub fn take(&mut self, worker: usize, block: &mut BlockEvents, offset: u64) {
         self.learn(worker, block);
-        let known = &self.workers[worker];
         let mut last = self.held.last().map_or(0, |held| held.event.time);
         self.held.reserve(block.events.len());
         for mut event in block.events.drain(..) {
             let extra = usize::try_from(event.extra).unwrap_or(usize::MAX);
             match event.kind {
-                EventKind::Switch | EventKind::Wake | EventKind::Fork | EventKind::RunsNow => {
-                    if let Some(lane) = known.lanes.get(extra) {
-                        event.extra = u64::from(lane.0);
-                    }
+                EventKind::Switch | EventKind::Wake | EventKind::Fork | EventKind::RunsNow
+                    if extra < self.workers[worker].lanes.len() =>
+                {
+                    event.extra = u64::from(self.lane(worker, extra as u32).0);
                 }
                 EventKind::Mark => {
                     if let Some(detail) = block.details.get_mut(extra) {
@@ -204,17 +210,10 @@ impl Sorter {
                         self.n_details += 1;
                     }
                 }
-                EventKind::Complete | EventKind::Settle => {
-                    if let Some(account) = block.accounts.get(extra) {
-                        event.extra = self.n_accounts;
-                        self.accounts.insert(self.n_accounts, *account);
-                        self.n_accounts += 1;
-                    }
-                }
                 _ => {}
             }
-            event.name = known.names[event.name.0 as usize];
-            event.lane = known.lanes[event.lane.0 as usize];
+            event.name = self.name(worker, event.name);
+            event.lane = self.lane(worker, event.lane.0);
             if matches!(event.kind, EventKind::Describe | EventKind::Pass) {
                 // These are not about when.
                 self.out.push(event);
@@ -224,7 +223,6 @@ impl Sorter {
             last = event.time;
             self.held.push(Held { event, at: offset + u64::from(event.offset) });
         }
-        block.accounts.clear();
         block.details.clear();
     }
 
@@ -285,7 +283,7 @@ impl Sorter {
     fn hand_on(&mut self, mut held: Held) {
         let row = self.row_of_lane[held.event.lane.0 as usize];
         match held.event.kind {
-            EventKind::Enter | EventKind::Exit | EventKind::Complete | EventKind::Settle => {
+            EventKind::Enter | EventKind::Exit | EventKind::Complete => {
                 let time = self.rows[row].time;
                 if held.event.time < time {
                     self.late(&mut held, time);
@@ -399,15 +397,15 @@ impl Sorter {
             let is_deeper = event.depth != NO_DEPTH && usize::from(event.depth) > open.len();
             event.time < end || is_deeper
         });
-        if !is_caller && !crosses && held.event.extra == UNSTATED {
+        if !is_caller && !crosses {
             let duration = end - time;
             let kind = EventKind::Leaf;
             let extra = UNSTATED;
             self.out.push(Event { kind, duration, extra, offset, depth: NO_DEPTH, ..held.event });
             return;
         }
-        let Event { name, lane, extra: account, .. } = held.event;
-        self.open(row, Open { name, lane, end, earliest: end, account, at: held.at });
+        let Event { name, lane, .. } = held.event;
+        self.open(row, Open { name, lane, end, earliest: end, at: held.at });
         let (kind, duration, extra) = (EventKind::Enter, UNSTATED, UNSTATED);
         self.out.push(Event { kind, duration, extra, offset, depth: NO_DEPTH, ..held.event });
     }
@@ -415,8 +413,8 @@ impl Sorter {
     fn enter(&mut self, row: usize, held: &Held) {
         self.end_calls(row, held.event.time);
         let Event { name, lane, .. } = held.event;
-        let (end, account, at) = (UNTIL_EXIT, UNSTATED, held.at);
-        self.open(row, Open { name, lane, end, earliest: end, account, at });
+        let (end, at) = (UNTIL_EXIT, held.at);
+        self.open(row, Open { name, lane, end, earliest: end, at });
         let offset = self.offset(held.at);
         self.out.push(Event { offset, ..held.event });
     }
@@ -443,13 +441,7 @@ impl Sorter {
             stack.truncate(level);
         }
         let offset = self.offset(held.at);
-        let mut event = Event { offset, ..held.event };
-        if event.kind == EventKind::Settle
-            && let Some(account) = self.accounts.remove(&event.extra)
-        {
-            event.extra = self.out.account(account);
-        }
-        self.out.push(event);
+        self.out.push(Event { offset, ..held.event });
     }
 
     /// Ends the complete calls whose end is at `time` or before. What is still open above one of
@@ -467,30 +459,19 @@ impl Sorter {
             let level = self.rows[row].open.iter().rposition(ends).unwrap_or(0);
             let crossed = self.rows[row].open[level];
             self.rows[row].open.truncate(level);
-            self.accounts.remove(&crossed.account);
-            self.push_end(crossed, EventKind::Exit, UNSTATED, top.earliest);
+            self.push_end(crossed, top.earliest);
         }
     }
 
     fn end_top(&mut self, row: usize, time: u64) {
         let Some(top) = self.rows[row].open.pop() else { return };
-        let account = match top.account {
-            UNSTATED => None,
-            stated => self.accounts.remove(&stated),
-        };
-        match account {
-            Some(account) => {
-                let account = self.out.account(account);
-                self.push_end(top, EventKind::Settle, account, time);
-            }
-            None => self.push_end(top, EventKind::Exit, UNSTATED, time),
-        }
+        self.push_end(top, time);
     }
 
-    fn push_end(&mut self, open: Open, kind: EventKind, extra: u64, time: u64) {
+    fn push_end(&mut self, open: Open, time: u64) {
         let Open { name, lane, at, .. } = open;
-        let offset = self.offset(at);
-        let (duration, depth) = (UNSTATED, NO_DEPTH);
+        let (offset, kind) = (self.offset(at), EventKind::Exit);
+        let (duration, extra, depth) = (UNSTATED, UNSTATED, NO_DEPTH);
         self.out.push(Event { time, duration, extra, name, lane, offset, depth, kind });
     }
 }

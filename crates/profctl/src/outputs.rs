@@ -55,6 +55,8 @@ pub(crate) enum Conversion {
     Table(TableFile),
     /// The profile that other commands read back.
     Profile,
+    /// The format `plain`: every record of the input.
+    Plain,
 }
 
 /// What a table of calls is written as.
@@ -140,14 +142,14 @@ pub(crate) static ALL: &[OutputFormat] = &[
     },
     OutputFormat {
         name: "chrome",
-        about: "trace-event JSON, for chrome://tracing, Perfetto, speedscope: reads back the same",
+        about: "trace-event JSON, for chrome://tracing, Perfetto, speedscope",
         endings: &[".json"],
         conversion: Some(Conversion::Viewer("chrome")),
         ..NONE
     },
     OutputFormat {
         name: "perfetto",
-        about: "Perfetto protobuf, for ui.perfetto.dev and trace_processor: reads back the same",
+        about: "Perfetto protobuf, for ui.perfetto.dev and trace_processor",
         endings: &[".pftrace", ".perfetto-trace"],
         for_terminals: false,
         conversion: Some(Conversion::Viewer("perfetto")),
@@ -155,7 +157,7 @@ pub(crate) static ALL: &[OutputFormat] = &[
     },
     OutputFormat {
         name: "speedscope",
-        about: "evented profiles, for speedscope.app: reads back the same",
+        about: "evented profiles, for speedscope.app",
         endings: &[".speedscope.json"],
         conversion: Some(Conversion::Viewer("speedscope")),
         ..NONE
@@ -174,6 +176,13 @@ pub(crate) static ALL: &[OutputFormat] = &[
         endings: &[".pb.gz", ".pprof"],
         for_terminals: false,
         conversion: Some(Conversion::Viewer("pprof")),
+        ..NONE
+    },
+    OutputFormat {
+        name: "plain",
+        about: "a line per record of the input, lossless: reads back with the same numbers",
+        endings: &[".plain"],
+        conversion: Some(Conversion::Plain),
         ..NONE
     },
     OutputFormat {

@@ -18,9 +18,9 @@ use crate::emit::{Emitter, Event};
 use crate::formats::{Reader, State};
 
 /// What the workers share.
-struct Pipeline<'a, S> {
+struct Pipeline<'a, 't, S> {
     input: Mutex<BlockInput<'a>>,
-    queue: Mutex<StitchQueue<S>>,
+    queue: Mutex<StitchQueue<'t, S>>,
     /// Something about the queue changed.
     changed: Condvar,
     /// Blocks that may wait for their turn, so that memory stays bounded.
@@ -38,9 +38,9 @@ struct BlockInput<'a> {
 }
 
 /// Where blocks go, in order.
-struct StitchQueue<S> {
+struct StitchQueue<'t, S> {
     /// What stitches; taken away by the worker that does it.
-    stage: Option<StitchStage<S>>,
+    stage: Option<StitchStage<'t, S>>,
     /// The reader's state before block `turn`.
     state: State,
     /// Whether the block before `turn` changed it. Then it is likely to change again, and blocks
@@ -58,11 +58,11 @@ struct Waiting {
     content: Content,
 }
 
-pub(super) fn run<'a, S: SpanSink + Send>(
-    stage: StitchStage<S>,
+pub(super) fn run<'a, 't, S: SpanSink + Send>(
+    stage: StitchStage<'t, S>,
     feed: Feed<'a>,
     work: Work<'a>,
-) -> (StitchStage<S>, Vec<Feed<'a>>) {
+) -> (StitchStage<'t, S>, Vec<Feed<'a>>) {
     let Work { reader, state, workers, block_size, progress } = work;
     let mut readers: Vec<_> = (1..workers).map(|_| reader.fork()).collect();
     let pipeline = Pipeline {
@@ -97,7 +97,7 @@ pub(super) fn run<'a, S: SpanSink + Send>(
     (queue.stage.expect("the last worker puts the stage back"), vec![input.feed])
 }
 
-impl<S: SpanSink + Send> Pipeline<'_, S> {
+impl<'t, S: SpanSink + Send> Pipeline<'_, 't, S> {
     fn work(&self, worker: usize, mut reader: Box<dyn Reader>) {
         let mut emitter = Emitter::default();
         loop {
@@ -158,7 +158,7 @@ impl<S: SpanSink + Send> Pipeline<'_, S> {
         }
     }
 
-    fn queue(&self) -> MutexGuard<'_, StitchQueue<S>> {
+    fn queue(&self) -> MutexGuard<'_, StitchQueue<'t, S>> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -62,12 +62,12 @@ struct Shared<'a> {
     progress: &'a (dyn Fn(u64) + Sync),
 }
 
-pub(super) fn run<'a, S: SpanSink + Send>(
-    mut stage: StitchStage<S>,
+pub(super) fn run<'a, 't, S: SpanSink + Send>(
+    mut stage: StitchStage<'t, S>,
     feeds: Vec<Feed<'a>>,
     streams: &[Stream],
     work: Work<'a>,
-) -> (StitchStage<S>, Vec<Feed<'a>>) {
+) -> (StitchStage<'t, S>, Vec<Feed<'a>>) {
     let n = feeds.len();
     let block_size = match work.block_size {
         0 => (HELD_MAX / (n.max(1) * (AHEAD + 1))).clamp(BLOCK_MIN, BLOCK),
@@ -174,7 +174,7 @@ impl Shared<'_> {
     }
 
     /// Stitches all records of all streams.
-    fn merge<S: SpanSink>(&self, stage: &mut StitchStage<S>) {
+    fn merge<S: SpanSink>(&self, stage: &mut StitchStage<'_, S>) {
         let mut cursors: Vec<Cursor> =
             self.files.iter().map(|&file| Cursor { file, ..Cursor::default() }).collect();
         let mut heap = BinaryHeap::new();
@@ -214,7 +214,7 @@ impl Cursor {
         &mut self,
         stream: usize,
         shared: &Shared<'_>,
-        stage: &mut StitchStage<S>,
+        stage: &mut StitchStage<'_, S>,
     ) -> Option<u64> {
         loop {
             if let Some(block) = &self.block
@@ -233,7 +233,7 @@ impl Cursor {
         &mut self,
         stream: usize,
         until: Option<(u64, usize)>,
-        stage: &mut StitchStage<S>,
+        stage: &mut StitchStage<'_, S>,
     ) -> u64 {
         let Some(read) = &mut self.block else { return 0 };
         let events = &read.events.events[read.done..];
@@ -265,13 +265,12 @@ impl Cursor {
     }
 
     /// Hands the run to the stage, with all that the block says besides.
-    fn hand_over<S: SpanSink>(&mut self, stream: usize, stage: &mut StitchStage<S>) {
+    fn hand_over<S: SpanSink>(&mut self, stream: usize, stage: &mut StitchStage<'_, S>) {
         let Some(read) = &mut self.block else { return };
         let Self { run, lines, file, .. } = self;
         run.names = std::mem::take(&mut read.events.names);
         run.lanes = std::mem::take(&mut read.events.lanes);
         run.totals = std::mem::take(&mut read.events.totals);
-        run.accounts = std::mem::take(&mut read.events.accounts);
         run.diags = std::mem::take(&mut read.events.diags);
         run.more_diags = std::mem::take(&mut read.events.more_diags);
         run.records = std::mem::take(&mut read.events.records);
@@ -286,7 +285,7 @@ impl Cursor {
     }
 
     /// Ends the block that was stitched.
-    fn end_block<S: SpanSink>(&mut self, stream: usize, stage: &mut StitchStage<S>) {
+    fn end_block<S: SpanSink>(&mut self, stream: usize, stage: &mut StitchStage<'_, S>) {
         // What a block says without a record.
         self.run.events.clear();
         self.hand_over(stream, stage);

@@ -22,6 +22,7 @@ use crate::stitch::{Bound, Setup, Stitched};
 use crate::{Origin, ReadOptions, Streamed};
 use feed::Feed;
 use stage::StitchStage;
+pub(crate) use stage::Tap;
 
 pub(crate) fn run<S: SpanSink + Send>(
     files: &dyn Files,
@@ -33,7 +34,22 @@ pub(crate) fn run<S: SpanSink + Send>(
     if is_empty(files)? {
         return Err(ImportError::whole("is empty"));
     }
-    read(importer, reason, files, options, sink, progress)
+    read(importer, reason, files, options, sink, progress, None)
+}
+
+/// Reads an input and tells `tap` what its reader says.
+pub(crate) fn run_tapped<S: SpanSink + Send>(
+    files: &dyn Files,
+    options: &ReadOptions,
+    sink: S,
+    progress: &(dyn Fn(u64) + Sync),
+    tap: &mut dyn Tap,
+) -> Result<Streamed<S>, ImportError> {
+    let (importer, reason) = recognize(files, options)?;
+    if is_empty(files)? {
+        return Err(ImportError::whole("is empty"));
+    }
+    read(importer, reason, files, options, sink, progress, Some(tap))
 }
 
 /// Reads an input whose format is known.
@@ -44,6 +60,7 @@ pub(crate) fn read<S: SpanSink + Send>(
     options: &ReadOptions,
     sink: S,
     progress: &(dyn Fn(u64) + Sync),
+    tap: Option<&mut dyn Tap>,
 ) -> Result<Streamed<S>, ImportError> {
     let opened = importer.open(files, &options.import)?;
     let Opened { timebase, streams, quirks, facts, reader, state } = opened;
@@ -88,7 +105,7 @@ pub(crate) fn read<S: SpanSink + Send>(
             ImportError::whole(format!("{name}: cannot be read: {error}"))
         })?);
     }
-    let stage = |emitters| StitchStage::new(setup, sink, emitters, sorter, &*work.reader);
+    let stage = |emitters| StitchStage::new(setup, sink, emitters, sorter, &*work.reader, tap);
     let (stage, feeds) = if let [_] = feeds[..] {
         blocks::run(stage(workers), feeds.remove(0), work)
     } else {

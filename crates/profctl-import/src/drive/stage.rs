@@ -1,16 +1,25 @@
 //! The last stage: what blocks say is put in order, where it is in another, and stitched.
 
-use profctl_model::SpanSink;
+use profctl_model::{Func, SpanSink};
 
 use crate::blocks::CutBlock;
-use crate::emit::{BlockEvents, Emitter, Event};
+use crate::emit::{BlockEvents, Emitter, Event, LaneKey};
 use crate::formats::{Block, Reader, State};
 use crate::sort::Sorter;
 use crate::stitch::{BlockView, Setup, Stitched, Stitcher, WorkerIds};
 
+/// Is told what readers say, in order, before it is stitched.
+pub(crate) trait Tap: Send {
+    /// What is to be known of the input before its first record.
+    fn start(&mut self, setup: &Setup);
+    /// The next records; what they refer to stands in `names` and `lanes`.
+    fn take(&mut self, block: &BlockEvents, names: &[Func], lanes: &[LaneKey]);
+}
+
 /// The stitcher with what it needs to know of the emitters.
-pub(super) struct StitchStage<S> {
+pub(super) struct StitchStage<'t, S> {
     stitcher: Stitcher<S>,
+    tap: Option<&'t mut dyn Tap>,
     /// By emitter; then one for `in_turn` and one for the sorter.
     ids: Vec<WorkerIds>,
     /// Reads blocks that were not read before their turn, or with a state that was not theirs.
@@ -29,16 +38,21 @@ pub(super) enum Content {
     Read { before: State, after: Option<State>, events: BlockEvents },
 }
 
-impl<S: SpanSink> StitchStage<S> {
+impl<'t, S: SpanSink> StitchStage<'t, S> {
     pub(super) fn new(
         setup: Setup,
         sink: S,
         emitters: usize,
         sorter: Option<Sorter>,
         reader: &dyn Reader,
+        mut tap: Option<&'t mut dyn Tap>,
     ) -> Self {
+        if let Some(tap) = &mut tap {
+            tap.start(&setup);
+        }
         Self {
             stitcher: Stitcher::new(setup, sink),
+            tap,
             ids: (0..emitters + 2).map(|_| WorkerIds::default()).collect(),
             in_turn: (reader.fork(), Emitter::default()),
             sorter,
@@ -87,8 +101,17 @@ impl<S: SpanSink> StitchStage<S> {
         if let Some(sorter) = &mut self.sorter {
             sorter.take(emitter, events, view.offset);
         }
-        self.stitcher.take(events, &mut self.ids[emitter], view);
+        self.stitch(emitter, events, view);
         self.sorted(false);
+    }
+
+    fn stitch(&mut self, emitter: usize, events: &mut BlockEvents, view: BlockView<'_>) {
+        let ids = &mut self.ids[emitter];
+        if let Some(tap) = &mut self.tap {
+            ids.learn(events);
+            tap.take(events, ids.names(), ids.lanes());
+        }
+        self.stitcher.take(events, ids, view);
     }
 
     /// Counts `bytes` of a record that was too long to be read.
@@ -111,13 +134,14 @@ impl<S: SpanSink> StitchStage<S> {
 
     /// Stitches what has been put in order.
     fn sorted(&mut self, at_end: bool) {
-        let Some(sorter) = &mut self.sorter else { return };
+        let Some(mut sorter) = self.sorter.take() else { return };
+        let of_sorter = self.ids.len() - 1;
         while let Some((mut events, offset)) = sorter.next(at_end) {
-            let ids = self.ids.last_mut().expect("the sorter has names of its own");
             let view = BlockView { bytes: &[], source: 0, offset, lines: 0 };
-            self.stitcher.take(&mut events, ids, view);
+            self.stitch(of_sorter, &mut events, view);
             sorter.reuse(events.events);
         }
+        self.sorter = Some(sorter);
     }
 
     /// Stitches what is left, and ends the trace.

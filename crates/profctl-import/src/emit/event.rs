@@ -26,8 +26,7 @@ pub enum EventKind {
     /// this one is, and began before the trace.
     Seen,
     /// The recorder lost `duration` events ([`UNSTATED`]: unknown how many) on the lane's CPU, or
-    /// anywhere if it has none. If `extra` is stated, the gap was at `time` and the calls that it
-    /// cut short say so themselves.
+    /// anywhere if it has none.
     Gap,
     /// From here on the lane's thread runs on the lane's CPU. Carries no time of its own.
     /// `extra` is the lane of the thread that ran before, or [`UNSTATED`].
@@ -50,18 +49,18 @@ pub enum EventKind {
     SwitchTagEnter,
     /// A probe's switch tag was left: a thread comes back, and the exits that follow tell which.
     SwitchTagExit,
-    /// A call from `time` on, `duration` long, that may hold others and stands anywhere among them;
-    /// `extra` is the row of its [`super::Account`], if it has one. Only from readers whose events
-    /// are sorted (see [`crate::sort`]), which makes entries and exits of it.
+    /// A call from `time` on, `duration` long, that may hold others and stands anywhere among them.
+    /// Only from readers whose events are sorted (see [`crate::sort`]), which makes entries and
+    /// exits of it.
     Complete,
-    /// The innermost open call ends, and account `extra` says what is known of it.
-    Settle,
+    /// The innermost open call ends here for all that is known, and when it was left was not seen;
+    /// nor was when it was entered, unless `extra` is stated.
+    PartialEnd,
     /// What the lane's thread is: named as in the lane; `duration` is its id and `extra` its
     /// process, if they have such; `depth` is 1 for an idle task. Takes no time.
     Describe,
     /// The clock was at `time`, or went on by `duration` where the timeline is synthetic; nothing
-    /// happened. If `extra` is stated, the trace begins or ends there whatever else it holds; 1 says
-    /// that the input tells when threads were switched out.
+    /// happened.
     Pass,
 }
 

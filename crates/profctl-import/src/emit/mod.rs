@@ -5,16 +5,18 @@
 //! stitcher maps them to the ids of the trace in the order of the input.
 
 mod event;
+mod record;
 mod sched;
 mod verbs;
 
 use profctl_model::diag::Code;
 use profctl_model::hash::FastMap;
-use profctl_model::{Fidelity, Func, FuncKind};
+use profctl_model::{Func, FuncKind};
 
 pub use profctl_model::WakerContext;
 
 pub use event::{Event, EventKind, NO_DEPTH, UNSTATED};
+pub use record::Record;
 pub use sched::{PrevState, Waking, WakingKind};
 pub use verbs::{At, CallPart, Stated, ThreadName};
 
@@ -64,24 +66,6 @@ pub struct LaneKey {
     pub thread: ThreadKey,
 }
 
-/// What an input states of one call beyond when it began and ended. What is left out follows from
-/// the events, as for any other call.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Account {
-    /// Its wall time, ticks.
-    pub wall: Option<u64>,
-    /// The part of that in which its thread was switched out.
-    pub off_cpu: Option<u64>,
-    /// Time of its own.
-    pub net: Option<u64>,
-    /// Time of the interrupts that hit it.
-    pub stolen: Option<u64>,
-    /// Whether no call of the same function is open below it.
-    pub outermost: Option<bool>,
-    /// What of it was seen.
-    pub fidelity: Fidelity,
-}
-
 /// All calls of one function in one sum, where the input has nothing finer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Total {
@@ -115,8 +99,6 @@ pub struct BlockEvents {
     pub events: Vec<Event>,
     /// Sums, of inputs that have no events.
     pub totals: Vec<Total>,
-    /// What is stated of single calls; events name a row.
-    pub accounts: Vec<Account>,
     /// Texts that belong to marks; events name a row.
     pub details: Vec<Box<str>>,
     /// Functions that this worker met for the first time; see [`Emitter::names`].
@@ -140,8 +122,6 @@ pub struct Emitter {
     pub events: Vec<Event>,
     /// Sums, of inputs that have no events.
     pub totals: Vec<Total>,
-    /// What is stated of single calls; events name a row.
-    pub accounts: Vec<Account>,
     /// Texts that belong to marks; events name a row.
     pub details: Vec<Box<str>>,
     /// All functions that this worker has met; a [`NameRef`] is a row. Row 0 is the anonymous one.
@@ -167,7 +147,6 @@ impl Default for Emitter {
         Self {
             events: Vec::new(),
             totals: Vec::new(),
-            accounts: Vec::new(),
             details: Vec::new(),
             names: vec![Func::default()],
             lanes: Vec::new(),
@@ -196,7 +175,6 @@ impl Emitter {
         BlockEvents {
             events: std::mem::take(&mut self.events),
             totals: std::mem::take(&mut self.totals),
-            accounts: std::mem::take(&mut self.accounts),
             details: std::mem::take(&mut self.details),
             names: self.names[n_names..].to_vec(),
             lanes: self.lanes[n_lanes..].to_vec(),
@@ -227,7 +205,13 @@ impl Emitter {
 
     /// The reference of a plain function or module function of that name and kind.
     pub fn func(&mut self, name: &str, kind: FuncKind) -> NameRef {
-        self.name(name.as_bytes(), |_| Func { name: name.into(), kind, ..Func::default() })
+        let describe = |_: &[u8]| Func { name: name.into(), kind, ..Func::default() };
+        if kind == FuncKind::Function {
+            return self.name(name.as_bytes(), describe);
+        }
+        // One name may be that of a function and of an instant; what it is must not depend on
+        // which this worker met first.
+        self.name(&[b"\0", kind.name().as_bytes(), b"\0", name.as_bytes()].concat(), describe)
     }
 
     /// The reference of a lane.
@@ -241,10 +225,14 @@ impl Emitter {
         lane
     }
 
-    /// Keeps what is stated of a call, and says what an event calls it by.
-    pub fn account(&mut self, account: Account) -> u64 {
-        self.accounts.push(account);
-        self.accounts.len() as u64 - 1
+    /// Whether the calls of each lane stand in the order of time, as far as they were said.
+    pub(crate) fn is_in_order(&self) -> bool {
+        let mut latest: FastMap<u32, u64> = FastMap::default();
+        let calls = [EventKind::Complete, EventKind::Enter, EventKind::Exit];
+        self.events.iter().filter(|event| calls.contains(&event.kind)).all(|event| {
+            let latest = latest.entry(event.lane.0).or_default();
+            event.time >= std::mem::replace(latest, event.time)
+        })
     }
 
     /// Says of everything in this block where it stood before its bytes were rewritten.
@@ -269,9 +257,14 @@ impl Emitter {
             self.diags.push(BlockDiag { code, offset: offset as u32, message: message() });
             return;
         }
+        self.count(code, 1);
+    }
+
+    /// Counts `n` occurrences of `code` of which nothing more is known.
+    pub fn count(&mut self, code: &'static Code, n: u64) {
         match self.more_diags.iter_mut().find(|(more, _)| more.name == code.name) {
-            Some((_, n)) => *n += 1,
-            None => self.more_diags.push((code, 1)),
+            Some((_, count)) => *count += n,
+            None => self.more_diags.push((code, n)),
         }
     }
 }

@@ -1,10 +1,8 @@
 //! The verbs with which a reader says what a record is. Each takes what it needs and nothing else,
 //! so a record that makes no sense cannot be built.
 
-use profctl_model::Fidelity;
-
 use super::event::{Event, EventKind, NO_DEPTH, UNSTATED};
-use super::{Account, Emitter, LaneRef, NameRef, PrevState, Waking};
+use super::{Emitter, LaneRef, NameRef, PrevState, Waking};
 
 /// When and on whom something happened, and where the record stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -128,9 +126,7 @@ impl Emitter {
     /// incomplete and adds no time.
     pub fn unmeasured(&mut self, at: At, name: NameRef) {
         self.enter(at, name, Stated::NOTHING);
-        let fidelity = Fidelity { end_inferred: true, ..Fidelity::default() };
-        let account = self.account(Account { fidelity, ..Account::default() });
-        self.record(EventKind::Settle, at, name, Stated::NOTHING).extra = account;
+        self.partial_end(at, name, true);
     }
 
     /// A call whose entry is not a record of its own, at its exit time, after its callees.
@@ -168,7 +164,12 @@ impl Emitter {
     /// The thread is in this function, whatever came before: if none of its calls is open, this
     /// one is, and began before the trace.
     pub fn seen(&mut self, at: At, name: NameRef) {
-        self.record(EventKind::Seen, at, name, Stated::NOTHING);
+        self.seen_at_depth(at, name, None);
+    }
+
+    /// The same, with so many callers.
+    pub fn seen_at_depth(&mut self, at: At, name: NameRef, depth: Option<u16>) {
+        self.record(EventKind::Seen, at, name, Stated { depth, ..Stated::NOTHING });
     }
 
     /// The recorder lost events (nothing: unknown how many) on the lane's CPU, or anywhere if the
@@ -238,5 +239,23 @@ impl Emitter {
     pub fn switch_tag(&mut self, at: At, name: NameRef, entered: bool) {
         let kind = if entered { EventKind::SwitchTagEnter } else { EventKind::SwitchTagExit };
         self.record(kind, at, name, Stated::NOTHING);
+    }
+
+    /// The innermost call that `enter` began ends here for all that is known: when it was left was
+    /// not seen, nor when it was entered, unless `entry_seen`. It counts as partial. Samples of
+    /// stacks tell no more ([`crate::samples`]).
+    pub fn partial_end(&mut self, at: At, name: NameRef, entry_seen: bool) {
+        let event = self.record(EventKind::PartialEnd, at, name, Stated::NOTHING);
+        event.extra = if entry_seen { 1 } else { UNSTATED };
+    }
+
+    /// The recording covers the time of `at`, and nothing happened.
+    pub fn covers(&mut self, at: At) {
+        self.plain(EventKind::Pass, at);
+    }
+
+    /// On a synthetic timeline, the clock of the lane's CPU goes on by so many ticks.
+    pub fn advance(&mut self, at: At, ticks: u64) {
+        self.plain(EventKind::Pass, at).duration = ticks;
     }
 }

@@ -31,7 +31,7 @@ pub(super) fn arrange(group: &mut Vec<Held>, open: &[Open], next: Option<&Held>)
 
 /// Whether an event ends a call.
 fn is_exit(held: &Held) -> bool {
-    matches!(held.event.kind, EventKind::Exit | EventKind::Settle)
+    held.event.kind == EventKind::Exit
 }
 
 fn ends(held: &Held, name: NameRef) -> bool {
@@ -45,7 +45,7 @@ fn nests(group: &[Held], mut stack: Vec<NameRef>) -> bool {
             stack.push(held.event.name);
             true
         }
-        EventKind::Exit | EventKind::Settle => stack.pop().is_some_and(|top| ends(held, top)),
+        EventKind::Exit => stack.pop().is_some_and(|top| ends(held, top)),
         _ => true,
     })
 }
@@ -60,7 +60,7 @@ fn nested(mut rest: Vec<Held>, mut stack: Vec<NameRef>) -> Vec<Held> {
         let held = rest.remove(next.unwrap_or(0));
         match held.event.kind {
             EventKind::Enter => stack.push(held.event.name),
-            EventKind::Exit | EventKind::Settle => {
+            EventKind::Exit => {
                 if let Some(level) = stack.iter().rposition(|&name| ends(&held, name)) {
                     stack.truncate(level);
                 }

@@ -13,8 +13,6 @@ pub(super) struct Clock {
     pub(super) counter: Option<(u64, Option<u64>, u64)>,
     /// The first and last time met, on a recorded timeline.
     pub(super) span: Option<(Tick, Tick)>,
-    /// The first and the last time that the input states.
-    pub(super) stated: Option<(Tick, Tick)>,
     /// For synthetic timelines: how far each CPU has come; row 0 is "no CPU".
     laid: Vec<Tick>,
 }
@@ -133,7 +131,7 @@ impl Clock {
     /// The first and the last time of the trace.
     pub(super) fn bounds(&self) -> (Tick, Tick) {
         let laid = self.laid.iter().copied().max().map(|last| (Tick(0), last));
-        self.stated.or(self.span).or(laid).unwrap_or_default()
+        self.span.or(laid).unwrap_or_default()
     }
 }
 

@@ -35,8 +35,7 @@ use profctl_model::{
 };
 
 use crate::emit::{
-    Account, BlockEvents, Event, EventKind, LaneKey, LaneRef, NO_DEPTH, NameRef, PrevState, Total,
-    UNSTATED,
+    BlockEvents, Event, EventKind, LaneKey, LaneRef, NO_DEPTH, NameRef, PrevState, Total, UNSTATED,
 };
 use clock::{Clock, LocalClock};
 use lanes::{Lane, Lanes};
@@ -121,6 +120,16 @@ pub struct WorkerIds {
 }
 
 impl WorkerIds {
+    /// The functions of the worker; a reference is a row.
+    pub fn names(&self) -> &[Func] {
+        &self.names
+    }
+
+    /// The lanes of the worker; a reference is a row.
+    pub fn lanes(&self) -> &[LaneKey] {
+        &self.lanes
+    }
+
     /// Takes over the names and lanes that a block brings.
     pub fn learn(&mut self, block: &mut BlockEvents) {
         self.names.append(&mut block.names);
@@ -159,8 +168,6 @@ pub struct Stitcher<S> {
     tags: SwitchTags,
     sched: Sched,
     clock: Clock,
-    /// What the current block states of single calls.
-    accounts: Vec<Account>,
     /// The texts of its marks.
     details: Vec<Box<str>>,
 }
@@ -182,7 +189,6 @@ impl<S: SpanSink> Stitcher<S> {
             tags: SwitchTags::default(),
             sched: Sched::default(),
             clock,
-            accounts: Vec::new(),
             details: Vec::new(),
         }
     }
@@ -190,7 +196,6 @@ impl<S: SpanSink> Stitcher<S> {
     /// Takes the events of the next block.
     pub fn take(&mut self, block: &mut BlockEvents, ids: &mut WorkerIds, view: BlockView<'_>) {
         ids.learn(block);
-        self.accounts = std::mem::take(&mut block.accounts);
         self.details = std::mem::take(&mut block.details);
         self.core.events = self.core.events.saturating_add(block.records);
         for found in &block.diags {
@@ -333,9 +338,8 @@ impl<S: SpanSink> Stitcher<S> {
                 }
             }
             EventKind::Seen => self.seen(event, lane, func, view),
-            EventKind::Gap if event.extra != UNSTATED => self.stated_gap(event, lane),
             EventKind::Gap => self.gap(event, lane),
-            EventKind::Settle => self.settle(event, lane, view),
+            EventKind::PartialEnd => self.partial_end(event, lane, view),
             EventKind::Describe => self.describe(event, lane, ids),
             EventKind::Pass => self.pass(event, lane),
             EventKind::RunsNow => {

@@ -7,7 +7,6 @@ mod close;
 mod credit;
 mod late;
 mod segment;
-mod settle;
 mod unmatched;
 mod usual;
 

@@ -6,6 +6,7 @@ mod blocks;
 mod differential;
 mod interchange;
 mod invariants;
+mod plain;
 mod properties;
 mod quirks;
 mod recorder;

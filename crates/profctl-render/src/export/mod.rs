@@ -5,14 +5,13 @@ use std::io::{self, Write};
 
 use profctl_model::Trace;
 
-mod beside;
 pub mod chrome;
 pub mod folded;
+mod json;
 mod order;
 pub mod perfetto;
 pub mod pprof;
 pub mod speedscope;
-mod stated;
 mod wire;
 
 /// A form that a trace can be written in.
@@ -31,19 +30,19 @@ pub struct Target {
 pub static TARGETS: &[Target] = &[
     Target {
         name: "chrome",
-        about: "trace-event JSON, for chrome://tracing, Perfetto, speedscope: reads back the same",
+        about: "trace-event JSON, for chrome://tracing, Perfetto, speedscope",
         endings: &[".json"],
         write: chrome::write,
     },
     Target {
         name: "perfetto",
-        about: "Perfetto protobuf, for ui.perfetto.dev and trace_processor: reads back the same",
+        about: "Perfetto protobuf, for ui.perfetto.dev and trace_processor",
         endings: &[".pftrace", ".perfetto-trace"],
         write: perfetto::write,
     },
     Target {
         name: "speedscope",
-        about: "evented profiles, for speedscope.app: reads back the same",
+        about: "evented profiles, for speedscope.app",
         endings: &[".speedscope.json"],
         write: speedscope::write,
     },

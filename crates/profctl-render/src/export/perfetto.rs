@@ -1,19 +1,14 @@
-//! Perfetto's protobuf form: a track a thread, an event at each entry, exit and instant. What the
-//! times of a call do not tell stands in its annotations, so that reading it back gives the same
-//! profile.
+//! Perfetto's protobuf form: a track a thread, an event at each entry, exit and instant, with the CPU
+//! and the module as annotations. `docs/export.md` says what is lost.
 //!
 //! Field numbers are those of the `.proto` files that Perfetto publishes. Names are told once and
 //! referred to by number, in one sequence of packets.
 
 use std::io::{self, Write};
 
-use profctl_model::diag::codes;
 use profctl_model::hash::FastMap;
-use profctl_model::{
-    Func, FuncKind, SpanId, Thread, ThreadId, Tick, TickUnit, Ticks, Timeline, Trace,
-};
+use profctl_model::{CpuId, Func, FuncKind, SpanId, ThreadId, Tick, Ticks, Trace};
 
-use super::beside::{self, Beside};
 use super::order::{self, What};
 use super::wire::Message;
 
@@ -38,33 +33,7 @@ const TOLD_AT_ONCE: usize = 1000;
 const TIME_MAX: u64 = i64::MAX as u64;
 
 /// Names of annotations; the number of each is its place, from 1.
-const ANNOTATIONS: [&str; 25] = [
-    "cpu",
-    "module",
-    "address",
-    "wall",
-    "off_cpu",
-    "net",
-    "stolen",
-    "outermost",
-    "partial",
-    "tick",
-    "lost",
-    "wall_ticks",
-    "off_cpu_ticks",
-    "net_ticks",
-    "stolen_ticks",
-    "unit",
-    "numerator",
-    "denominator",
-    "resolution",
-    "timeline",
-    "first",
-    "last",
-    "off_cpu_known",
-    "cpus",
-    "detail",
-];
+const ANNOTATIONS: [&str; 4] = ["cpu", "module", "lost", "detail"];
 /// Categories, likewise.
 const KINDS: [FuncKind; 6] = [
     FuncKind::Function,
@@ -82,7 +51,7 @@ const GAP: u64 = KINDS.len() as u64 + 1;
 pub fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
     let mut writer = Writer::new(trace, out);
     writer.tell_names()?;
-    writer.tell_trace()?;
+    writer.tell_track_of_losses()?;
     writer.tell_threads()?;
     for (time, what) in order::moments(trace) {
         match what {
@@ -98,7 +67,6 @@ pub fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
 struct Writer<'a> {
     trace: &'a Trace,
     out: &'a mut dyn Write,
-    beside: Beside<'a>,
     /// Modules, by the number that stands for each.
     modules: FastMap<&'a str, u64>,
     packet: Message,
@@ -114,7 +82,7 @@ impl<'a> Writer<'a> {
             modules.entry(module).or_insert(number);
         }
         let [packet, event, annotation] = [(); 3].map(|()| Message::default());
-        Self { trace, out, beside: Beside::of(trace), modules, packet, event, annotation }
+        Self { trace, out, modules, packet, event, annotation }
     }
 
     /// Tells every name that events refer to.
@@ -152,51 +120,17 @@ impl<'a> Writer<'a> {
         tell(self, 29, &mut modules.into_iter().map(|(_, name)| name))
     }
 
-    /// An instant that tells the clock, and what was wrong with the trace.
-    fn tell_trace(&mut self) -> io::Result<()> {
-        let meta = &self.trace.meta;
+    /// The track of losses, which are of no thread.
+    fn tell_track_of_losses(&mut self) -> io::Result<()> {
+        if self.trace.gaps.is_empty() {
+            return Ok(());
+        }
         self.packet.with(60, |track| {
             track.number(1, OF_TRACE);
-            track.text(2, "profctl");
+            track.text(2, "lost events");
         });
         self.packet.number(10, SEQUENCE);
-        self.end_packet()?;
-        self.begin_event(INSTANT, OF_TRACE);
-        self.event.text(23, "profctl trace");
-        match meta.timebase.unit {
-            TickUnit::Seconds { numerator, denominator } => {
-                self.say("numerator", numerator);
-                self.say("denominator", denominator);
-            }
-            TickUnit::Cycles | TickUnit::Instructions => {
-                self.say_text("unit", meta.timebase.unit_name());
-            }
-        }
-        self.say("resolution", meta.timebase.resolution.0);
-        if meta.timebase.timeline == Timeline::Synthetic {
-            self.say_text("timeline", "synthetic");
-        }
-        self.say("first", meta.first.0);
-        self.say("last", meta.last.0);
-        self.say("off_cpu_known", u64::from(meta.knows_off_cpu));
-        let cpus: Vec<_> = self.trace.names.cpus.iter().map(u32::to_string).collect();
-        if !cpus.is_empty() {
-            self.say_text("cpus", &cpus.join(","));
-        }
-        for entry in meta.diags.sorted() {
-            // The losses are told where they are.
-            let is_loss = [&codes::GAP, &codes::LOST_EVENTS, &codes::LOST_UNKNOWN]
-                .iter()
-                .any(|loss| loss.name == entry.code.name);
-            if !is_loss {
-                let name = format!("{} {}", entry.code.severity.name(), entry.code.name);
-                self.event.with(4, |annotation| {
-                    annotation.text(10, name);
-                    annotation.number(3, entry.count);
-                });
-            }
-        }
-        self.end_event(meta.first)
+        self.end_packet()
     }
 
     /// A track for each thread that made calls.
@@ -225,11 +159,9 @@ impl<'a> Writer<'a> {
                         descriptor.number(2, tid);
                         descriptor.text(5, &thread.name);
                     }),
-                    // The name alone is read back; where there is none, something must be shown.
                     None if thread.name.is_empty() => track.text(2, thread.label()),
                     None => track.text(2, &thread.name),
                 }
-                track.text(14, facts(thread));
             });
             self.packet.number(10, SEQUENCE);
             self.end_packet()?;
@@ -238,26 +170,16 @@ impl<'a> Writer<'a> {
     }
 
     fn enter(&mut self, time: Tick, call: SpanId) -> io::Result<()> {
-        let func = self.trace.spans.func[call];
-        self.begin_event(BEGIN, track_of(self.trace.spans.thread[call.index()]));
+        let spans = &self.trace.spans;
+        let func = spans.func[call];
+        self.begin_event(BEGIN, track_of(spans.thread[call.index()]));
         self.event.number(10, func.index() as u64 + 1);
-        self.describe(&self.trace.names.funcs[func]);
+        self.describe(&self.trace.names.funcs[func], spans.cpu[call.index()]);
         self.end_event(time)
     }
 
     fn exit(&mut self, time: Tick, call: SpanId) -> io::Result<()> {
-        let spans = &self.trace.spans;
-        self.begin_event(END, track_of(spans.thread[call.index()]));
-        if let Some(cpu) = spans.cpu[call.index()] {
-            self.say("cpu", self.trace.names.cpus[cpu].into());
-        }
-        let mut stated = self.beside.call(call);
-        if self.beside.is_clamped(call) {
-            stated.net = Some(spans.net[call.index()]);
-        }
-        for (name, value) in stated.named(&self.trace.meta.timebase) {
-            self.say(name, value);
-        }
+        self.begin_event(END, track_of(self.trace.spans.thread[call.index()]));
         self.end_event(time)
     }
 
@@ -266,9 +188,9 @@ impl<'a> Writer<'a> {
         let func = &self.trace.names.funcs[mark.func];
         self.begin_event(INSTANT, track_of(mark.thread));
         self.event.number(10, mark.func.index() as u64 + 1);
-        self.describe(func);
+        self.describe(func, None);
         if let Some(detail) = &mark.detail {
-            self.say_text("detail", detail);
+            self.annotate("detail", |said| said.text(6, detail.as_bytes()));
         }
         self.end_event(time)
     }
@@ -279,10 +201,10 @@ impl<'a> Writer<'a> {
         self.event.text(23, "lost events");
         self.event.number(3, GAP);
         if let Some(cpu) = gap.cpu {
-            self.say("cpu", self.trace.names.cpus[cpu].into());
+            self.annotate("cpu", |said| said.number(3, self.trace.names.cpus[cpu].into()));
         }
         if let Some(lost) = gap.lost {
-            self.say("lost", lost);
+            self.annotate("lost", |said| said.number(3, lost));
         }
         self.end_event(time)
     }
@@ -293,13 +215,10 @@ impl<'a> Writer<'a> {
         self.event.number(11, track);
     }
 
-    /// Ends an event that happened at `time`. Where nanoseconds do not tell the tick, it is said.
+    /// Ends an event that happened at `time`.
     fn end_event(&mut self, time: Tick) -> io::Result<()> {
         let timebase = &self.trace.meta.timebase;
         let nanoseconds = timebase.reported(Ticks(time.0));
-        if beside::told(timebase, Ticks(time.0)).is_none() {
-            self.say("tick", time.0);
-        }
         self.packet.number(8, nanoseconds.min(TIME_MAX));
         self.packet.number(10, SEQUENCE);
         self.packet.number(13, REFERS);
@@ -314,27 +233,20 @@ impl<'a> Writer<'a> {
         self.out.write_all(head.bytes())
     }
 
-    /// What is said of a function beside its name; its kind is the category of the event.
-    fn describe(&mut self, func: &Func) {
+    /// What is shown of a call beside its name; its kind is the category of the event.
+    fn describe(&mut self, func: &Func, cpu: Option<CpuId>) {
         let place = KINDS.iter().position(|known| *known == func.kind).unwrap_or_default();
         if place > 0 {
             self.event.number(3, place as u64 + 1);
+        }
+        if let Some(cpu) = cpu {
+            let number = self.trace.names.cpus[cpu];
+            self.annotate("cpu", |annotation| annotation.number(3, number.into()));
         }
         if let Some(module) = &func.module {
             let number = self.modules.get(module.as_str()).copied().unwrap_or_default();
             self.annotate("module", |annotation| annotation.number(17, number));
         }
-        if let Some(address) = func.address {
-            self.annotate("address", |annotation| annotation.number(7, address));
-        }
-    }
-
-    fn say(&mut self, name: &str, value: u64) {
-        self.annotate(name, |annotation| annotation.number(3, value));
-    }
-
-    fn say_text(&mut self, name: &str, text: &str) {
-        self.annotate(name, |annotation| annotation.text(6, text));
     }
 
     fn annotate(&mut self, name: &str, value: impl FnOnce(&mut Message)) {
@@ -349,19 +261,4 @@ impl<'a> Writer<'a> {
 
 fn track_of(thread: ThreadId) -> u64 {
     FIRST + thread.index() as u64
-}
-
-/// What a track is, in words that are read back.
-fn facts(thread: &Thread) -> String {
-    let mut facts = match (thread.idle, thread.tid, thread.pid) {
-        (true, Some(_), _) => return "profctl: idle task".into(),
-        (true, None, _) => return "profctl: a thread that idles".into(),
-        (false, Some(tid), Some(pid)) => format!("profctl: thread {tid} of process {pid}"),
-        (false, Some(tid), None) => format!("profctl: thread {tid}"),
-        (false, None, _) => "profctl: a thread".into(),
-    };
-    if thread.name.is_empty() {
-        facts.push_str(" without a name");
-    }
-    facts
 }

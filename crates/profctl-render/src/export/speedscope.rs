@@ -1,35 +1,25 @@
 //! The file format of speedscope: a profile a thread, entries and exits in order.
 //!
-//! Times are ticks of the trace, under the name of their unit where speedscope has one. What an
-//! entry and an exit cannot say stands beside the exit under `profctl`.
+//! Times are ticks of the trace, under the name of their unit where speedscope has one.
 
 use std::io::{self, Write};
 
-use profctl_model::{FuncKind, SpanId, ThreadId, TickUnit, Trace};
+use profctl_model::{SpanId, ThreadId, TickUnit, Trace};
 
-use super::stated::{self, Calls, Members, quoted};
+use super::json::quoted;
 
 /// Writes a trace. Threads without calls are left out.
 pub fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
-    let header = stated::of_trace(trace).as_member().unwrap_or_default();
-    write!(
-        out,
-        "{{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",{header},\
-         \"exporter\":\"profctl\",\"activeProfileIndex\":0,\"shared\":{{\"frames\":["
+    out.write_all(
+        b"{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\
+          \"exporter\":\"profctl\",\"activeProfileIndex\":0,\"shared\":{\"frames\":[",
     )?;
     for (index, func) in trace.names.funcs.iter().enumerate() {
         let comma = if index == 0 { "" } else { "," };
-        let mut frame = Members::default();
-        frame.push_text("name", &func.name);
-        if let Some(module) = &func.module {
-            frame.push_text("file", module);
-        }
-        let more = stated::of_func(func, FuncKind::Function).as_member();
-        let more = more.map_or(String::new(), |more| format!(",{more}"));
-        write!(out, "{comma}\n{{{}{more}}}", frame.0)?;
+        let file = func.module.as_deref().map(|module| format!(",\"file\":{}", quoted(module)));
+        write!(out, "{comma}\n{{\"name\":{}{}}}", quoted(&func.name), file.unwrap_or_default())?;
     }
     out.write_all(b"\n]},\"profiles\":[")?;
-    let calls = Calls::new(trace);
     let mut ids = trace.spans.ids().peekable();
     let mut comma = "";
     while let Some(first) = ids.peek() {
@@ -39,7 +29,7 @@ pub fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
         begin_profile(trace, thread, out)?;
         let mut events = Events { trace, out: &mut *out, open: Vec::new(), is_first: true };
         while let Some(id) = ids.next_if(|id| trace.spans.thread[id.index()] == thread) {
-            events.call(id, calls.call(id))?;
+            events.call(id)?;
         }
         events.close(0)?;
         out.write_all(b"\n]}")?;
@@ -59,22 +49,11 @@ fn unit(trace: &Trace) -> &'static str {
 }
 
 fn begin_profile(trace: &Trace, id: ThreadId, out: &mut dyn Write) -> io::Result<()> {
-    let thread = &trace.names.threads[id];
-    let mut more = Members::default();
-    more.push_text("name", &thread.name);
-    for (key, value) in [("tid", thread.tid), ("pid", thread.pid)] {
-        if let Some(value) = value {
-            more.push(key, value);
-        }
-    }
-    if thread.idle {
-        more.push("idle", true);
-    }
-    let (name, more) = (quoted(&thread.label()), more.as_member().unwrap_or_default());
+    let name = quoted(&trace.names.threads[id].label());
     let (unit, first, last) = (unit(trace), trace.meta.first.0, trace.meta.last.0);
     write!(
         out,
-        "{{\"type\":\"evented\",\"name\":{name},{more},\"unit\":\"{unit}\",\"startValue\":{first},\
+        "{{\"type\":\"evented\",\"name\":{name},\"unit\":\"{unit}\",\"startValue\":{first},\
          \"endValue\":{last},\"events\":["
     )
 }
@@ -83,36 +62,32 @@ fn begin_profile(trace: &Trace, id: ThreadId, out: &mut dyn Write) -> io::Result
 struct Events<'a> {
     trace: &'a Trace,
     out: &'a mut dyn Write,
-    /// The calls whose exits are still to be written, with what is to be said of each.
-    open: Vec<(SpanId, Members)>,
+    /// The calls whose exits are still to be written.
+    open: Vec<SpanId>,
     is_first: bool,
 }
 
 impl Events<'_> {
-    fn call(&mut self, id: SpanId, mut stated: Members) -> io::Result<()> {
+    fn call(&mut self, id: SpanId) -> io::Result<()> {
         let spans = &self.trace.spans;
         self.close(spans.depth[id.index()] as usize)?;
-        if let Some(cpu) = spans.cpu[id.index()] {
-            stated.push("cpu", self.trace.names.cpus[cpu]);
-        }
-        self.open.push((id, stated));
-        self.event('O', id, spans.start[id.index()].0, None)
+        self.open.push(id);
+        self.event('O', id, spans.start[id.index()].0)
     }
 
     /// Writes the exits of all calls but the `depth` outermost.
     fn close(&mut self, depth: usize) -> io::Result<()> {
         while self.open.len() > depth
-            && let Some((id, stated)) = self.open.pop()
+            && let Some(id) = self.open.pop()
         {
-            self.event('C', id, self.trace.spans.end[id.index()].0, stated.as_member())?;
+            self.event('C', id, self.trace.spans.end[id.index()].0)?;
         }
         Ok(())
     }
 
-    fn event(&mut self, kind: char, id: SpanId, at: u64, more: Option<String>) -> io::Result<()> {
+    fn event(&mut self, kind: char, id: SpanId, at: u64) -> io::Result<()> {
         let comma = if std::mem::take(&mut self.is_first) { "" } else { "," };
         let frame = self.trace.spans.func[id].index();
-        let more = more.map_or(String::new(), |more| format!(",{more}"));
-        write!(self.out, "{comma}\n{{\"type\":\"{kind}\",\"frame\":{frame},\"at\":{at}{more}}}")
+        write!(self.out, "{comma}\n{{\"type\":\"{kind}\",\"frame\":{frame},\"at\":{at}}}")
     }
 }

@@ -1,12 +1,12 @@
 //! The one path from TRACE arguments to what was read of them: options, progress, what is said about
 //! each input, whether the selection found anything, and how good the input was.
 
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use profctl_analyze::summarize::{By, Profile, Quality, Source};
 use profctl_import::files::FileId;
-use profctl_import::{Files as _, Origin, ReadOptions, Streamed};
+use profctl_import::{Files as _, ImportError, Origin, ReadOptions, Streamed};
 use profctl_model::diag::{Sample, codes};
 use profctl_model::{DiagLog, Names, Place, SelectThreads, Trace, TraceBuilder, TraceMeta};
 use profctl_render::table::visible;
@@ -137,6 +137,33 @@ impl<'a> Session<'a> {
         Ok(read)
     }
 
+    /// Writes one trace in the plain format to `out`, and says how that went.
+    pub(crate) fn plain(
+        &mut self,
+        trace: &Path,
+        out: &mut (dyn io::Write + Send),
+    ) -> Result<io::Result<()>, Failure> {
+        let functions = self.selection.selects_functions().then_some("a selection of functions");
+        if let Some(flag) = self.selection.beyond_profiles().or(functions) {
+            let message = format!("{flag} has no effect: plain holds every record of a trace");
+            return Err(Failure::usage(message).hint("apply the flag when you read the file back"));
+        }
+        let file = Inputs::single(trace, self.global)?;
+        let progress = progress(file.bytes, self.global);
+        let Content::Trace(input) = file.open()? else {
+            return Err(Failure::input(file.name, "is a saved profile, expected a trace"));
+        };
+        let mut result = Ok(());
+        let nothing: Option<TraceBuilder> = None;
+        self.stream_by(&file, &input, nothing, |options, sink| {
+            let at = |n| progress.at(n);
+            let (read, written) = profctl_import::write_plain(&input, options, sink, out, &at)?;
+            result = written;
+            Ok(read)
+        })?;
+        Ok(result)
+    }
+
     /// Reads one trace into memory.
     pub(crate) fn load(&mut self, trace: &Path) -> Result<Trace, Failure> {
         let read = self.one(trace, TraceBuilder::default())?;
@@ -195,8 +222,20 @@ impl<'a> Session<'a> {
         sink: S,
         progress: &Progress,
     ) -> Result<Read<S>, Failure> {
+        self.stream_by(file, input, sink, |options, sink| {
+            profctl_import::stream(input, options, sink, &|n| progress.at(n))
+        })
+    }
+
+    fn stream_by<S: SelectThreads + Send>(
+        &mut self,
+        file: &TraceFile,
+        input: &DiskFiles,
+        sink: S,
+        read: impl FnOnce(&ReadOptions, Selected<S>) -> Result<Streamed<Selected<S>>, ImportError>,
+    ) -> Result<Read<S>, Failure> {
         let only = Selected::new(sink, &self.passing);
-        let read = profctl_import::stream(input, &self.options, only, &|n| progress.at(n));
+        let read = read(&self.options, only);
         let read = read.map_err(|error| self.not_read(file, &error, input))?;
         self.selection.fits(&read.meta.timebase, read.bounds)?;
         let Streamed { sink, names, mut meta, origin, .. } = read;
@@ -228,12 +267,7 @@ impl<'a> Session<'a> {
     }
 
     /// Why an input cannot be read, in terms of what it is.
-    fn not_read(
-        &self,
-        file: &TraceFile,
-        error: &profctl_import::ImportError,
-        input: &DiskFiles,
-    ) -> Failure {
+    fn not_read(&self, file: &TraceFile, error: &ImportError, input: &DiskFiles) -> Failure {
         let failure = Failure::import(&file.name, error);
         if !failure.is_no_trace || self.options.format.is_some() {
             return failure;
@@ -355,7 +389,7 @@ pub(crate) fn say(line: &str, global: &Global) {
     if !global.quiet {
         let line = line.strip_prefix("profctl: ").unwrap_or(line);
         // If nobody can read it, there is no reason to stop.
-        let _ = writeln!(std::io::stderr().lock(), "profctl: {}", visible(line));
+        let _ = writeln!(io::stderr().lock(), "profctl: {}", visible(line));
     }
 }
 

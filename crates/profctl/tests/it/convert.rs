@@ -20,10 +20,21 @@ fn the_name_of_the_file_says_the_form() {
     let scratch = Scratch::new("convert-names");
     for (text, name) in [(WHOLE, "whole"), (CUT, "cut")] {
         let trace = scratch.file(&format!("{name}.txt"), text);
+        let file = scratch.path(&format!("{name}.plain"));
+        run(&["convert", "--quiet", &trace, "-o", &file]).quiet_success();
+        assert_eq!(profile(&file), profile(&trace), "{file}");
         for ending in ["pftrace", "perfetto-trace", "json", "speedscope.json"] {
             let file = scratch.path(&format!("{name}.{ending}"));
             run(&["convert", "--quiet", &trace, "-o", &file]).quiet_success();
-            assert_eq!(profile(&file), profile(&trace), "{file}");
+            let elapsed = |trace: &str| {
+                let profile = profile(trace);
+                let functions = profile["functions"].as_array().expect("functions").clone();
+                let of = |row: &serde_json::Value| format!("{} {}", row["name"], row["elapsed"]);
+                let mut rows: Vec<String> = functions.iter().map(of).collect();
+                rows.sort();
+                rows
+            };
+            assert_eq!(elapsed(&file), elapsed(&trace), "{file}");
         }
     }
     let trace = scratch.path("whole.txt");
@@ -95,10 +106,10 @@ fn what_cannot_be_converted_leaves_no_file() {
 fn an_incomplete_trace_is_converted_and_said_to_be() {
     let scratch = Scratch::new("convert-strict");
     let trace = scratch.file("trace.txt", CUT);
-    let file = scratch.path("trace.pftrace");
+    let file = scratch.path("trace.plain");
     let run_of = run(&["convert", "--strict", &trace, "-o", &file]);
     assert_eq!(run_of.code, Some(5), "{}", run_of.stderr);
-    // So is the export.
+    // So is what reads back.
     assert_eq!(run(&["summarize", "--strict", &file]).code, Some(5));
 }
 
@@ -114,4 +125,17 @@ fn a_reader_that_has_seen_enough_is_no_error() {
     drop(child.stdout.take());
     let output = child.wait_with_output().expect("the program ends");
     assert_eq!((output.status.code(), output.stderr.as_slice()), (Some(0), &b""[..]));
+}
+
+#[test]
+fn plain_takes_all_or_nothing() {
+    let scratch = Scratch::new("convert-plain");
+    let trace = scratch.file("trace.txt", WHOLE);
+    let said = run(&["convert", "--format", "plain", "--thread", "1", &trace]).failure(2);
+    assert!(said.contains("--thread has no effect"), "{said}");
+    let text = run(&["convert", "--format", "plain", &trace]).quiet_success();
+    assert!(text.starts_with("# profctl plain 1 unit=us\n"), "{text}");
+    // What is plain already stays as it is.
+    let plain = scratch.file("trace.plain", &text);
+    assert_eq!(run(&["convert", "--format", "plain", &plain]).quiet_success(), text);
 }

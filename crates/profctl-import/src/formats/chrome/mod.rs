@@ -1,12 +1,11 @@
 //! Trace events in JSON, as browsers' tracing, viewers of it and a hundred tools write them: an
 //! array of events, or an object that holds one under `traceEvents`.
 //!
-//! [`read`] walks over the text whatever block it is cut into, [`event`] says what one event means,
-//! [`own`] knows what our own export adds.
+//! [`read`] walks over the text whatever block it is cut into, [`event`] says what one event means.
 
 use std::sync::Arc;
 
-use profctl_model::{Code, Severity, TickUnit, Ticks, Timebase, Timeline};
+use profctl_model::{Code, Severity, Ticks, Timebase};
 
 use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Recognition};
 use crate::files::Files;
@@ -17,7 +16,6 @@ use crate::text;
 mod event;
 mod head;
 mod keys;
-mod own;
 mod read;
 #[cfg(test)]
 mod tests;
@@ -101,26 +99,12 @@ impl Importer for TraceEvents {
                 return Err(ImportError::whole(message));
             }
         };
-        let mut facts = vec![("order", order_fact(order).to_owned())];
-        if found.own.is_some() {
-            facts.push(("written by", "profctl".into()));
-        }
-        let own = found.own.unwrap_or_default();
-        Ok(Opened::records(
-            Timebase {
-                unit: own.unit,
-                resolution: own.resolution.unwrap_or(Ticks(found.step)),
-                timeline: if own.synthetic { Timeline::Synthetic } else { Timeline::Recorded },
-            },
-            Box::new(read::Events::new(order, own)),
-        )
-        .with_facts(facts)
-        .with_state(Arc::new(Position::default())))
+        let timebase = Timebase { resolution: Ticks(found.step), ..Timebase::NANOSECONDS };
+        Ok(Opened::records(timebase, Box::new(read::Events::new(order)))
+            .with_facts(vec![("order", order_fact(order).to_owned())])
+            .with_state(Arc::new(Position::default())))
     }
 }
-
-/// A tick of one nanosecond, which every time is rounded to.
-const NANOSECOND: TickUnit = Timebase::NANOSECONDS.unit;
 
 fn order_fact(order: Order) -> &'static str {
     match order {

@@ -11,9 +11,8 @@ use profctl_model::diag::codes::{CUT_RECORD, SKIPPED_RECORD};
 
 use super::SAMPLES;
 use super::event::{Fields, Meaning};
-use super::own::Own;
 use crate::blocks::RECORD_MAX;
-use crate::emit::{Emitter, Event, EventKind, LaneKey, NO_DEPTH, NameRef, ThreadKey, UNSTATED};
+use crate::emit::Emitter;
 use crate::formats::{Block, Reader, State};
 use crate::json::{Scanner, Stop, is_space};
 use crate::sort::Order;
@@ -93,8 +92,8 @@ pub(super) struct Events {
 }
 
 impl Events {
-    pub(super) fn new(order: Order, own: Own) -> Self {
-        Self { order, meaning: Meaning::new(own) }
+    pub(super) fn new(order: Order) -> Self {
+        Self { order, meaning: Meaning::default() }
     }
 }
 
@@ -107,7 +106,7 @@ impl Reader for Events {
     }
 
     fn fork(&self) -> Box<dyn Reader> {
-        Box::new(Self::new(self.order, self.meaning.own.clone()))
+        Box::new(Self::new(self.order))
     }
 
     fn boundary(&self, bytes: &[u8]) -> usize {
@@ -213,7 +212,6 @@ impl Walk<'_> {
             }
             Ok(b'{') => {
                 self.scanner.at += 1;
-                self.say_span(out);
                 Place::Keys
             }
             Ok(_) => {
@@ -222,25 +220,6 @@ impl Walk<'_> {
             }
         };
         true
-    }
-
-    /// What our own export says of the time from the first to the last record.
-    fn say_span(&self, out: &mut Emitter) {
-        let own = &self.meaning.own;
-        let Some((first, last)) = own.span else { return };
-        let lane = out.lane(LaneKey { cpu: None, thread: ThreadKey::Unstated });
-        for time in [first, last] {
-            out.push(Event {
-                time,
-                duration: UNSTATED,
-                extra: u64::from(own.knows_off_cpu),
-                name: NameRef::ANONYMOUS,
-                lane,
-                offset: 0,
-                depth: NO_DEPTH,
-                kind: EventKind::Pass,
-            });
-        }
     }
 
     #[inline]

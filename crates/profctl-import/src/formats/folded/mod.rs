@@ -11,7 +11,7 @@ use super::{
     Block, Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Reader, Recognition,
     State,
 };
-use crate::emit::{Emitter, LaneKey, NameRef, ThreadKey, UNSTATED};
+use crate::emit::{Emitter, LaneKey, NameRef, ThreadKey};
 use crate::files::Files;
 use crate::json::scaled;
 use crate::samples::Samples;
@@ -109,7 +109,7 @@ impl Reader for Lines {
     fn read(&mut self, block: &Block<'_>, _state: &State, out: &mut Emitter) -> Option<State> {
         let block = block.bytes;
         let lane = out.lane(LaneKey { cpu: None, thread: ThreadKey::Unstated });
-        let mut samples = Samples::new(lane, out);
+        let mut samples = Samples::new(lane);
         let mut stack: Vec<NameRef> = Vec::new();
         for line in text::lines(block) {
             out.lines += 1;
@@ -137,9 +137,9 @@ impl Reader for Lines {
                 let name = if frame.trim().is_empty() { "(unnamed)" } else { frame.trim() };
                 stack.push(out.func(name, FuncKind::Function));
             }
-            samples.are(&stack, UNSTATED, line.offset, out);
+            samples.are(&stack, None, line.offset, out);
             samples.last(weight, line.offset, out);
-            samples.are(&[], UNSTATED, line.offset, out);
+            samples.are(&[], None, line.offset, out);
         }
         None
     }

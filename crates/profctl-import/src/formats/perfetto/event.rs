@@ -18,8 +18,6 @@ pub(super) struct Said<'a> {
     pub(super) kind: Kind,
     pub(super) name: Option<&'a [u8]>,
     pub(super) name_id: Option<u64>,
-    pub(super) category: Option<&'a [u8]>,
-    pub(super) category_id: Option<u64>,
     pub(super) track: Option<u64>,
     /// The time in the older way: as such, or since the event before.
     pub(super) microseconds: Option<i64>,
@@ -33,8 +31,6 @@ impl<'a> Said<'a> {
             kind: Kind::Other,
             name: None,
             name_id: None,
-            category: None,
-            category_id: None,
             track: None,
             microseconds: None,
             microseconds_later: None,
@@ -47,8 +43,6 @@ impl<'a> Said<'a> {
                 (10, Value::Number(id)) => said.name_id = Some(id),
                 (23, Value::Bytes(name)) => said.name = Some(name),
                 (11, Value::Number(track)) => said.track = Some(track),
-                (3, Value::Number(id)) => said.category_id = said.category_id.or(Some(id)),
-                (22, Value::Bytes(name)) => said.category = said.category.or(Some(name)),
                 (1, Value::Number(n)) => said.microseconds_later = Some(n as i64),
                 (16, Value::Number(n)) => said.microseconds = Some(n as i64),
                 (6, Value::Bytes(legacy)) => {

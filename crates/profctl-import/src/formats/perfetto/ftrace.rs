@@ -1,11 +1,10 @@
 //! Events of the Linux kernel: calls of its functions, and who runs where.
 
-use profctl_model::FuncKind;
 use profctl_model::diag::codes::SKIPPED_RECORD;
 
 use super::read::Reading;
 use super::wire::{Fields, Value};
-use crate::emit::{EventKind, LaneKey, LaneRef, NO_DEPTH, ThreadKey, UNSTATED};
+use crate::emit::{LaneKey, LaneRef, NameRef, PrevState, Stated, ThreadKey, Waking, WakingKind};
 
 /// Takes a bundle of events of one CPU.
 pub(super) fn bundle(reading: &mut Reading<'_>, bundle: &[u8], sequence: u32) {
@@ -42,7 +41,7 @@ fn event(
     let mut fields = Fields::of(bytes);
     for (number, value) in fields.by_ref() {
         match (number, value) {
-            (1, Value::Number(stamp)) => time = Some(stamp.min(UNSTATED - 1)),
+            (1, Value::Number(stamp)) => time = Some(stamp.min(u64::MAX - 1)),
             (2, Value::Number(id)) => task = id,
             (4 | 17 | 20 | 114 | 437 | 438, Value::Bytes(bytes)) => said = Some((number, bytes)),
             _ => {}
@@ -54,58 +53,69 @@ fn event(
     let time = time?;
     if std::mem::take(has_lost) {
         let lane = reading.out.lane(LaneKey { cpu: Some(cpu), thread: ThreadKey::Unstated });
-        reading.push(EventKind::Gap, lane, time);
+        reading.out.lost(reading.at(lane, time), None);
     }
     let lane = lane(reading, cpu, task, b"");
+    let at = reading.at(lane, time);
     match said {
         Some((437, call)) => {
             let [depth, func] = numbers(call, [1, 2]);
-            self::call(reading, EventKind::Enter, (lane, time), (func?, depth), sequence);
+            let name = name(reading, func?, sequence);
+            reading.out.enter(at, name, stated(depth));
         }
         Some((438, call)) => {
             let [depth, func] = numbers(call, [2, 3]);
-            self::call(reading, EventKind::Exit, (lane, time), (func?, depth), sequence);
+            let name = name(reading, func?, sequence);
+            reading.out.exit(at, Some(name), stated(depth));
         }
         Some((4, switch)) => {
             let [from, state, to] = numbers(switch, [2, 4, 6]);
             let from = self::lane(reading, cpu, from.unwrap_or(0), text(switch, 1));
             let to = self::lane(reading, cpu, to.unwrap_or(0), text(switch, 5));
-            let event = reading.push(EventKind::Switch, to, time);
-            event.duration = u64::from(is_runnable(state.unwrap_or(0)));
-            event.extra = from.0.into();
+            let state = prev_state(state.unwrap_or(0));
+            reading.out.sched_switch(at, Some(from), state, Some(to));
         }
-        Some((_, wake)) => {
-            let [woken] = numbers(wake, [2]);
+        Some((kind, wake)) => {
+            let [woken, target_cpu] = numbers(wake, [2, 5]);
             let woken = self::lane(reading, cpu, woken?, text(wake, 1));
-            reading.push(EventKind::Wake, lane, time).extra = woken.0.into();
+            let kind = match kind {
+                20 => WakingKind::Waking,
+                114 => WakingKind::WakeupNew,
+                _ => WakingKind::Wakeup,
+            };
+            let target_cpu = target_cpu.and_then(|cpu| u32::try_from(cpu).ok());
+            reading.out.waking(at, woken, Waking { kind, target_cpu, ..Waking::default() });
         }
         None => reading.not_read("it holds an event of the kernel that is no call"),
     }
     Some(())
 }
 
-/// Whether a thread that left its CPU in that state could have gone on: `R`, or `R+` (preempted),
-/// which is a flag above all states: 0x100 from Linux 4.14 on, 0x800 and 0x1000 before.
-fn is_runnable(state: u64) -> bool {
-    matches!(state, 0 | 0x100 | 0x800 | 0x1000)
+/// The state of a thread that left its CPU, as the kernel keeps it: flags (`include/linux/sched.h`).
+/// `R+` is one above all states: 0x100 from Linux 4.14 on, 0x800 and 0x1000 before.
+fn prev_state(state: u64) -> PrevState {
+    match state {
+        0 => PrevState::Runnable,
+        0x100 | 0x800 | 0x1000 => PrevState::Preempted,
+        _ if state & 0x30 != 0 => PrevState::Dead,
+        _ if state & 0x4c != 0 => PrevState::Stopped,
+        _ if state & 0x80 != 0 => PrevState::Sleeping,
+        _ if state & 2 != 0 => PrevState::Uninterruptible,
+        _ if state & 1 != 0 => PrevState::Sleeping,
+        _ => PrevState::Unknown(b'?'),
+    }
 }
 
-fn call(
-    reading: &mut Reading<'_>,
-    kind: EventKind,
-    (lane, time): (LaneRef, u64),
-    (func, depth): (u64, Option<u64>),
-    sequence: u32,
-) {
+fn stated(depth: Option<u64>) -> Stated {
+    Stated { depth: depth.and_then(|depth| u16::try_from(depth).ok()), ..Stated::NOTHING }
+}
+
+/// The function of a call: where names are told once it is a number in that list, else its address.
+fn name(reading: &mut Reading<'_>, func: u64, sequence: u32) -> NameRef {
     let tables = reading.sequence(sequence).map(|sequence| &sequence.tables);
-    // Where names are told once, the function is a number in that list, else its address.
     let name = tables.and_then(|tables| tables.symbols.get(&func)).cloned();
     let address = format!("{func:#x}");
-    let name = name.as_deref().unwrap_or(address.as_bytes());
-    let name = reading.func(name, FuncKind::Function, None);
-    let event = reading.push(kind, lane, time);
-    event.name = name;
-    event.depth = depth.and_then(|depth| u16::try_from(depth).ok()).unwrap_or(NO_DEPTH);
+    reading.func(name.as_deref().unwrap_or(address.as_bytes()))
 }
 
 fn lane(reading: &mut Reading<'_>, cpu: u32, task: u64, name: &[u8]) -> LaneRef {

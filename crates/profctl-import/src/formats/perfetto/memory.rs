@@ -2,21 +2,17 @@
 
 use std::sync::Arc;
 
-use profctl_model::hash::FastMap;
-
 use super::clocks::Clocks;
-use super::ours::Ours;
+use super::layered::Layered;
 use super::wire::Fields;
 use crate::emit::ThreadKey;
 
 /// Everything that a packet may refer to. Copying it is cheap: what did not change is shared.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Memory {
-    pub(super) sequences: FastMap<u32, Arc<Sequence>>,
+    pub(super) sequences: Layered<u32, Arc<Sequence>>,
     pub(super) tracks: Arc<Tracks>,
     pub(super) clocks: Arc<Clocks>,
-    /// What an export of ours says of the trace it was made from.
-    pub(super) ours: Option<Arc<Ours>>,
     /// Whether the bytes just before were no packet.
     pub(super) astray: bool,
 }
@@ -29,7 +25,7 @@ pub(super) struct Sequence {
     /// Whether packets were lost since its last event.
     pub(super) has_lost: bool,
     /// Names by number.
-    pub(super) tables: Arc<Tables>,
+    pub(super) tables: Tables,
     /// The track of its events that name none.
     pub(super) track: Option<u64>,
     /// The clock of its packets that name none.
@@ -43,11 +39,8 @@ pub(super) struct Sequence {
 /// Names that a writer tells once and refers to by number.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Tables {
-    pub(super) events: FastMap<u64, Arc<[u8]>>,
-    pub(super) categories: FastMap<u64, Arc<[u8]>>,
-    pub(super) annotations: FastMap<u64, Arc<[u8]>>,
-    pub(super) strings: FastMap<u64, Arc<[u8]>>,
-    pub(super) symbols: FastMap<u64, Arc<[u8]>>,
+    pub(super) events: Layered<u64, Arc<[u8]>>,
+    pub(super) symbols: Layered<u64, Arc<[u8]>>,
 }
 
 impl Tables {
@@ -55,10 +48,7 @@ impl Tables {
     pub(super) fn learn(&mut self, interned: &[u8]) {
         for (number, value) in Fields::of(interned) {
             let table = match number {
-                1 => &mut self.categories,
                 2 => &mut self.events,
-                3 => &mut self.annotations,
-                29 => &mut self.strings,
                 26 => &mut self.symbols,
                 _ => continue,
             };
@@ -81,35 +71,32 @@ impl Tables {
 /// Whose calls a track shows.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Tracks {
-    threads: FastMap<u64, (Option<u32>, ThreadKey)>,
+    threads: Layered<u64, ThreadKey>,
     /// Names of tracks that are no thread's, with the track that took each first.
-    taken: FastMap<String, u64>,
-    processes: FastMap<u64, String>,
+    taken: Layered<String, u64>,
+    processes: Layered<u64, String>,
     /// Threads by their id alone, as the kernel calls them.
-    members: FastMap<u64, ThreadKey>,
+    members: Layered<u64, ThreadKey>,
 }
 
 impl Tracks {
-    /// The CPU, if the track is one's, and the thread of a track.
-    pub(super) fn lane(&self, uuid: u64) -> (Option<u32>, ThreadKey) {
+    /// The thread of a track.
+    pub(super) fn thread(&self, uuid: u64) -> ThreadKey {
         match self.threads.get(&uuid) {
-            Some(lane) => lane.clone(),
-            None if uuid == 0 => (None, ThreadKey::Named("global".into())),
-            None => (None, ThreadKey::Named(format!("track {uuid}"))),
+            Some(thread) => thread.clone(),
+            None if uuid == 0 => ThreadKey::Named("global".into()),
+            None => ThreadKey::Named(format!("track {uuid}")),
         }
     }
 
-    /// Takes the descriptor of a track; returns its number if its thread is one that idles, and
-    /// only we say so.
-    pub(super) fn learn(&mut self, descriptor: &[u8]) -> Option<u64> {
+    /// Takes the descriptor of a track.
+    pub(super) fn learn(&mut self, descriptor: &[u8]) {
         let (mut uuid, mut parent) = (0, None);
         let (mut name, mut thread, mut process, mut counts) = (None, None, None, false);
-        let mut facts = None;
         for (number, value) in Fields::of(descriptor) {
             match number {
                 1 => uuid = value.number().unwrap_or(0),
                 5 => parent = value.number(),
-                14 => facts = value.bytes().and_then(Facts::read),
                 2 | 10 | 13 => name = value.bytes().or(name),
                 3 => process = value.bytes(),
                 4 => thread = value.bytes(),
@@ -118,25 +105,23 @@ impl Tracks {
             }
         }
         if counts {
-            return None;
+            return;
         }
         let name = name.map(|name| String::from_utf8_lossy(name).into_owned());
-        let lane = if let Some(facts) = facts {
-            let of_thread = thread.map(read_thread).and_then(|(_, _, name)| name);
-            let name = of_thread.or(name).filter(|_| !facts.is_unnamed);
-            facts.lane(name.unwrap_or_default())
-        } else if let Some((pid, Some(tid), of_thread)) = thread.map(read_thread) {
+        let thread = if let Some((pid, Some(tid), of_thread)) = thread.map(read_thread) {
             let name = of_thread.or(name).unwrap_or_default();
             let thread = match pid {
                 Some(pid) => ThreadKey::Member { pid, tid, name },
                 None => ThreadKey::Tid(tid, name),
             };
-            self.members.entry(tid).or_insert_with(|| thread.clone());
-            (None, thread)
+            if self.members.get(&tid).is_none() {
+                self.members.insert(tid, thread.clone());
+            }
+            thread
         } else if let Some(process) = process {
             let name = name.unwrap_or_else(|| read_process(process));
             self.processes.insert(uuid, name.clone());
-            (None, ThreadKey::Named(self.unique(name, uuid)))
+            ThreadKey::Named(self.unique(name, uuid))
         } else {
             let name = name.unwrap_or_else(|| format!("track {uuid}"));
             let process = parent.and_then(|parent| self.processes.get(&parent));
@@ -144,10 +129,9 @@ impl Tracks {
                 Some(process) => format!("{process}/{name}"),
                 None => name,
             };
-            (None, ThreadKey::Named(self.unique(full, uuid)))
+            ThreadKey::Named(self.unique(full, uuid))
         };
-        self.threads.insert(uuid, lane);
-        facts.is_some_and(|facts| facts.idles).then_some(uuid)
+        self.threads.insert(uuid, thread);
     }
 
     /// The thread of a sequence, told in the older way: its track is made up.
@@ -156,7 +140,7 @@ impl Tracks {
         let tid = tid?;
         // No writer hands out numbers near the end.
         let uuid = u64::MAX - tid;
-        self.threads.insert(uuid, (None, ThreadKey::Tid(tid, name.unwrap_or_default())));
+        self.threads.insert(uuid, ThreadKey::Tid(tid, name.unwrap_or_default()));
         Some(uuid)
     }
 
@@ -168,9 +152,13 @@ impl Tracks {
 
     /// Tracks of one name are not one track.
     fn unique(&mut self, name: String, uuid: u64) -> String {
-        match *self.taken.entry(name.clone()).or_insert(uuid) {
-            first if first == uuid => name,
-            _ => format!("{name} (track {uuid})"),
+        match self.taken.get(&name) {
+            Some(&first) if first != uuid => format!("{name} (track {uuid})"),
+            Some(_) => name,
+            None => {
+                self.taken.insert(name.clone(), uuid);
+                name
+            }
         }
     }
 }
@@ -199,51 +187,4 @@ fn read_process(descriptor: &[u8]) -> String {
         }
     }
     name.filter(|name| !name.is_empty()).unwrap_or_else(|| format!("process {pid}"))
-}
-
-/// What the description of a track says of its thread, if we wrote it: Perfetto has no place for a
-/// thread without an id, or with a large one, or for an idle task.
-#[derive(Clone, Copy, Debug)]
-struct Facts {
-    tid: Option<u64>,
-    pid: Option<u64>,
-    /// The idle task of a CPU.
-    idle: bool,
-    /// Another thread that idles.
-    idles: bool,
-    /// What it is called is made up.
-    is_unnamed: bool,
-}
-
-impl Facts {
-    fn read(text: &[u8]) -> Option<Self> {
-        let text = std::str::from_utf8(text).ok()?.strip_prefix("profctl: ")?;
-        let idles = text == "a thread that idles";
-        let is_unnamed = text.ends_with(" without a name");
-        let idle = text == "idle task";
-        let mut facts = Self { tid: None, pid: None, idle, idles, is_unnamed };
-        let mut words = text.split(' ');
-        while let Some(word) = words.next() {
-            match word {
-                "thread" => facts.tid = words.next().and_then(|id| id.parse().ok()),
-                "process" => facts.pid = words.next().and_then(|id| id.parse().ok()),
-                _ => {}
-            }
-        }
-        Some(facts)
-    }
-
-    /// The CPU, if the thread has one of its own, and the thread.
-    fn lane(self, name: String) -> (Option<u32>, ThreadKey) {
-        let thread = match (self.idle, self.tid, self.pid) {
-            (true, _, _) => {
-                let cpu = name.strip_prefix("<idle>/").and_then(|cpu| cpu.parse().ok());
-                return (cpu, ThreadKey::Idle);
-            }
-            (false, Some(tid), Some(pid)) => ThreadKey::Member { pid, tid, name },
-            (false, Some(tid), None) => ThreadKey::Tid(tid, name),
-            (false, None, _) => ThreadKey::Named(name),
-        };
-        (None, thread)
-    }
 }

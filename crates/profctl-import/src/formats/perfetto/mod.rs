@@ -1,5 +1,5 @@
 //! Perfetto traces: the events of tracks as Perfetto's SDK, Chrome, Android and Renode write them,
-//! calls of Linux functions, and this program's own exports.
+//! calls of Linux functions and its scheduler.
 //!
 //! Written after the `.proto` files that Perfetto publishes. Packets refer back to what was told
 //! before (names, tracks, clocks, defaults), all of which is the reader's state. A file is packets
@@ -17,8 +17,8 @@ use crate::sort::Order;
 mod clocks;
 mod event;
 mod ftrace;
+mod layered;
 mod memory;
-mod ours;
 mod packet;
 mod read;
 #[cfg(test)]
@@ -122,11 +122,8 @@ impl Importer for Packets {
         let mut ignored = Emitter::default();
         let mut reading = read::Reading::new(Memory::default(), &mut ignored);
         reading.block(&head[..packet::boundary(head)]);
-        let Memory { tracks, ours, .. } = reading.memory;
-        let timebase = ours.as_ref().map_or(Timebase::NANOSECONDS, |ours| ours.timebase);
-        let written = ours.is_some().then(|| ("written by", "profctl".to_owned()));
-        Ok(Opened::records(timebase, Box::new(read::PacketReader { order }))
-            .with_facts(written.into_iter().collect())
+        let Memory { tracks, .. } = reading.memory;
+        Ok(Opened::records(Timebase::NANOSECONDS, Box::new(read::PacketReader { order }))
             .with_state(Arc::new(Memory { tracks, ..Memory::default() })))
     }
 }

@@ -10,12 +10,9 @@ use profctl_model::{Func, FuncKind};
 use super::clocks::{self, BOOT_TIME};
 use super::event::{Kind, Said};
 use super::memory::{Memory, Sequence};
-use super::ours::{self, Beside, Ours};
 use super::packet::{self, Item, Packet, Payload};
 use super::{MISSING_NAME, NO_STATE, NOT_READ, UNKNOWN_CLOCK, ftrace};
-use crate::emit::{
-    Emitter, Event, EventKind, LaneKey, LaneRef, NO_DEPTH, NameRef, ThreadKey, UNSTATED,
-};
+use crate::emit::{At, Emitter, LaneKey, LaneRef, NameRef, Stated, ThreadKey};
 use crate::formats::{Block, Reader, State};
 use crate::sort::Order;
 
@@ -58,7 +55,7 @@ pub(super) struct Reading<'o> {
     changed: bool,
     pub(super) out: &'o mut Emitter,
     /// Lanes of tracks, while no descriptor changes one.
-    lanes: FastMap<(u64, Option<u32>), LaneRef>,
+    lanes: FastMap<u64, LaneRef>,
     /// The packet, as an offset in the block.
     pub(super) offset: usize,
 }
@@ -123,11 +120,7 @@ impl<'o> Reading<'o> {
             Payload::Track(descriptor) => {
                 self.changed = true;
                 self.lanes.clear();
-                let idles = Arc::make_mut(&mut self.memory.tracks).learn(descriptor);
-                if let Some(track) = idles {
-                    let lane = self.lane(track, None);
-                    self.push(EventKind::Describe, lane, UNSTATED).depth = 1;
-                }
+                Arc::make_mut(&mut self.memory.tracks).learn(descriptor);
             }
             Payload::Thread(descriptor) => {
                 self.changed = true;
@@ -192,7 +185,7 @@ impl<'o> Reading<'o> {
 
     pub(super) fn sequence_mut(&mut self, id: u32) -> &mut Sequence {
         self.changed = true;
-        Arc::make_mut(self.memory.sequences.entry(id).or_default())
+        Arc::make_mut(self.memory.sequences.edit(id))
     }
 
     /// What a packet says for those that follow on its sequence.
@@ -212,7 +205,7 @@ impl<'o> Reading<'o> {
             *sequence = Sequence { is_whole: true, clocks, has_lost, ..Sequence::default() };
         }
         if let Some(interned) = packet.interned {
-            Arc::make_mut(&mut self.sequence_mut(id).tables).learn(interned);
+            self.sequence_mut(id).tables.learn(interned);
         }
     }
 
@@ -237,7 +230,7 @@ impl<'o> Reading<'o> {
                 format!("no snapshot tells of clock {clock}: its times are taken as they stand")
             });
         }
-        time.or(Some(stamp)).map(|time| time.min(UNSTATED - 1))
+        time.or(Some(stamp)).map(|time| time.min(u64::MAX - 1))
     }
 
     fn snapshot(&mut self, snapshot: &[u8], id: u32) {
@@ -280,7 +273,7 @@ impl<'o> Reading<'o> {
         if self.sequence(packet.sequence).is_some_and(|sequence| sequence.has_lost) {
             self.sequence_mut(packet.sequence).has_lost = false;
             let lane = self.out.lane(LaneKey { cpu: None, thread: ThreadKey::Unstated });
-            self.push(EventKind::Gap, lane, time);
+            self.out.lost(self.at(lane, time), None);
         }
         let sequence = self.memory.sequences.get(&packet.sequence).cloned().unwrap_or_default();
         let name = match (said.name, said.name_id) {
@@ -288,146 +281,48 @@ impl<'o> Reading<'o> {
             (None, Some(id)) => sequence.tables.events.get(&id).map(|name| &**name),
             (None, None) => None,
         };
-        if said.kind == Kind::Instant && name == Some(ours::TRACE) {
-            self.trace_of_ours(event, &sequence);
-            return;
-        }
         let missing = (name.is_none() && said.kind != Kind::End).then_some(said.name_id).flatten();
         if let Some(id) = missing {
             self.out.diag(&MISSING_NAME, self.offset, || format!("name {id} was never told"));
         }
         let name = name.unwrap_or(b"unnamed");
         let track = said.track.or(sequence.track).unwrap_or(0);
-        if let Some(ours) = self.memory.ours.clone() {
-            let beside = Beside::read(event, &sequence.tables, &ours);
-            let time = beside.tick.unwrap_or_else(|| ours.tick(time)).min(UNSTATED - 1);
-            self.event_of_ours(&said, &beside, name, (track, time), &sequence);
-            return;
-        }
-        let kind = match said.kind {
-            Kind::Begin => EventKind::Enter,
-            Kind::End => EventKind::Exit,
-            Kind::Instant => EventKind::Mark,
-            Kind::Counter => return self.not_read("it holds the value of a counter"),
-            Kind::Other => return self.not_read("its phase is none of begin, end and instant"),
-        };
-        let name = match said.kind {
-            Kind::Begin => self.func(name, FuncKind::Function, None),
-            Kind::Instant => self.func(name, FuncKind::Mark, None),
-            Kind::End | Kind::Counter | Kind::Other => NameRef::ANONYMOUS,
-        };
-        let lane = self.lane(track, None);
-        let event = self.push(kind, lane, time);
-        event.name = name;
-    }
-
-    /// The instant with which an export of ours begins.
-    #[cold]
-    fn trace_of_ours(&mut self, event: &[u8], sequence: &Sequence) {
-        let ours = Ours::read(event, &sequence.tables);
-        let lane = |out: &mut Emitter, cpu| out.lane(LaneKey { cpu, thread: ThreadKey::Unstated });
-        let (first, last) = ours.bounds.unwrap_or((0, 0));
-        for &cpu in &ours.cpus {
-            let lane = lane(self.out, Some(cpu));
-            self.push(EventKind::Pass, lane, first);
-        }
-        let anywhere = lane(self.out, None);
-        if ours.bounds.is_some() {
-            for time in [first, last] {
-                let pass = self.push(EventKind::Pass, anywhere, time.min(UNSTATED - 1));
-                pass.extra = u64::from(ours.knows_off_cpu);
+        let lane = self.lane(track);
+        let at = self.at(lane, time);
+        match said.kind {
+            Kind::Begin => {
+                let name = self.func(name);
+                self.out.enter(at, name, Stated::NOTHING);
             }
-        }
-        self.out.more_diags.extend(ours.codes());
-        self.memory.ours = Some(Arc::new(ours));
-        self.changed = true;
-    }
-
-    /// An event that we wrote.
-    fn event_of_ours(
-        &mut self,
-        said: &Said<'_>,
-        beside: &Beside,
-        name: &[u8],
-        (track, time): (u64, u64),
-        sequence: &Sequence,
-    ) {
-        let category = match (said.category, said.category_id) {
-            (Some(category), _) => Some(category),
-            (None, Some(id)) => sequence.tables.categories.get(&id).map(|name| &**name),
-            (None, None) => None,
-        };
-        if category == Some(ours::GAP) {
-            let lane = self.out.lane(LaneKey { cpu: beside.cpu, thread: ThreadKey::Unstated });
-            let gap = self.push(EventKind::Gap, lane, time);
-            gap.duration = beside.lost.unwrap_or(UNSTATED);
-            // The calls that it cut say so themselves.
-            gap.extra = 0;
-            return;
-        }
-        let lane = self.lane(track, beside.cpu);
-        let kind = category.map_or(FuncKind::Function, ours::kind);
-        let (kind, name) = match said.kind {
-            Kind::Begin => (EventKind::Enter, self.func_of_ours(name, kind, beside)),
-            Kind::Instant => (EventKind::Mark, self.func_of_ours(name, FuncKind::Mark, beside)),
-            Kind::End => {
-                let account = beside.account.map(|account| self.out.account(account));
-                let kind = account.map_or(EventKind::Exit, |_| EventKind::Settle);
-                self.push(kind, lane, time).extra = account.unwrap_or(UNSTATED);
-                return;
+            Kind::End => self.out.exit(at, None, Stated::NOTHING),
+            Kind::Instant => {
+                let name = self.out.func(&String::from_utf8_lossy(name), FuncKind::Mark);
+                self.out.instant(at, name);
             }
-            Kind::Counter | Kind::Other => return self.not_read("it is no call"),
-        };
-        self.push(kind, lane, time).name = name;
-    }
-
-    pub(super) fn func(&mut self, name: &[u8], kind: FuncKind, module: Option<&[u8]>) -> NameRef {
-        let lossy = |text: &[u8]| String::from_utf8_lossy(text).into_owned();
-        let describe =
-            |_: &[u8]| Func { name: lossy(name), module: module.map(lossy), kind, address: None };
-        if kind == FuncKind::Function && module.is_none() {
-            return self.out.name(name, describe);
+            Kind::Counter => self.not_read("it holds the value of a counter"),
+            Kind::Other => self.not_read("its phase is none of begin, end and instant"),
         }
-        let parts = [b"", kind.name().as_bytes(), module.unwrap_or_default(), name];
-        self.out.name(&parts.join(&b'\0'), describe)
     }
 
-    fn func_of_ours(&mut self, name: &[u8], kind: FuncKind, beside: &Beside) -> NameRef {
-        let module = beside.module.as_deref();
-        let Some(address) = beside.address else { return self.func(name, kind, module) };
-        let lossy = |text: &[u8]| String::from_utf8_lossy(text).into_owned();
-        let parts = [&b"\0"[..], &address.to_le_bytes(), kind.name().as_bytes(), name];
-        let spelling = [&parts.concat(), module.unwrap_or(b"\0")].join(&b'\0');
-        self.out.name(&spelling, |_| Func {
-            name: lossy(name),
-            module: module.map(lossy),
-            kind,
-            address: Some(address),
+    /// A plain function.
+    pub(super) fn func(&mut self, name: &[u8]) -> NameRef {
+        self.out.name(name, |name| Func {
+            name: String::from_utf8_lossy(name).into_owned(),
+            ..Func::default()
         })
     }
 
-    fn lane(&mut self, track: u64, cpu: Option<u32>) -> LaneRef {
-        if let Some(&lane) = self.lanes.get(&(track, cpu)) {
+    fn lane(&mut self, track: u64) -> LaneRef {
+        if let Some(&lane) = self.lanes.get(&track) {
             return lane;
         }
-        let (of_track, thread) = self.memory.tracks.lane(track);
-        let lane = self.out.lane(LaneKey { cpu: of_track.or(cpu), thread });
-        self.lanes.insert((track, cpu), lane);
+        let lane = self.out.lane(LaneKey { cpu: None, thread: self.memory.tracks.thread(track) });
+        self.lanes.insert(track, lane);
         lane
     }
 
-    /// Adds an event that says nothing more yet.
-    pub(super) fn push(&mut self, kind: EventKind, lane: LaneRef, time: u64) -> &mut Event {
-        self.out.push(Event {
-            time,
-            duration: UNSTATED,
-            extra: UNSTATED,
-            name: NameRef::ANONYMOUS,
-            lane,
-            offset: self.offset as u32,
-            depth: NO_DEPTH,
-            kind,
-        });
-        self.out.events.last_mut().expect("one was just pushed")
+    /// When and on whom something happened that the present packet tells.
+    pub(super) fn at(&self, lane: LaneRef, time: u64) -> At {
+        At { time: Some(time), lane, offset: self.offset }
     }
 }

@@ -2,8 +2,6 @@
 
 use profctl_model::FuncKind;
 
-use crate::emit::EventKind;
-
 /// One word. A quoted word never means anything but itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Word<'a> {
@@ -35,7 +33,7 @@ impl<'a> Iterator for Words<'a> {
     fn next(&mut self) -> Option<Word<'a>> {
         let rest = self.rest.trim_ascii_start();
         let closing = match rest {
-            [b'"', inner @ ..] => memchr::memchr(b'"', inner).map(|at| at + 1),
+            [b'"', inner @ ..] => closing_quote(inner).map(|at| at + 1),
             _ => None,
         };
         let unclosed = closing.is_none() && rest.starts_with(b"\"");
@@ -62,46 +60,101 @@ impl<'a> Iterator for Words<'a> {
     }
 }
 
-/// The verbs, with the event that each makes.
-pub(super) const VERBS: [(&[u8], EventKind); 14] = [
-    (b">", EventKind::Enter),
-    (b"<", EventKind::Exit),
-    (b".", EventKind::Leaf),
-    (b"=", EventKind::Return),
-    (b"!", EventKind::Mark),
-    (b"in", EventKind::Seen),
-    (b"lost", EventKind::Gap),
-    (b"runs", EventKind::RunsNow),
-    (b"switch", EventKind::Switch),
-    (b"wake", EventKind::Wake),
-    (b"irq>", EventKind::InterruptEnter),
-    (b"irq<", EventKind::InterruptExit),
-    (b"switch>", EventKind::SwitchTagEnter),
-    (b"switch<", EventKind::SwitchTagExit),
+/// Where a quoted word ends: two quotes together are one that belongs to it.
+fn closing_quote(inner: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        at += memchr::memchr(b'"', &inner[at..])?;
+        if inner.get(at + 1) != Some(&b'"') {
+            return Some(at);
+        }
+        at += 2;
+    }
+}
+
+impl Word<'_> {
+    /// What it says, as a text.
+    pub(super) fn said(&self) -> String {
+        let text = String::from_utf8_lossy(self.text);
+        if self.quoted { text.replace("\"\"", "\"") } else { text.into_owned() }
+    }
+}
+
+/// What a line says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Verb {
+    Enter,
+    Exit,
+    Leaf,
+    Returned,
+    Instant,
+    Seen,
+    Lost,
+    Runs,
+    Switch,
+    Wake,
+    IrqEnter,
+    IrqExit,
+    TagEnter,
+    TagExit,
+    PartialEnd,
+    Covers,
+    Advance,
+    Fork,
+    ThreadExit,
+    NameThread,
+    Sum,
+    Diag,
+}
+
+/// The verbs as they are spelled.
+pub(super) const VERBS: [(&str, Verb); 22] = [
+    (">", Verb::Enter),
+    ("<", Verb::Exit),
+    (".", Verb::Leaf),
+    ("=", Verb::Returned),
+    ("!", Verb::Instant),
+    ("in", Verb::Seen),
+    ("lost", Verb::Lost),
+    ("runs", Verb::Runs),
+    ("switch", Verb::Switch),
+    ("wake", Verb::Wake),
+    ("irq>", Verb::IrqEnter),
+    ("irq<", Verb::IrqExit),
+    ("switch>", Verb::TagEnter),
+    ("switch<", Verb::TagExit),
+    ("~", Verb::PartialEnd),
+    ("covers", Verb::Covers),
+    ("advance", Verb::Advance),
+    ("fork", Verb::Fork),
+    ("exits", Verb::ThreadExit),
+    ("is", Verb::NameThread),
+    ("sum", Verb::Sum),
+    ("diag", Verb::Diag),
 ];
 
-/// The event that `word` makes, if it is a verb.
-pub(super) fn verb(word: &Word<'_>) -> Option<EventKind> {
-    let found = VERBS.iter().find(|(spelling, _)| !word.quoted && *spelling == word.text);
-    found.map(|&(_, kind)| kind)
+/// The verb that `word` is.
+pub(super) fn verb(word: &Word<'_>) -> Option<Verb> {
+    let found = VERBS.iter().find(|(spelling, _)| !word.quoted && spelling.as_bytes() == word.text);
+    found.map(|&(_, verb)| verb)
 }
 
-/// The verb of an event, if a line can say it.
-pub(super) fn spelling(kind: EventKind) -> Option<&'static [u8]> {
-    VERBS.iter().find(|(_, of)| *of == kind).map(|&(verb, _)| verb)
-}
+impl Verb {
+    /// Whether a line may do without a time where others have one: what it says then happens
+    /// between its neighbors, or at no time.
+    pub(super) fn may_lack_time(self) -> bool {
+        use Verb::{Diag, IrqEnter, IrqExit, Lost, NameThread, Runs, Sum};
+        matches!(self, Lost | Runs | IrqEnter | IrqExit | NameThread | Sum | Diag)
+    }
 
-/// Whether an event of `kind` may do without a time where the others have one: it then happens
-/// between its neighbours.
-pub(super) fn may_lack_time(kind: EventKind) -> bool {
-    use EventKind::{Gap, InterruptEnter, InterruptExit, RunsNow};
-    matches!(kind, Gap | RunsNow | InterruptEnter | InterruptExit)
-}
-
-/// Whether an event of `kind` may state its depth: those that name a function.
-pub(super) fn takes_depth(kind: EventKind) -> bool {
-    use EventKind::{Enter, Exit, Leaf, Mark, Return, Seen, SwitchTagEnter, SwitchTagExit};
-    matches!(kind, Enter | Exit | Leaf | Return | Mark | Seen | SwitchTagEnter | SwitchTagExit)
+    /// The kind of a function that it names, unless a mark says otherwise.
+    pub(super) fn kind(self) -> FuncKind {
+        match self {
+            Self::Instant => FuncKind::Mark,
+            Self::TagEnter | Self::TagExit => FuncKind::Switch,
+            _ => FuncKind::Function,
+        }
+    }
 }
 
 /// The number in `cpuN`.
@@ -111,36 +164,12 @@ pub(super) fn cpu(word: &Word<'_>) -> Option<u32> {
 }
 
 /// The marks behind a name, with the kind of function that each stands for. Those of the name file
-/// of a probe are the same.
-pub(super) const MARKS: [(u8, FuncKind); 5] = [
+/// of a probe are the same, but for the one that says plainly what is the default elsewhere.
+pub(super) const MARKS: [(u8, FuncKind); 6] = [
     (b'!', FuncKind::Switch),
     (b'=', FuncKind::Mark),
     (b'^', FuncKind::Interrupt),
     (b'~', FuncKind::Idle),
     (b'$', FuncKind::Syscall),
+    (b'&', FuncKind::Function),
 ];
-
-/// The kind of a function that an event of `kind` names, unless a mark says otherwise.
-pub(super) fn kind_by_verb(kind: EventKind) -> FuncKind {
-    match kind {
-        EventKind::Mark => FuncKind::Mark,
-        EventKind::SwitchTagEnter | EventKind::SwitchTagExit => FuncKind::Switch,
-        EventKind::Enter
-        | EventKind::Exit
-        | EventKind::Leaf
-        | EventKind::Return
-        | EventKind::Seen
-        | EventKind::Gap
-        | EventKind::RunsNow
-        | EventKind::Switch
-        | EventKind::Wake
-        | EventKind::Fork
-        | EventKind::ThreadExit
-        | EventKind::InterruptEnter
-        | EventKind::InterruptExit
-        | EventKind::Complete
-        | EventKind::Settle
-        | EventKind::Describe
-        | EventKind::Pass => FuncKind::Function,
-    }
-}

@@ -10,6 +10,7 @@ use crate::bytes::low_bits;
 use crate::files::Files;
 use crate::text;
 
+pub(crate) mod file;
 mod lex;
 mod parse;
 #[cfg(test)]
@@ -36,7 +37,10 @@ const MAGIC: &str = "# profctl plain";
 struct Header {
     unit: TickUnit,
     timeline: Timeline,
+    resolution: Ticks,
     counter_bits: Option<u32>,
+    leaf_ends_are_stamps: bool,
+    exits_may_be_late: bool,
 }
 
 impl Importer for Plain {
@@ -63,11 +67,15 @@ impl Importer for Plain {
             message,
         })?;
         let time_max = header.counter_bits.map_or(u64::MAX - 1, low_bits);
-        Ok(Opened::lines(
-            Timebase { unit: header.unit, resolution: Ticks(1), timeline: header.timeline },
-            Box::new(parse::Lines { timeline: header.timeline, time_max }),
+        let Header { unit, resolution, timeline, .. } = header;
+        let mut opened = Opened::lines(
+            Timebase { unit, resolution, timeline },
+            Box::new(parse::Lines { timeline, time_max }),
         )
-        .with_counter(header.counter_bits))
+        .with_counter(header.counter_bits);
+        opened.quirks.leaf_ends_are_stamps = header.leaf_ends_are_stamps;
+        opened.quirks.exits_may_be_late = header.exits_may_be_late;
+        Ok(opened)
     }
 }
 
@@ -76,7 +84,10 @@ fn parse_header(line: &[u8]) -> Result<Header, String> {
     let mut header = Header {
         unit: TickUnit::Seconds { numerator: 1, denominator: 1_000_000_000 },
         timeline: Timeline::Recorded,
+        resolution: Ticks(1),
         counter_bits: None,
+        leaf_ends_are_stamps: true,
+        exits_may_be_late: false,
     };
     let line = String::from_utf8_lossy(line);
     let Some(fields) = line.strip_prefix(MAGIC) else {
@@ -92,7 +103,7 @@ fn parse_header(line: &[u8]) -> Result<Header, String> {
         let (key, value) = field.split_once('=').unwrap_or((field, ""));
         match key {
             "unit" => {
-                header.unit = text::tick_unit(value).ok_or_else(|| {
+                header.unit = fraction(value).or(text::tick_unit(value)).ok_or_else(|| {
                     format!("unit `{value}`, expected one such as ns, 250ns, MHz or cycles")
                 })?;
             }
@@ -101,6 +112,13 @@ fn parse_header(line: &[u8]) -> Result<Header, String> {
                 let error = || format!("counter-bits `{value}`, expected 1 to 63");
                 header.counter_bits = Some(bits.ok_or_else(error)?);
             }
+            "resolution" => {
+                let ticks = value.parse().ok().filter(|&ticks| ticks > 0);
+                let error = || format!("resolution `{value}`, expected a number of ticks");
+                header.resolution = Ticks(ticks.ok_or_else(error)?);
+            }
+            "leaf-ends" if value == "rough" => header.leaf_ends_are_stamps = false,
+            "exits" if value == "late" => header.exits_may_be_late = true,
             "timeline" => {
                 header.timeline = match value {
                     "recorded" => Timeline::Recorded,
@@ -116,4 +134,11 @@ fn parse_header(line: &[u8]) -> Result<Header, String> {
         }
     }
     Ok(header)
+}
+
+/// The unit in `N/Ds`: a tick of N/D seconds.
+fn fraction(text: &str) -> Option<TickUnit> {
+    let (numerator, denominator) = text.strip_suffix('s')?.split_once('/')?;
+    let (numerator, denominator) = (numerator.parse().ok()?, denominator.parse().ok()?);
+    (numerator > 0 && denominator > 0).then_some(TickUnit::Seconds { numerator, denominator })
 }

@@ -1,10 +1,13 @@
-//! Lines to events.
+//! Lines to records.
 
-use profctl_model::diag::codes::{CUT_RECORD, SKIPPED_RECORD};
-use profctl_model::{Func, Timeline};
+use profctl_model::diag::codes::{self, CUT_RECORD, SKIPPED_RECORD};
+use profctl_model::{Code, Func, FuncKind, Timeline};
 
-use super::lex::{self, Word, Words};
-use crate::emit::{Emitter, Event, EventKind, LaneKey, NO_DEPTH, NameRef, ThreadKey, UNSTATED};
+use super::lex::{self, Verb, Word, Words};
+use crate::emit::{
+    At, Emitter, LaneKey, LaneRef, NameRef, PrevState, Stated, ThreadKey, ThreadName, Total,
+    WakerContext, Waking, WakingKind,
+};
 use crate::formats::{Block, Reader, State};
 use crate::text;
 
@@ -26,15 +29,14 @@ impl Reader for Lines {
     }
 
     fn read(&mut self, block: &Block<'_>, _state: &State, out: &mut Emitter) -> Option<State> {
-        let block = block.bytes;
-        for line in text::lines(block) {
+        for line in text::lines(block.bytes) {
             out.lines += 1;
             if matches!(line.text.trim_ascii_start(), [] | [b'#', ..]) {
                 continue;
             }
             out.records += 1;
-            match self.parse(line.text, out) {
-                Ok(event) => out.push(Event { offset: line.offset as u32, ..event }),
+            match self.line(line.text, line.offset, out) {
+                Ok(()) => {}
                 Err(_) if !line.ended => out.diag(&CUT_RECORD, line.offset, || {
                     format!("the last line stops at `{}`", text::excerpt(line.text))
                 }),
@@ -48,8 +50,8 @@ impl Reader for Lines {
 }
 
 impl Lines {
-    /// The event of one line, or what was expected.
-    fn parse(&self, line: &[u8], out: &mut Emitter) -> Result<Event, &'static str> {
+    /// Says what one line says, or what was expected.
+    fn line(&self, line: &[u8], offset: usize, out: &mut Emitter) -> Result<(), &'static str> {
         let mut words = Words::new(line).peekable();
         let time = words.next().ok_or("a time")?;
         let cpu = words.peek().and_then(lex::cpu);
@@ -62,80 +64,19 @@ impl Lines {
             thread = Some(parse_thread(&word)?);
             word = words.next().ok_or("a verb, such as `>`")?;
         }
-        let kind = lex::verb(&word).ok_or("a verb, such as `>`")?;
-        let time = self.parse_time(&time, kind)?;
-        let (thread, lane_said) = match (kind, thread) {
-            (EventKind::Switch, Some(_)) => return Err("`switch FROM TO` without a thread before"),
-            (_, Some(thread)) => (thread, true),
-            (_, None) => (ThreadKey::Unstated, false),
-        };
-        if kind == EventKind::RunsNow && !lane_said {
-            return Err("a thread before `runs`");
+        let verb = lex::verb(&word).ok_or("a verb, such as `>`")?;
+        let time = self.time(&time, verb)?;
+        match (verb, &thread) {
+            (Verb::Switch, Some(_)) => return Err("`switch FROM TO` without a thread before"),
+            (Verb::Runs, None) => return Err("a thread before `runs`"),
+            _ => {}
         }
-        let mut lane = LaneKey { cpu, thread };
-        let mut event = Operands::default();
-        match kind {
-            EventKind::Enter
-            | EventKind::Mark
-            | EventKind::Seen
-            | EventKind::SwitchTagEnter
-            | EventKind::SwitchTagExit => {
-                event.name = parse_name(&words.next().ok_or("a name")?, kind, out)?;
-                event.fields(&mut words, kind)?;
-            }
-            EventKind::Exit => {
-                // Its name may be left out; fields are no names.
-                if let Some(word) = words.next_if(|word| field(word).is_none()) {
-                    event.name = parse_name(&word, kind, out)?;
-                }
-                event.fields(&mut words, kind)?;
-            }
-            EventKind::Leaf | EventKind::Return => {
-                event.name = parse_name(&words.next().ok_or("a name")?, kind, out)?;
-                event.duration = parse_number(words.next(), "a duration in whole ticks")?;
-                event.fields(&mut words, kind)?;
-            }
-            EventKind::Gap => {
-                if words.peek().is_some() {
-                    event.duration = parse_number(words.next(), "how many events were lost")?;
-                }
-            }
-            EventKind::RunsNow => {
-                if let Some(word) = words.next() {
-                    let from = LaneKey { cpu, thread: parse_thread(&word)? };
-                    event.extra = u64::from(out.lane(from).0);
-                }
-            }
-            EventKind::Switch => {
-                let mut next = || parse_thread(&words.next().ok_or("`switch FROM TO`")?);
-                let (from, to) = (next()?, next()?);
-                lane.thread = to;
-                event.extra = u64::from(out.lane(LaneKey { cpu, thread: from }).0);
-                let preempted = words.next_if(|word| word.spelling == b"preempted");
-                event.duration = u64::from(preempted.is_some());
-            }
-            EventKind::Wake => {
-                let woken = parse_thread(&words.next().ok_or("the thread that is woken")?)?;
-                event.extra = u64::from(out.lane(LaneKey { cpu, thread: woken }).0);
-            }
-            EventKind::Fork
-            | EventKind::ThreadExit
-            | EventKind::InterruptEnter
-            | EventKind::InterruptExit
-            | EventKind::Complete
-            | EventKind::Settle
-            | EventKind::Describe
-            | EventKind::Pass => {}
-        }
-        if words.next().is_some() {
-            return Err("the end of the line");
-        }
-        let Operands { duration, extra, name, depth } = event;
-        Ok(Event { time, duration, extra, name, lane: out.lane(lane), offset: 0, depth, kind })
+        let line = Line { time, cpu, thread: thread.unwrap_or(ThreadKey::Unstated), offset, verb };
+        line.said(words, out)
     }
 
-    /// The time of an event: as the timeline asks, but a loss or a change of threads may lack it.
-    fn parse_time(&self, word: &Word<'_>, kind: EventKind) -> Result<u64, &'static str> {
+    /// The time of a line: as the timeline asks, but a loss or a change of threads may lack it.
+    fn time(&self, word: &Word<'_>, verb: Verb) -> Result<Option<u64>, &'static str> {
         let stated = match word.spelling {
             b"-" => None,
             digits => Some(text::decimal(digits, 0).ok_or("a time in whole ticks, or `-`")?),
@@ -144,56 +85,283 @@ impl Lines {
             (Some(time), Timeline::Recorded) if time > self.time_max => {
                 Err("a time that fits the counter")
             }
-            (Some(time), Timeline::Recorded) => Ok(time),
             (Some(_), Timeline::Synthetic) => Err("`-` for the time, as the timeline is synthetic"),
-            (None, Timeline::Synthetic) => Ok(UNSTATED),
-            (None, Timeline::Recorded) if lex::may_lack_time(kind) => Ok(UNSTATED),
-            (None, Timeline::Recorded) => Err("a time, as the timeline is recorded"),
+            (None, Timeline::Recorded) if !verb.may_lack_time() => {
+                Err("a time, as the timeline is recorded")
+            }
+            (stated, _) => Ok(stated),
         }
     }
 }
 
-/// What follows the verb.
-struct Operands {
-    duration: u64,
-    extra: u64,
-    name: NameRef,
-    depth: u16,
+/// What stands up to the verb.
+struct Line {
+    time: Option<u64>,
+    cpu: Option<u32>,
+    thread: ThreadKey,
+    offset: usize,
+    verb: Verb,
 }
 
-impl Default for Operands {
-    fn default() -> Self {
-        Self { duration: UNSTATED, extra: UNSTATED, name: NameRef::ANONYMOUS, depth: NO_DEPTH }
+type Peekable<'a> = std::iter::Peekable<Words<'a>>;
+
+impl Line {
+    fn lane(&self, thread: ThreadKey, out: &mut Emitter) -> LaneRef {
+        out.lane(LaneKey { cpu: self.cpu, thread })
     }
-}
 
-impl Operands {
-    /// Reads `wall=N net=N depth=N`, as far as `kind` takes them.
-    fn fields<'a>(
-        &mut self,
-        words: &mut impl Iterator<Item = Word<'a>>,
-        kind: EventKind,
-    ) -> Result<(), &'static str> {
-        const NUMBER: &str = "a whole number behind `=`";
-        let takes_wall = matches!(kind, EventKind::Enter | EventKind::Exit);
-        for word in words {
-            match field(&word) {
-                Some((b"wall", value)) if takes_wall => {
-                    self.duration = stated(value).ok_or(NUMBER)?;
+    fn at(&self, out: &mut Emitter) -> At {
+        let lane = self.lane(self.thread.clone(), out);
+        At { time: self.time, lane, offset: self.offset }
+    }
+
+    /// The function that comes next, with what follows it.
+    fn named<'a>(
+        &self,
+        words: &mut Peekable<'a>,
+        keys: &'static str,
+        out: &mut Emitter,
+    ) -> Result<(NameRef, Fields<'a>), &'static str> {
+        let word = words.next().ok_or("a name")?;
+        let fields = Fields::read(words, keys)?;
+        Ok((self.name(&word, &fields, out)?, fields))
+    }
+
+    fn name(
+        &self,
+        word: &Word<'_>,
+        fields: &Fields<'_>,
+        out: &mut Emitter,
+    ) -> Result<NameRef, &'static str> {
+        parse_name(word, self.verb.kind(), fields.number(b"addr")?, out)
+    }
+
+    /// Reads what follows the verb, and says it if the line has no more.
+    fn said(&self, mut words: Peekable<'_>, out: &mut Emitter) -> Result<(), &'static str> {
+        let words = &mut words;
+        match self.verb {
+            Verb::Enter => {
+                let (name, fields) = self.named(words, "wall net depth", out)?;
+                let stated = fields.stated()?;
+                let at = self.at(out);
+                out.enter(at, name, stated);
+            }
+            Verb::Exit => {
+                // Its name may be left out; fields are no names.
+                let word = words.next_if(|word| field(word).is_none());
+                let fields = Fields::read(words, "wall depth")?;
+                let name = word.map(|word| self.name(&word, &fields, out)).transpose()?;
+                let stated = fields.stated()?;
+                let at = self.at(out);
+                out.exit(at, name, stated);
+            }
+            Verb::Leaf | Verb::Returned => {
+                let word = words.next().ok_or("a name")?;
+                let wall = number(words.next(), "a duration in whole ticks")?;
+                let fields = Fields::read(words, "depth")?;
+                let name = self.name(&word, &fields, out)?;
+                let stated = Stated { wall: Some(wall), ..fields.stated()? };
+                let at = self.at(out);
+                match self.verb {
+                    Verb::Leaf => out.leaf(at, name, stated),
+                    _ => out.returned(at, name, stated),
                 }
-                Some((b"net", value)) if kind == EventKind::Enter => {
-                    self.extra = stated(value).ok_or(NUMBER)?;
+            }
+            Verb::Instant => {
+                let word = words.next().ok_or("a name")?;
+                let is_detail = |word: &Word<'_>| word.quoted && word.suffix.is_empty();
+                let detail = words.next_if(is_detail).map(|word| word.said());
+                let fields = Fields::read(words, "depth")?;
+                let name = self.name(&word, &fields, out)?;
+                let at = self.at(out);
+                match detail {
+                    Some(detail) => out.instant_with(at, name, &detail),
+                    None => out.instant(at, name),
                 }
-                Some((b"depth", value)) => {
-                    let depth = stated(value).and_then(|depth| u16::try_from(depth).ok());
-                    let depth = depth.filter(|&depth| depth != NO_DEPTH);
-                    self.depth = depth.ok_or("a depth below 65535")?;
+            }
+            Verb::Seen => {
+                let (name, fields) = self.named(words, "depth", out)?;
+                let depth = fields.stated()?.depth;
+                let at = self.at(out);
+                out.seen_at_depth(at, name, depth);
+            }
+            Verb::TagEnter | Verb::TagExit => {
+                let (name, _) = self.named(words, "depth", out)?;
+                let at = self.at(out);
+                out.switch_tag(at, name, self.verb == Verb::TagEnter);
+            }
+            Verb::PartialEnd => {
+                let (name, fields) = self.named(words, "seen", out)?;
+                let at = self.at(out);
+                out.partial_end(at, name, fields.get(b"seen") == Some(b"entry"));
+            }
+            Verb::Lost => {
+                let lost = words.next().map(|word| number(Some(word), "how many events were lost"));
+                let lost = lost.transpose()?;
+                end(words)?;
+                let at = self.at(out);
+                out.lost(at, lost);
+            }
+            Verb::Runs => {
+                let before = words.next().map(|word| parse_thread(&word)).transpose()?;
+                end(words)?;
+                let before = before.map(|thread| self.lane(thread, out));
+                let at = self.at(out);
+                out.runs_now(at.lane, before, self.offset);
+            }
+            Verb::Switch => self.switch(words, out)?,
+            Verb::Wake => {
+                let word = words.next().ok_or("the thread that is woken")?;
+                let target = parse_thread(&word)?;
+                let waking = Fields::read(words, "kind cpu by")?.waking()?;
+                let target = self.lane(target, out);
+                let at = self.at(out);
+                out.waking(at, target, waking);
+            }
+            Verb::Fork => {
+                let word = words.next().ok_or("the thread that is created")?;
+                let child = parse_thread(&word)?;
+                end(words)?;
+                let child = self.lane(child, out);
+                let at = self.at(out);
+                out.fork(at, child);
+            }
+            Verb::NameThread => {
+                let fields = Fields::read(words, "tid pid idle")?;
+                let (tid, pid) = (fields.number(b"tid")?, fields.number(b"pid")?);
+                let thread = ThreadName { tid, pid, idle: fields.number(b"idle")? == Some(1) };
+                let at = self.at(out);
+                out.name_thread(at.lane, self.offset, thread);
+            }
+            Verb::Sum => {
+                let (name, fields) = self.named(words, "calls elapsed net", out)?;
+                let of = |key: &[u8]| Ok::<u64, &'static str>(fields.number(key)?.unwrap_or(0));
+                let (calls, elapsed, net) = (of(b"calls")?, of(b"elapsed")?, of(b"net")?);
+                let lane = self.at(out).lane;
+                out.totals.push(Total { name, lane, calls, elapsed, net });
+            }
+            Verb::Diag => {
+                let word = words.next().ok_or("the code of a diagnostic")?;
+                let code = code(word.text).ok_or("a code that is known")?;
+                let n = number(words.next(), "how often it was met")?;
+                end(words)?;
+                out.count(code, n);
+                // It was counted as a record where it was met.
+                out.records -= 1;
+            }
+            Verb::Advance => {
+                let ticks = number(words.next(), "so many ticks")?;
+                end(words)?;
+                let at = self.at(out);
+                out.advance(at, ticks);
+            }
+            Verb::IrqEnter | Verb::IrqExit | Verb::Covers | Verb::ThreadExit => {
+                end(words)?;
+                let at = self.at(out);
+                match self.verb {
+                    Verb::IrqEnter => out.irq_enter(at),
+                    Verb::IrqExit => out.irq_exit(at),
+                    Verb::Covers => out.covers(at),
+                    _ => out.thread_exit(at),
                 }
-                _ if takes_wall => return Err("`wall=N`, `depth=N` or, of an entry, `net=N`"),
-                _ => return Err("`depth=N`"),
             }
         }
         Ok(())
+    }
+
+    fn switch(&self, words: &mut Peekable<'_>, out: &mut Emitter) -> Result<(), &'static str> {
+        let mut next = || parse_thread(&words.next().ok_or("`switch FROM TO`")?);
+        let (from, to) = (next()?, next()?);
+        let preempted = words.next_if(|word| word.spelling == b"preempted");
+        let fields = Fields::read(words, "state")?;
+        let state = match (preempted, fields.get(b"state")) {
+            (Some(_), _) => PrevState::Runnable,
+            (None, Some(letters)) => PrevState::from_linux(letters),
+            (None, None) => PrevState::Sleeping,
+        };
+        let (from, to) = (self.lane(from, out), self.lane(to, out));
+        let at = At { time: self.time, lane: to, offset: self.offset };
+        out.sched_switch(at, Some(from), state, Some(to));
+        Ok(())
+    }
+}
+
+fn end(words: &mut Peekable<'_>) -> Result<(), &'static str> {
+    words.next().map_or(Ok(()), |_| Err("the end of the line"))
+}
+
+/// The diagnostic of that code.
+fn code(name: &[u8]) -> Option<&'static Code> {
+    let own = crate::formats::FORMATS.iter().flat_map(|format| format.codes());
+    let all = codes::ALL.iter().chain(crate::CODES).chain(own);
+    all.copied().find(|code| code.name.as_bytes() == name)
+}
+
+/// `KEY=VALUE …` at the end of a line.
+struct Fields<'a> {
+    fields: Vec<(&'a [u8], &'a [u8])>,
+}
+
+/// Keys of fields.
+const KEYS: [&[u8]; 14] = [
+    b"wall", b"net", b"depth", b"addr", b"state", b"kind", b"cpu", b"by", b"tid", b"pid", b"idle",
+    b"calls", b"elapsed", b"seen",
+];
+
+impl<'a> Fields<'a> {
+    /// Reads the rest of a line; `keys` are those that may stand there, and `addr`.
+    fn read(words: &mut Peekable<'a>, keys: &'static str) -> Result<Self, &'static str> {
+        let mut fields = Vec::new();
+        for word in words {
+            let found = field(&word).filter(|(key, _)| {
+                *key == b"addr" || keys.split(' ').any(|known| known.as_bytes() == *key)
+            });
+            fields.push(found.ok_or(match keys {
+                "wall net depth" | "wall depth" => "`wall=N`, `depth=N` or, of an entry, `net=N`",
+                "depth" => "`depth=N`",
+                "" => "the end of the line",
+                _ => "fields that the verb takes",
+            })?);
+        }
+        Ok(Self { fields })
+    }
+
+    fn get(&self, key: &[u8]) -> Option<&'a [u8]> {
+        self.fields.iter().find(|(known, _)| *known == key).map(|(_, value)| *value)
+    }
+
+    fn number(&self, key: &[u8]) -> Result<Option<u64>, &'static str> {
+        let number = |value: &[u8]| text::integer(value).filter(|&number| number != u64::MAX);
+        let stated = |value| number(value).ok_or("a whole number behind `=`");
+        self.get(key).map(stated).transpose()
+    }
+
+    fn stated(&self) -> Result<Stated, &'static str> {
+        let (wall, net) = (self.number(b"wall")?, self.number(b"net")?);
+        let depth = self.get(b"depth").map(|depth| {
+            let depth = text::decimal(depth, 0).and_then(|depth| u16::try_from(depth).ok());
+            depth.filter(|&depth| depth != u16::MAX).ok_or("a depth below 65535")
+        });
+        Ok(Stated { depth: depth.transpose()?, wall, net })
+    }
+
+    fn waking(&self) -> Result<Waking, &'static str> {
+        let kind = match self.get(b"kind") {
+            None => WakingKind::Wakeup,
+            Some(b"waking") => WakingKind::Waking,
+            Some(b"new") => WakingKind::WakeupNew,
+            Some(_) => return Err("`kind=waking` or `kind=new`"),
+        };
+        let context = match self.get(b"by") {
+            None => WakerContext::Unknown,
+            Some(b"task") => WakerContext::Task,
+            Some(b"hardirq") => WakerContext::HardIrq,
+            Some(b"softirq") => WakerContext::SoftIrq,
+            Some(b"both") => WakerContext::HardAndSoftIrq,
+            Some(_) => return Err("`by=task`, `hardirq`, `softirq` or `both`"),
+        };
+        let cpu = self.number(b"cpu")?.map(|cpu| u32::try_from(cpu).map_err(|_| "a CPU"));
+        Ok(Waking { kind, target_cpu: cpu.transpose()?, context })
     }
 }
 
@@ -201,51 +369,57 @@ impl Operands {
 fn field<'a>(word: &Word<'a>) -> Option<(&'a [u8], &'a [u8])> {
     let equals = memchr::memchr(b'=', word.text).filter(|_| !word.quoted)?;
     let (key, value) = (&word.text[..equals], &word.text[equals + 1..]);
-    [&b"wall"[..], b"net", b"depth"].contains(&key).then_some((key, value))
+    KEYS.contains(&key).then_some((key, value))
 }
 
-/// A number that is not the one which means "unstated".
-fn stated(text: &[u8]) -> Option<u64> {
-    text::decimal(text, 0).filter(|&number| number != UNSTATED)
+/// Whether a word would be taken for a field.
+pub(super) fn is_field(word: &Word<'_>) -> bool {
+    field(word).is_some()
 }
 
-fn parse_number(word: Option<Word<'_>>, expected: &'static str) -> Result<u64, &'static str> {
-    word.and_then(|word| stated(word.spelling)).ok_or(expected)
+fn number(word: Option<Word<'_>>, expected: &'static str) -> Result<u64, &'static str> {
+    let number = word.and_then(|word| text::decimal(word.spelling, 0));
+    number.filter(|&number| number != u64::MAX).ok_or(expected)
 }
 
-/// `idle`, `#123`, `name-123` or `name`.
+/// `idle`, `?`, `#123`, `name-123`, `name`, or with the process `#7/123`, `name-7/123`.
 fn parse_thread(word: &Word<'_>) -> Result<ThreadKey, &'static str> {
     const EXPECTED: &str = "a thread: `name`, `name-123`, `#123` or `idle`";
-    let lossy = |text| String::from_utf8_lossy(text).into_owned();
+    let ids = |text: &[u8], name: String| {
+        let (pid, tid) = match memchr::memchr(b'/', text) {
+            Some(at) => (Some(text::decimal(&text[..at], 0)?), &text[at + 1..]),
+            None => (None, text),
+        };
+        let tid = text::decimal(tid, 0)?;
+        Some(match pid {
+            Some(pid) => ThreadKey::Member { pid, tid, name },
+            None => ThreadKey::Tid(tid, name),
+        })
+    };
     if word.quoted {
         return match word.suffix {
-            [] => Ok(ThreadKey::Named(lossy(word.text))),
-            [b'-', digits @ ..] => {
-                let tid = text::decimal(digits, 0).ok_or(EXPECTED)?;
-                Ok(ThreadKey::Tid(tid, lossy(word.text)))
-            }
+            [] => Ok(ThreadKey::Named(word.said())),
+            [b'-', digits @ ..] => ids(digits, word.said()).ok_or(EXPECTED),
             _ => Err(EXPECTED),
         };
     }
-    if word.text == b"idle" {
-        return Ok(ThreadKey::Idle);
-    }
-    if let Some(digits) = word.text.strip_prefix(b"#") {
-        let tid = text::decimal(digits, 0).ok_or(EXPECTED)?;
-        return Ok(ThreadKey::Tid(tid, String::new()));
+    match word.text {
+        b"idle" => return Ok(ThreadKey::Idle),
+        b"?" => return Ok(ThreadKey::Unstated),
+        [b'#', digits @ ..] => return ids(digits, String::new()).ok_or(EXPECTED),
+        _ => {}
     }
     let dash = memchr::memrchr(b'-', word.text).filter(|&dash| dash > 0);
-    let tid = dash.and_then(|dash| Some((dash, text::decimal(&word.text[dash + 1..], 0)?)));
-    Ok(match tid {
-        Some((dash, tid)) => ThreadKey::Tid(tid, lossy(&word.text[..dash])),
-        None => ThreadKey::Named(lossy(word.text)),
-    })
+    let lossy = |text| String::from_utf8_lossy(text).into_owned();
+    let known = dash.and_then(|dash| ids(&word.text[dash + 1..], lossy(&word.text[..dash])));
+    Ok(known.unwrap_or_else(|| ThreadKey::Named(lossy(word.text))))
 }
 
 /// A name with its module and its mark, interned.
 fn parse_name(
     word: &Word<'_>,
-    verb: EventKind,
+    by_verb: FuncKind,
+    address: Option<u64>,
     out: &mut Emitter,
 ) -> Result<NameRef, &'static str> {
     let whole = if word.quoted { word.suffix } else { word.text };
@@ -257,22 +431,22 @@ fn parse_name(
         Some((before, module)) => (before, Some(module)),
         None => (whole, None),
     };
+    let lossy = |text| String::from_utf8_lossy(text).into_owned();
     let name = match (word.quoted, before) {
-        (true, []) => word.text,
+        (true, []) => word.said(),
         (true, _) => return Err("`[module]` or a mark behind the closing quote"),
-        (false, _) => before,
+        (false, _) => lossy(before),
     };
     if name.is_empty() {
         return Err("a name");
     }
-    let lossy = |text| String::from_utf8_lossy(text).into_owned();
-    let kind = mark.map_or(lex::kind_by_verb(verb), |&(_, kind)| kind);
-    let describe =
-        |_: &[u8]| Func { name: lossy(name), module: module.map(lossy), kind, ..Func::default() };
-    if mark.is_some() || kind == lex::kind_by_verb(EventKind::Enter) {
+    let kind = mark.map_or(by_verb, |&(_, kind)| kind);
+    let describe = |_: &[u8]| Func { name, module: module.map(lossy), kind, address };
+    if address.is_none() && (mark.is_some() || kind == FuncKind::Function) {
         return Ok(out.name(word.spelling, describe));
     }
     // The verb decides the kind, so one spelling may mean two functions.
-    let spelling = [b"\0", kind.name().as_bytes(), b"\0", word.spelling].concat();
-    Ok(out.name(&spelling, describe))
+    let address = address.map_or(String::new(), |address| format!("{address:x}"));
+    let parts = [b"", kind.name().as_bytes(), address.as_bytes(), word.spelling];
+    Ok(out.name(&parts.join(&b'\0'), describe))
 }

@@ -5,9 +5,13 @@ use expect_test::{Expect, expect};
 use profctl_model::diag::codes::{CUT_RECORD, SKIPPED_RECORD};
 use proptest::prelude::*;
 
+use super::lex::Verb;
 use super::show::{check_cuts, example, read, show};
 use super::*;
-use crate::emit::{Emitter, Event, EventKind, LaneKey, NO_DEPTH, NameRef, ThreadKey, UNSTATED};
+use crate::emit::{
+    At, Emitter, LaneKey, LaneRef, PrevState, Record, Stated, ThreadKey, ThreadName, WakerContext,
+    Waking, WakingKind,
+};
 use crate::testing::ImporterOfBytes;
 
 macro_rules! fixtures {
@@ -45,21 +49,6 @@ fn check(input: &str, expected: Expect) {
     expected.assert_eq(&show(&Plain, input.as_bytes(), &options()));
 }
 
-/// An event on the CPU and thread of `lane`, without anything stated.
-fn event(out: &mut Emitter, kind: EventKind, time: u64, lane: (Option<u32>, ThreadKey)) -> Event {
-    let lane = out.lane(LaneKey { cpu: lane.0, thread: lane.1 });
-    Event {
-        time,
-        duration: UNSTATED,
-        extra: UNSTATED,
-        name: NameRef::ANONYMOUS,
-        lane,
-        offset: 0,
-        depth: NO_DEPTH,
-        kind,
-    }
-}
-
 #[test]
 fn a_line_says_all_that_an_event_holds() {
     let input = "5 cpu3 sh-7 > f[mod]$ wall=9 net=4 depth=2\n6 cpu3 switch sh-7 idle preempted\n";
@@ -72,13 +61,47 @@ fn a_line_says_all_that_an_event_holds() {
     let shell = LaneKey { cpu: Some(3), thread: ThreadKey::Tid(7, "sh".into()) };
     let idle = LaneKey { cpu: Some(3), thread: ThreadKey::Idle };
     assert_eq!(said.lanes[call.lane.0 as usize], shell);
-    assert_eq!((call.kind, call.time, call.offset), (EventKind::Enter, 5, 0));
-    assert_eq!((call.duration, call.extra, call.depth), (9, 4, 2));
+    assert_eq!((call.at().time, call.at().offset), (Some(5), 0));
+    let Record::Enter { stated, .. } = call.record(&[]) else { panic!("an entry: {call:?}") };
+    assert_eq!(stated, Stated { depth: Some(2), wall: Some(9), net: Some(4) });
 
-    assert_eq!((switch.kind, switch.time, switch.offset), (EventKind::Switch, 6, 43));
+    assert_eq!((switch.at().time, switch.at().offset), (Some(6), 43));
     assert_eq!(said.lanes[switch.lane.0 as usize], idle);
-    assert_eq!(said.lanes[switch.extra as usize], shell);
-    assert_eq!((switch.duration, switch.name), (1, NameRef::ANONYMOUS));
+    let Record::SchedSwitch { prev, prev_state } = switch.record(&[]) else {
+        panic!("a switch: {switch:?}")
+    };
+    assert_eq!(prev.map(|prev| &said.lanes[prev.0 as usize]), Some(&shell));
+    assert_eq!(prev_state, PrevState::Runnable);
+}
+
+/// What the other verbs say, and what earlier ones may say besides.
+#[test]
+fn verbs_of_the_lossless_form() {
+    check(
+        "1 cpu0 main-7/8 > \"a \"\"b\"\"\" depth=0 addr=0x401000\n2 cpu0 switch ? sh-7 state=R+\n\
+         3 cpu0 sh-7 wake #9 kind=waking cpu=2 by=hardirq\n4 sh-7 fork #9\n5 #9 exits\n\
+         - #7/8 is tid=8 pid=7 idle=1\n7 sh-7 ! write \"fd=1 \"\"x\"\"\"\n\
+         8 sh-7 ~ f\n8 sh-7 ~ g seen=entry\n9 covers\n- cpu1 sum g calls=3 elapsed=9 net=4\n- diag input/cut-record 2\n\
+         10 > f&\n11 ! f&\n12 sh-7 advance 4\n",
+        expect![[r#"
+            # profctl plain 1 unit=ns
+            - cpu1 sum g calls=3 elapsed=9 net=4
+            1 cpu0 main-7/8 > "a ""b""" depth=0 addr=0x401000
+            2 cpu0 switch ? sh-7 state=R+
+            3 cpu0 sh-7 wake #9 kind=waking cpu=2 by=hardirq
+            4 sh-7 fork #9
+            5 #9 exits
+            - #7/8 is tid=8 pid=7 idle=1
+            7 sh-7 ! write "fd=1 ""x"""
+            8 sh-7 ~ f
+            8 sh-7 ~ g seen=entry
+            9 covers
+            10 > f
+            11 ! f&
+            12 sh-7 advance 4
+            input/cut-record 2 more
+        "#]],
+    );
 }
 
 #[test]
@@ -310,18 +333,25 @@ fn the_documented_example_is_the_fixture() {
 }
 
 fn any_thread() -> impl Strategy<Value = ThreadKey> {
+    let name = || "[a-z#:/\" -]{0,5}";
     prop_oneof![
         Just(ThreadKey::Unstated),
         Just(ThreadKey::Idle),
-        (0..u64::MAX, "[a-z#:/ -]{0,5}").prop_map(|(tid, name)| ThreadKey::Tid(tid, name)),
-        "([a-z#:/ -]{1,5}|idle|lost|cpu1|>|a-1)".prop_map(ThreadKey::Named),
+        (0..u64::MAX, name()).prop_map(|(tid, name)| ThreadKey::Tid(tid, name)),
+        (0..9_u64, 0..u64::MAX, name()).prop_map(|(pid, tid, name)| ThreadKey::Member {
+            pid,
+            tid,
+            name
+        }),
+        "([a-z#:/\" -]{1,5}|idle|lost|cpu1|>|a-1|a-1/2|[?]|preempted|state=R)"
+            .prop_map(ThreadKey::Named),
     ]
 }
 
-/// An event of any kind, with everything stated that its kind takes.
+/// What a record of any kind may be made of.
 #[derive(Clone, Debug)]
 struct Sketch {
-    kind: EventKind,
+    verb: Verb,
     time: u64,
     cpu: Option<u32>,
     threads: (ThreadKey, ThreadKey),
@@ -330,9 +360,10 @@ struct Sketch {
     depth: Option<u16>,
 }
 
-fn any_event() -> impl Strategy<Value = Sketch> {
+fn any_record() -> impl Strategy<Value = Sketch> {
     use profctl_model::FuncKind;
-    let kinds = lex::VERBS.map(|(_, kind)| kind);
+    let verbs = lex::VERBS.map(|(_, verb)| verb).into_iter();
+    let verbs: Vec<Verb> = verbs.filter(|verb| !matches!(verb, Verb::Sum | Verb::Diag)).collect();
     let func_kinds = [
         FuncKind::Function,
         FuncKind::Syscall,
@@ -342,28 +373,29 @@ fn any_event() -> impl Strategy<Value = Sketch> {
         FuncKind::Mark,
     ];
     let func = (
-        "([a-z_]{1,5}|[a-z!=^~$#<> ()\\[\\].-]{1,6}|wall=3|lost)",
+        "([a-z_]{1,5}|[a-z!=^~$&#<>\" ()\\[\\].-]{1,6}|wall=3|lost)",
         proptest::option::of("[a-z.=^-]{0,3}"),
         proptest::sample::select(func_kinds.to_vec()),
+        proptest::option::of(0..u64::MAX),
     );
-    let func = func.prop_map(|(name, module, kind)| profctl_model::Func {
+    let func = func.prop_map(|(name, module, kind, address)| profctl_model::Func {
         name,
         module,
         kind,
-        address: None,
+        address,
     });
     let number = || proptest::option::of(0..u64::MAX);
     (
-        proptest::sample::select(kinds.to_vec()),
+        proptest::sample::select(verbs),
         0..u64::MAX,
         proptest::option::of(0_u32..4),
         (any_thread(), any_thread()),
         func,
         (number(), number()),
-        proptest::option::of(0..NO_DEPTH),
+        proptest::option::of(0..u16::MAX),
     )
-        .prop_map(|(kind, time, cpu, threads, func, numbers, depth)| Sketch {
-            kind,
+        .prop_map(|(verb, time, cpu, threads, func, numbers, depth)| Sketch {
+            verb,
             time,
             cpu,
             threads,
@@ -373,90 +405,109 @@ fn any_event() -> impl Strategy<Value = Sketch> {
         })
 }
 
-/// Puts the event of a sketch into `out`, as far as its kind states things.
+/// Says the record of a sketch.
 fn emit(sketch: &Sketch, out: &mut Emitter) {
-    let Sketch { kind, time, cpu, threads, func, numbers, depth } = sketch;
-    let has_lane = matches!(kind, EventKind::RunsNow | EventKind::Switch);
+    let Sketch { verb, time, cpu, threads, func, numbers, depth } = sketch;
     let thread = match &threads.0 {
-        ThreadKey::Unstated if has_lane => ThreadKey::Idle,
+        ThreadKey::Unstated if *verb == Verb::Runs => ThreadKey::Idle,
         thread => thread.clone(),
     };
-    let mut made = event(out, *kind, *time, (*cpu, thread));
-    let (first, second) = (numbers.0.unwrap_or(UNSTATED), numbers.1.unwrap_or(UNSTATED));
-    let named = |out: &mut Emitter| {
-        let mut func = func.clone();
-        // Only a verb makes its own kind plain, so an unmarked one cannot be a function there.
-        if lex::kind_by_verb(*kind) != profctl_model::FuncKind::Function
-            && func.kind == profctl_model::FuncKind::Function
-        {
-            func.kind = lex::kind_by_verb(*kind);
-        }
-        out.name(format!("{func:?}").as_bytes(), |_| func.clone())
+    let lane = out.lane(LaneKey { cpu: *cpu, thread });
+    let other = out.lane(LaneKey { cpu: *cpu, thread: threads.1.clone() });
+    let name = out.name(format!("{func:?}").as_bytes(), |_| func.clone());
+    let at = At { time: Some(*time), lane, offset: 0 };
+    let (first, second) = *numbers;
+    let number = first.unwrap_or(7);
+    let stated = Stated { depth: *depth, wall: first, net: second };
+    let of_depth = Stated { wall: Some(number), net: None, ..stated };
+    let states = [
+        PrevState::Runnable,
+        PrevState::Preempted,
+        PrevState::Sleeping,
+        PrevState::Uninterruptible,
+        PrevState::Stopped,
+        PrevState::Dead,
+        PrevState::Unknown(b'Q'),
+    ];
+    let kinds = [WakingKind::Waking, WakingKind::Wakeup, WakingKind::WakeupNew];
+    let contexts = [
+        WakerContext::Unknown,
+        WakerContext::Task,
+        WakerContext::HardIrq,
+        WakerContext::SoftIrq,
+        WakerContext::HardAndSoftIrq,
+    ];
+    let waking = Waking {
+        kind: kinds[*time as usize % kinds.len()],
+        target_cpu: *cpu,
+        context: contexts[number as usize % contexts.len()],
     };
-    match kind {
-        EventKind::Enter => {
-            (made.name, made.duration, made.extra) = (named(out), first, second);
+    match verb {
+        Verb::Enter => out.enter(at, name, stated),
+        Verb::Exit => out.exit(at, second.map(|_| name), Stated { net: None, ..stated }),
+        Verb::Leaf => out.leaf(at, name, of_depth),
+        Verb::Returned => out.returned(at, name, of_depth),
+        Verb::Instant if first.is_some() => out.instant_with(at, name, &func.name),
+        Verb::Instant => out.instant(at, name),
+        Verb::Seen => out.seen_at_depth(at, name, *depth),
+        Verb::Lost => out.lost(at, first),
+        Verb::Runs => out.runs_now(lane, first.map(|_| other), 0),
+        Verb::Switch => {
+            out.sched_switch(at, Some(other), states[number as usize % states.len()], Some(lane));
         }
-        EventKind::Exit => {
-            made.duration = first;
-            if second != UNSTATED {
-                made.name = named(out);
-            }
+        Verb::Wake => out.waking(at, other, waking),
+        Verb::IrqEnter => out.irq_enter(at),
+        Verb::IrqExit => out.irq_exit(at),
+        Verb::TagEnter | Verb::TagExit => out.switch_tag(at, name, *verb == Verb::TagEnter),
+        Verb::PartialEnd => out.partial_end(at, name, first.is_some()),
+        Verb::Covers => out.covers(at),
+        Verb::Advance => out.advance(at, number),
+        Verb::Fork => out.fork(at, other),
+        Verb::ThreadExit => out.thread_exit(at),
+        Verb::NameThread => {
+            out.name_thread(lane, 0, ThreadName { tid: first, pid: second, idle: cpu.is_some() });
         }
-        EventKind::Leaf | EventKind::Return => {
-            (made.name, made.duration) = (named(out), first.min(UNSTATED - 1));
-        }
-        EventKind::Mark
-        | EventKind::Seen
-        | EventKind::SwitchTagEnter
-        | EventKind::SwitchTagExit => {
-            made.name = named(out);
-        }
-        EventKind::Gap => made.duration = first,
-        EventKind::RunsNow | EventKind::Switch | EventKind::Wake => {
-            let other = match &threads.1 {
-                ThreadKey::Unstated => ThreadKey::Idle,
-                thread => thread.clone(),
-            };
-            made.extra = u64::from(out.lane(LaneKey { cpu: *cpu, thread: other }).0);
-            if *kind == EventKind::Switch {
-                made.duration = first % 2;
-            }
-        }
-        EventKind::Fork
-        | EventKind::ThreadExit
-        | EventKind::InterruptEnter
-        | EventKind::InterruptExit
-        | EventKind::Complete
-        | EventKind::Settle
-        | EventKind::Describe
-        | EventKind::Pass => {}
+        Verb::Sum | Verb::Diag => {}
     }
-    if lex::takes_depth(*kind) {
-        made.depth = depth.unwrap_or(NO_DEPTH);
-    }
-    out.push(made);
 }
 
-/// Events with their references resolved, so that those of two emitters can be compared.
+/// Records with their references resolved, so that those of two emitters can be compared.
 fn resolved(block: &Emitter) -> Vec<String> {
-    let describe = |event: &Event| {
-        let has_lane =
-            matches!(event.kind, EventKind::RunsNow | EventKind::Switch | EventKind::Wake);
-        let other = has_lane.then(|| &block.lanes[event.extra as usize]);
-        let extra = if has_lane { UNSTATED } else { event.extra };
-        let (lane, name) = (&block.lanes[event.lane.0 as usize], event.name.0 as usize);
-        format!(
-            "{:?} {} {} {extra} {} {lane:?} {other:?} {:?}",
-            event.kind, event.time, event.duration, event.depth, block.names[name]
-        )
+    let lane = |lane: LaneRef| &block.lanes[lane.0 as usize];
+    let describe = |event: &crate::emit::Event| {
+        let record = event.record(&block.details);
+        let other = match record {
+            Record::SchedSwitch { prev, .. } => prev,
+            Record::RunsNow { before } => before,
+            Record::Waking { target, .. } => Some(target),
+            Record::Fork { child } => Some(child),
+            _ => None,
+        };
+        let at = event.at();
+        let shown = match record {
+            Record::SchedSwitch { prev_state, .. } => format!("{prev_state:?}"),
+            Record::RunsNow { .. } | Record::Fork { .. } => String::new(),
+            Record::PartialEnd { entry_seen, .. } => entry_seen.to_string(),
+            Record::Waking { waking, .. } => format!("{waking:?}"),
+            Record::Instant { detail, .. } => format!("{detail:?}"),
+            Record::Enter { stated, .. }
+            | Record::Exit { stated, .. }
+            | Record::Leaf { stated, .. }
+            | Record::Returned { stated, .. } => format!("{stated:?}"),
+            Record::Complete { .. } | Record::Seen { .. } => format!("{:?}", event.depth),
+            Record::SwitchTag { entered, .. } => entered.to_string(),
+            other => format!("{other:?}"),
+        };
+        let kind = std::mem::discriminant(&record);
+        let (func, other) = (&block.names[event.name.0 as usize], other.map(lane));
+        format!("{kind:?} {shown} {:?} {:?} {other:?} {func:?}", at.time, lane(at.lane))
     };
     block.events.iter().map(describe).collect()
 }
 
 proptest! {
     #[test]
-    fn whatever_is_written_reads_back(sketches in proptest::collection::vec(any_event(), 1..8)) {
+    fn whatever_is_written_reads_back(sketches in proptest::collection::vec(any_record(), 1..8)) {
         let mut block = Emitter::default();
         for sketch in &sketches {
             emit(sketch, &mut block);

@@ -1,31 +1,15 @@
 //! Where things are in a file, found in one pass.
 
-use profctl_model::{FuncKind, TickUnit, Ticks};
+use profctl_model::TickUnit;
 
 use crate::json::{Scanner, Stop, Text};
-use crate::text::{self, decimal};
+use crate::text;
 
 /// A function, as the file describes it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Frame<'a> {
     pub(super) name: Option<Text<'a>>,
     pub(super) file: Option<Text<'a>>,
-    /// What our own export adds.
-    pub(super) module: Option<Text<'a>>,
-    pub(super) kind: FuncKind,
-    pub(super) address: Option<u64>,
-}
-
-/// What our own export says of the whole.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Own {
-    pub(super) ours: bool,
-    pub(super) unit: Option<TickUnit>,
-    pub(super) resolution: Option<Ticks>,
-    pub(super) knows_off_cpu: bool,
-    /// The first and the last time, ticks.
-    pub(super) first: Option<u64>,
-    pub(super) last: Option<u64>,
 }
 
 /// A profile.
@@ -41,17 +25,6 @@ pub(super) struct Profile<'a> {
     pub(super) samples: Option<usize>,
     pub(super) weights: Option<usize>,
     pub(super) at: usize,
-    /// Of our own export: the thread.
-    pub(super) thread: Option<OwnThread<'a>>,
-}
-
-/// A thread, as our own export describes it.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct OwnThread<'a> {
-    pub(super) name: Option<Text<'a>>,
-    pub(super) tid: Option<u64>,
-    pub(super) pid: Option<u64>,
-    pub(super) idle: bool,
 }
 
 /// See the module.
@@ -59,7 +32,6 @@ pub(super) struct OwnThread<'a> {
 pub(super) struct File<'a> {
     pub(super) frames: Vec<Frame<'a>>,
     pub(super) profiles: Vec<Profile<'a>>,
-    pub(super) own: Own,
     /// Where the file could not be followed any more.
     pub(super) stopped: Option<(usize, Stop)>,
 }
@@ -72,7 +44,8 @@ pub(super) struct Unit {
     pub(super) digits: u32,
 }
 
-fn unit(name: &[u8]) -> Unit {
+/// The unit of that name.
+pub(super) fn unit(name: &[u8]) -> Unit {
     let nanoseconds = TickUnit::Seconds { numerator: 1, denominator: 1_000_000_000 };
     let digits = match name {
         b"nanoseconds" => 0,
@@ -104,7 +77,6 @@ impl<'a> File<'a> {
                 let last = file.profiles.len() - 1;
                 profile(scanner, &mut file.profiles[last])
             }),
-            b"profctl" => own(scanner, &mut file.own),
             _ => scanner.skip(),
         });
         file.stopped = read.err().map(|stop| (scanner.at, stop));
@@ -117,14 +89,7 @@ impl<'a> File<'a> {
 
     /// The unit that the first profile decides.
     pub(super) fn unit(&self) -> Unit {
-        self.unit_of(self.first_unit())
-    }
-
-    pub(super) fn unit_of(&self, name: &[u8]) -> Unit {
-        match self.own.unit {
-            Some(unit) => Unit { unit, digits: 0 },
-            None => unit(name),
-        }
+        unit(self.first_unit())
     }
 }
 
@@ -135,18 +100,6 @@ fn frame<'a>(scanner: &mut Scanner<'a>) -> Result<Frame<'a>, Stop> {
         match key.raw {
             b"name" if is_string => frame.name = Some(scanner.string()?),
             b"file" if is_string => frame.file = Some(scanner.string()?),
-            b"profctl" => scanner.object(|scanner, key| {
-                match key.raw {
-                    b"module" => frame.module = Some(scanner.string()?),
-                    b"address" => frame.address = decimal(scanner.scalar()?, 0),
-                    b"kind" => {
-                        let kind = FuncKind::from_name(&scanner.string()?.to_string_lossy());
-                        frame.kind = kind.unwrap_or_default();
-                    }
-                    _ => scanner.skip()?,
-                }
-                Ok(())
-            })?,
             _ => scanner.skip()?,
         }
         Ok(())
@@ -163,7 +116,6 @@ fn profile<'a>(scanner: &mut Scanner<'a>, profile: &mut Profile<'a>) -> Result<(
             b"unit" => profile.unit = scanner.spelled()?,
             b"startValue" => profile.start = scanner.spelled()?,
             b"endValue" => profile.end = scanner.spelled()?,
-            b"profctl" => profile.thread = Some(thread(scanner)?),
             b"events" | b"samples" | b"weights" => {
                 let list = match key.raw {
                     b"events" => &mut profile.events,
@@ -177,45 +129,4 @@ fn profile<'a>(scanner: &mut Scanner<'a>, profile: &mut Profile<'a>) -> Result<(
         }
         Ok(())
     })
-}
-
-fn thread<'a>(scanner: &mut Scanner<'a>) -> Result<OwnThread<'a>, Stop> {
-    let mut thread = OwnThread::default();
-    scanner.object(|scanner, key| {
-        match key.raw {
-            b"name" => thread.name = Some(scanner.string()?),
-            b"tid" => thread.tid = decimal(scanner.scalar()?, 0),
-            b"pid" => thread.pid = decimal(scanner.scalar()?, 0),
-            b"idle" => thread.idle = scanner.scalar()? == b"true",
-            _ => scanner.skip()?,
-        }
-        Ok(())
-    })?;
-    Ok(thread)
-}
-
-fn own(scanner: &mut Scanner<'_>, own: &mut Own) -> Result<(), Stop> {
-    own.ours = true;
-    let (mut numerator, mut denominator) = (None, None);
-    scanner.object(|scanner, key| {
-        match key.raw {
-            b"unit" => match scanner.string()?.raw {
-                b"cycles" => own.unit = Some(TickUnit::Cycles),
-                b"instructions" => own.unit = Some(TickUnit::Instructions),
-                _ => {}
-            },
-            b"numerator" => numerator = decimal(scanner.scalar()?, 0).filter(|&n| n > 0),
-            b"denominator" => denominator = decimal(scanner.scalar()?, 0).filter(|&n| n > 0),
-            b"resolution" => own.resolution = decimal(scanner.scalar()?, 0).map(Ticks),
-            b"off_cpu" => own.knows_off_cpu = scanner.scalar()? == b"true",
-            b"first" => own.first = decimal(scanner.scalar()?, 0),
-            b"last" => own.last = decimal(scanner.scalar()?, 0),
-            _ => scanner.skip()?,
-        }
-        Ok(())
-    })?;
-    if let Some((numerator, denominator)) = numerator.zip(denominator) {
-        own.unit = Some(TickUnit::Seconds { numerator, denominator });
-    }
-    Ok(())
 }

@@ -67,20 +67,13 @@ impl Importer for Profiles {
         let head = &*super::all_bytes(files)?;
         let file = file::File::new(head);
         let unit = file.unit();
-        let own = &file.own;
         let mut facts = vec![("profiles", file.profiles.len().to_string())];
-        if own.ours {
-            facts.push(("written by", "profctl".into()));
-        } else if unit.unit == TickUnit::Cycles {
+        if unit.unit == TickUnit::Cycles {
             let unit = String::from_utf8_lossy(file.first_unit()).into_owned();
             facts.push(("unit", format!("{unit}, shown as cycles")));
         }
         Ok(Opened::lines(
-            Timebase {
-                unit: unit.unit,
-                resolution: own.resolution.unwrap_or(Ticks(1)),
-                timeline: Timeline::Recorded,
-            },
+            Timebase { unit: unit.unit, resolution: Ticks(1), timeline: Timeline::Recorded },
             Box::new(read::Whole),
         )
         .with_facts(facts)

@@ -1,13 +1,10 @@
 //! The events or samples of one profile.
 
-use profctl_model::Fidelity;
 use profctl_model::diag::codes::SKIPPED_RECORD;
 
 use super::UNKNOWN_FRAME;
 use super::file::{Profile, Unit};
-use crate::emit::{
-    Account, Emitter, Event, EventKind, LaneKey, LaneRef, NO_DEPTH, NameRef, UNSTATED,
-};
+use crate::emit::{At, Emitter, LaneRef, NameRef, Stated};
 use crate::json::{Scanner, Stop, scaled};
 use crate::samples::Samples;
 use crate::text::{decimal, excerpt};
@@ -18,22 +15,11 @@ pub(super) struct Context<'a> {
     pub(super) names: &'a [NameRef],
     pub(super) unit: Unit,
     pub(super) lane: LaneRef,
-    /// Whether what our own export adds counts.
-    pub(super) ours: bool,
 }
 
 impl Context<'_> {
-    fn event(&self, kind: EventKind, time: u64, offset: usize) -> Event {
-        Event {
-            time,
-            duration: UNSTATED,
-            extra: UNSTATED,
-            name: NameRef::ANONYMOUS,
-            lane: self.lane,
-            offset: offset as u32,
-            depth: NO_DEPTH,
-            kind,
-        }
+    fn at(&self, time: u64, offset: usize) -> At {
+        At { time: Some(time), lane: self.lane, offset }
     }
 
     fn name(&self, frame: u64, offset: usize, out: &mut Emitter) -> NameRef {
@@ -59,8 +45,8 @@ impl Context<'_> {
         let start = self.ticks(profile.start).unwrap_or(0);
         let span = [Some(start), self.ticks(profile.end)];
         for time in span.into_iter().flatten() {
-            if !profile.is_sampled && !self.ours {
-                out.push(self.event(EventKind::Pass, time, profile.at));
+            if !profile.is_sampled {
+                out.covers(self.at(time, profile.at));
             }
         }
         if profile.is_sampled {
@@ -80,12 +66,7 @@ impl Context<'_> {
             out.records += 1;
             let time = self.ticks(raw.at);
             let frame = decimal(raw.frame, 0);
-            let kind = match raw.kind {
-                b"O" => Some(EventKind::Enter),
-                b"C" => Some(EventKind::Exit),
-                _ => None,
-            };
-            let Some(((kind, time), frame)) = kind.zip(time).zip(frame) else {
+            let (Some(time), Some(frame), b"O" | b"C") = (time, frame, raw.kind) else {
                 out.diag(&SKIPPED_RECORD, offset, || {
                     let shown = excerpt(scanner.since(offset));
                     format!("found `{shown}`, expected `type` O or C, `frame` and `at`")
@@ -93,16 +74,10 @@ impl Context<'_> {
                 return Ok(());
             };
             let name = self.name(frame, offset, out);
-            let mut event = Event { name, ..self.event(kind, time, offset) };
-            if let Some((account, cpu)) = raw.account.filter(|_| self.ours) {
-                if account != Account::default() {
-                    event.kind = EventKind::Settle;
-                    event.extra = out.account(account);
-                }
-                let thread = out.lanes[self.lane.0 as usize].thread.clone();
-                event.lane = out.lane(LaneKey { cpu, thread });
+            match raw.kind {
+                b"O" => out.enter(self.at(time, offset), name, Stated::NOTHING),
+                _ => out.exit(self.at(time, offset), Some(name), Stated::NOTHING),
             }
-            out.push(event);
             Ok(())
         });
         done.map_err(|stop| (scanner.at, stop))
@@ -125,7 +100,7 @@ impl Context<'_> {
             spelled.map_or(1, |spelled| self.ticks(spelled).unwrap_or(0))
         };
         let mut scanner = Scanner::new(self.bytes, at);
-        let mut samples = Samples::new(self.lane, out);
+        let mut samples = Samples::new(self.lane);
         let mut stack = Vec::new();
         let mut time = start;
         let mut offset = at;
@@ -139,11 +114,11 @@ impl Context<'_> {
                 Ok(())
             })?;
             out.records += 1;
-            samples.are(&stack, time, offset, out);
+            samples.are(&stack, Some(time), offset, out);
             time = time.saturating_add(weight());
             Ok(())
         });
-        samples.are(&[], time, offset, out);
+        samples.are(&[], Some(time), offset, out);
         done.map_err(|stop| (scanner.at, stop))
     }
 }
@@ -154,7 +129,6 @@ struct RawEvent<'a> {
     kind: &'a [u8],
     at: &'a [u8],
     frame: &'a [u8],
-    account: Option<(Account, Option<u32>)>,
 }
 
 impl<'a> RawEvent<'a> {
@@ -165,40 +139,10 @@ impl<'a> RawEvent<'a> {
                 b"type" => raw.kind = scanner.spelled()?,
                 b"at" => raw.at = scanner.spelled()?,
                 b"frame" => raw.frame = scanner.spelled()?,
-                b"profctl" => raw.account = Some(account(scanner)?),
                 _ => scanner.skip()?,
             }
             Ok(())
         })?;
         Ok(raw)
     }
-}
-
-/// What our own export says of a call, and the CPU on which it ended.
-fn account(scanner: &mut Scanner<'_>) -> Result<(Account, Option<u32>), Stop> {
-    let mut account = Account::default();
-    let mut cpu = None;
-    scanner.object(|scanner, key| {
-        let spelled = scanner.spelled()?;
-        let number = decimal(spelled, 0);
-        match key.raw {
-            b"cpu" => cpu = number.and_then(|number| u32::try_from(number).ok()),
-            b"wall" => account.wall = number,
-            b"off_cpu" => account.off_cpu = number,
-            b"net" => account.net = number,
-            b"stolen" => account.stolen = number,
-            b"outermost" => account.outermost = Some(spelled == b"true"),
-            b"at_gap" => account.fidelity.at_gap = spelled == b"true",
-            b"unseen" => {
-                account.fidelity = Fidelity {
-                    start_inferred: matches!(spelled, b"entry" | b"both"),
-                    end_inferred: matches!(spelled, b"exit" | b"both"),
-                    ..account.fidelity
-                };
-            }
-            _ => {}
-        }
-        Ok(())
-    })?;
-    Ok((account, cpu))
 }

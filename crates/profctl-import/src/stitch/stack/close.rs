@@ -130,4 +130,18 @@ impl Stack {
         let fidelity = Fidelity { end_inferred: true, ..Fidelity::EXACT };
         self.close(core, at, None, fidelity, None);
     }
+
+    /// Ends the top frame, whose exit was not seen, and maybe not its entry.
+    #[cold]
+    pub(in crate::stitch) fn partial_end<S: SpanSink>(
+        &mut self,
+        core: &mut Core<S>,
+        at: Moment,
+        entry_seen: bool,
+    ) {
+        self.reached = self.reached.max(at.time);
+        let fidelity = Fidelity { start_inferred: !entry_seen, end_inferred: true, at_gap: false };
+        self.close(core, at, None, fidelity, None);
+        self.forget_recent(self.frames.len());
+    }
 }

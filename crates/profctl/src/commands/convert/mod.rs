@@ -24,8 +24,8 @@ Examples:
 /// Convert a trace to a format of another program
 ///
 /// The extension of the `-o` file or `--format` decides: chrome (.json), perfetto (.pftrace),
-/// speedscope (.speedscope.json), folded (.folded), pprof (.pb.gz), parquet, csv, jsonl, or a saved
-/// profile (.profile.json). Tables (parquet, csv, jsonl) have a row per call, or what `--table`
+/// speedscope (.speedscope.json), folded (.folded), pprof (.pb.gz), plain (.plain), parquet, csv,
+/// jsonl, or a saved profile (.profile.json). Plain is lossless: it reads back with the same numbers. Tables (parquet, csv, jsonl) have a row per call, or what `--table`
 /// names, and take several traces; their times are integers in one unit: nanoseconds, unless a clock
 /// is finer or counts.
 #[derive(clap::Args, Debug)]
@@ -60,6 +60,13 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
             let trace = session.load(single(args)?)?;
             let target = outputs::target(name).expect("a test compares the lists");
             output::write_streamed(global, |out| (target.write)(&trace, out))?;
+            session.say_quality();
+            Ok(session.exit())
+        }
+        Conversion::Plain => {
+            let mut out = output::NewFile::of(global)?;
+            let written = session.plain(single(args)?, &mut out)?;
+            out.close(written)?;
             session.say_quality();
             Ok(session.exit())
         }
