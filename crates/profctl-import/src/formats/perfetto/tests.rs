@@ -82,15 +82,16 @@ fn what_the_sdk_writes() {
         render-1002 1 blit 1050000+15000 net 15000
         render-1002 1 blit 1070000+5000 net 5000
         render-1002 0 lost below 1180000+0 net 0 unseen exit gap
-        render-1002 0 again 1310000+10000 net 10000
-        render-1002 0 unnamed 1330000+10000 net 10000
+        render-1002 0 lost below 1310000+40000 net 20000 unseen entry
+        render-1002 1 again 1310000+10000 net 10000
+        render-1002 1 unnamed 1330000+10000 net 10000
         main-1001 mark by another clock 1015500
         main-1001 mark vsync 1036000
         perfetto/no-state 1; +442: a packet of sequence 2 refers to lost ones
         stitch/gap 1
         stitch/lost-unknown 1
         perfetto/missing-name 1; +574: name 9 was never told
-        stitch/unmatched-exit 1; +600: exit without a name, and no call is open at its depth
+        stitch/unmatched-exit 1; +600: exit of lost below whose entry was not seen
         perfetto/not-read 1; +345: it holds the value of a counter
     "#]]
     .assert_eq(&told(SDK));
