@@ -78,10 +78,8 @@ fn reads(name: &str) -> bool {
 
 fn perf_data() -> Option<Kind> {
     let name = "a perf.data file".to_owned();
-    let script = FORMATS.iter().map(|format| format.descriptor().name);
-    let script = script.into_iter().find(|name| name.starts_with("perf") && *name != "perfetto");
-    let route = match script {
-        Some(_) => {
+    let route = match reads("perf_script").then_some(()) {
+        Some(()) => {
             "run `perf script --itrace=bi0ns -F comm,tid,cpu,time,event,ip,sym,addr,flags -i FILE` \
              on a recording of Intel PT or LBR, and read what it prints"
         }
