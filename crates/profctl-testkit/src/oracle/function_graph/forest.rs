@@ -247,6 +247,12 @@ impl Forest {
         while let Some(callee) = children.pop_if(|callee| is_late(*callee)) {
             late.insert(0, callee);
         }
+        let name = &self.calls[call].name;
+        if let Some(&first) = late.first()
+            && self.calls[first..].iter().any(|other| other.name == *name)
+        {
+            self.interleaved.insert(name.clone());
+        }
         for &callee in &late {
             self.calls[callee].parent = parent;
         }
