@@ -12,6 +12,7 @@
 pub mod critpath;
 pub mod diff;
 pub mod replay;
+pub mod sched;
 pub mod summarize;
 pub mod tables;
 pub mod tree;

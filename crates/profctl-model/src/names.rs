@@ -58,8 +58,10 @@ pub struct Func {
 /// A thread of execution, each with a stack of its own.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Thread {
-    /// The command or thread name; may be cut short by the recorder.
+    /// The command or thread name, the last one if it changed; may be cut short by the recorder.
     pub name: String,
+    /// The names that it had before, the oldest first.
+    pub former_names: Vec<String>,
     /// The id that the system gave it (Linux calls it pid, BSD tid or lid).
     pub tid: Option<u64>,
     /// The process that it belongs to, where the input tells processes from threads.

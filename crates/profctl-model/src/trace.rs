@@ -53,7 +53,7 @@ pub struct Trace {
     pub states: Vec<ThreadState>,
     /// Who woke whom, in the order of time.
     pub wakes: Vec<Wake>,
-    /// Beginnings and ends of threads that have states.
+    /// Beginnings and ends of threads that have states, by thread.
     pub lives: Vec<ThreadLife>,
     /// What was lost.
     pub gaps: Vec<Gap>,
@@ -71,7 +71,8 @@ impl Trace {
 
     /// The beginning and end of a thread that has states.
     pub fn life_of(&self, thread: ThreadId) -> Option<&ThreadLife> {
-        self.lives.iter().find(|life| life.thread == thread)
+        let after = self.lives.partition_point(|life| life.thread <= thread);
+        self.lives[..after].last().filter(|life| life.thread == thread)
     }
 }
 
@@ -312,9 +313,10 @@ impl TraceBuilder {
     /// The trace, once everything was handed over.
     pub fn finish(self, meta: TraceMeta, names: Names) -> Trace {
         let mut spans = Spans::default();
-        let Self { threads, mut states, mut wakes, lives, gaps, marks, .. } = self;
+        let Self { threads, mut states, mut wakes, mut lives, gaps, marks, .. } = self;
         states.sort_by_key(|state| (state.thread, state.start));
         wakes.sort_by_key(|wake| wake.time);
+        lives.sort_by_key(|life| life.thread);
         for forest in threads.into_items() {
             forest.drain_into(meta.timebase.microsecond(), &mut spans);
         }

@@ -1,4 +1,8 @@
-//! The critical path within a thread: what one call's time consists of, along its dearest callees.
+//! The critical path: what bounds the time of a thread, or of one call.
+//!
+//! Where the trace says what threads were doing, the path runs across threads (see [`chain`]);
+//! else, and for pictures of one call, within a thread: what one call's time consists of, along its
+//! callees of the greatest elapsed time.
 //!
 //! A thread does one thing at a time, so everything in the window of a call bounds its length; what
 //! helps is to know where to look. The *path* starts at the chosen call and goes on to the callee
@@ -23,6 +27,9 @@
 //! `depth` counts from the chosen call, which has 0; a callee beside the path is one deeper than
 //! its caller.
 
+mod across;
+pub mod chain;
+mod json;
 mod segments;
 #[cfg(test)]
 mod tests;
@@ -34,6 +41,7 @@ use profctl_model::{Cell, Column, Role, SpanId, Table, ThreadId, Tick, Ticks, Tr
 
 use crate::find;
 use crate::summarize::{Quality, count};
+use chain::{Chain, Link, Wait};
 use segments::{Segment, State};
 
 /// Which complete call of a function.
@@ -55,6 +63,101 @@ pub struct Options {
     pub which: Which,
     /// Only calls of this thread: its name, its id, or both as `name-id`.
     pub thread: Option<String>,
+    /// Only calls that were open at this time.
+    pub at: Option<Tick>,
+}
+
+/// How the path is summed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum PathBy {
+    /// Not at all: its stretches, in the order of time.
+    #[default]
+    Segment,
+    /// By thread.
+    Thread,
+    /// By function or source of the wait.
+    Function,
+}
+
+/// The path that answers `options`: across threads where the trace says what they did.
+fn chain_of(trace: &Trace, options: &Options) -> Result<Option<Chain>, String> {
+    if trace.states.is_empty() {
+        return Ok(None);
+    }
+    if options.of.is_some() {
+        let chosen = choose(trace, options)?;
+        let (start, length) = window(trace, chosen.span);
+        let thread = trace.spans.thread[chosen.span.index()];
+        return Ok(Some(chain::walk(trace, thread, start, start + length)));
+    }
+    let thread = match &options.thread {
+        Some(wanted) => {
+            let mut found = threads_called(trace, wanted)?;
+            found.retain(|thread| chain::life(trace, *thread).is_some());
+            let lived = |thread: &ThreadId| {
+                chain::life(trace, *thread).map_or(Ticks(0), |(start, end)| end - start)
+            };
+            found.sort_by_key(|thread| (Reverse(lived(thread)), *thread));
+            found.first().copied()
+        }
+        None => chain::default_thread(trace),
+    };
+    Ok(thread.and_then(|thread| {
+        let (start, end) = chain::life(trace, thread)?;
+        Some(chain::walk(trace, thread, start, end))
+    }))
+}
+
+/// The path as a table.
+pub fn report(trace: &Trace, options: &Options, by: PathBy) -> Result<Table, String> {
+    match (chain_of(trace, options)?, by) {
+        (Some(chain), PathBy::Segment) => Ok(across::table(trace, &chain)),
+        (Some(chain), PathBy::Thread) => Ok(across::by_thread(trace, &chain)),
+        (Some(chain), PathBy::Function) => Ok(across::by_function(trace, &chain)),
+        (None, PathBy::Segment) => table(trace, options),
+        (None, PathBy::Function) => by_function(trace, options),
+        (None, PathBy::Thread) => Err("nothing in this trace says when threads were switched: \
+                                       record `-e sched:sched_switch -e sched:sched_waking`"
+            .into()),
+    }
+}
+
+/// The path as a document.
+pub fn json(trace: &Trace, options: &Options) -> Result<String, String> {
+    let chain = match chain_of(trace, options)? {
+        Some(chain) => chain,
+        None => within(trace, options)?,
+    };
+    Ok(json::document(trace, &chain))
+}
+
+/// What changed of the path from one trace to another.
+pub fn diff(before: &Trace, after: &Trace, options: &Options) -> Result<Table, String> {
+    let chain = |trace| -> Result<Chain, String> {
+        match chain_of(trace, options)? {
+            Some(chain) => Ok(chain),
+            None => within(trace, options),
+        }
+    };
+    Ok(across::diff((before, &chain(before)?), (after, &chain(after)?)))
+}
+
+/// The path within one call, as one across threads that never leaves its thread.
+fn within(trace: &Trace, options: &Options) -> Result<Chain, String> {
+    let chosen = choose(trace, options)?;
+    let (start, length) = window(trace, chosen.span);
+    let thread = trace.spans.thread[chosen.span.index()];
+    let cpu = trace.spans.cpu[chosen.span.index()];
+    let link = |segment: Segment| {
+        let is_off = segment.state == State::OffCpu;
+        let wait = if is_off { Wait::Blocked } else { Wait::Running };
+        let Segment { start, end, func, .. } = segment;
+        let cpu = cpu.filter(|_| !is_off);
+        let function = Some(func);
+        Link { thread, wait, start, end, cpu, source: None, function, waker: None }
+    };
+    let links = segments::of(trace, chosen.span).into_iter().map(link).collect();
+    Ok(Chain { thread, start, end: start + length, links })
 }
 
 /// The segments of the path, in the order of time.
@@ -165,6 +268,7 @@ fn choose(trace: &Trace, options: &Options) -> Result<Chosen, String> {
     let is_candidate = |id: &SpanId| {
         let row = id.index();
         threads.as_ref().is_none_or(|wanted| wanted.contains(&spans.thread[row]))
+            && options.at.is_none_or(|at| spans.start[row] <= at && at < spans.end[row])
             && match &funcs {
                 Some(wanted) => wanted[spans.func[*id]] && !spans.fidelity[row].is_partial(),
                 None => spans.parent[row].is_none(),

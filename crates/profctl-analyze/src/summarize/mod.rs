@@ -24,6 +24,7 @@ use profctl_model::{
 };
 
 pub use histogram::Histogram;
+pub(crate) use json::quality_json;
 pub use profile::{Profile, Row, SavedRun, Source};
 pub(crate) use quality::count;
 pub use quality::{Diagnostic, Quality};

@@ -43,7 +43,7 @@ impl Lanes {
         let Some((identity, thread)) = describe(key) else { return Lane { cpu, thread: None } };
         let id =
             *self.threads.entry(identity).or_insert_with(|| names.threads.push(thread.clone()));
-        better_name(&mut names.threads[id].name, &thread.name);
+        learn_name(&mut names.threads[id], &thread.name);
         Lane { cpu, thread: Some(id) }
     }
 
@@ -111,11 +111,17 @@ fn describe(key: &LaneKey) -> Option<(Identity, Thread)> {
     }
 }
 
-/// Takes the longer of two spellings of one name: recorders cut them, or forget them.
-fn better_name(name: &mut String, other: &str) {
-    let forgotten = name.is_empty() || name == FORGOTTEN;
-    if (forgotten && !other.is_empty()) || (other.len() > name.len() && other.starts_with(&**name))
-    {
+/// Takes the longer of two spellings of one name: recorders cut them, or forget them. Another name
+/// is the newer one, unless the thread had it before: several workers may meet it again.
+fn learn_name(thread: &mut Thread, other: &str) {
+    let is_forgotten = |name: &str| name.is_empty() || name == FORGOTTEN;
+    let Thread { name, former_names, .. } = thread;
+    if is_forgotten(other) || name.starts_with(other) {
+        return;
+    }
+    if is_forgotten(name) || other.starts_with(&**name) {
         other.clone_into(name);
+    } else if !former_names.iter().any(|former| former.starts_with(other)) {
+        former_names.push(std::mem::replace(name, other.to_owned()));
     }
 }

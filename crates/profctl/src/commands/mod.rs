@@ -15,6 +15,7 @@ mod merge;
 mod query;
 mod replay;
 mod report;
+mod sched;
 mod summarize;
 mod tree;
 
@@ -31,6 +32,7 @@ pub(crate) enum Command {
     Replay(replay::Args),
     Tree(tree::Args),
     CriticalPath(critical_path::Args),
+    Sched(sched::Args),
     Flame(flame::Args),
     Diff(diff::Args),
     Gate(gate::Args),
@@ -55,6 +57,7 @@ impl Command {
             | Self::Replay(_)
             | Self::Tree(_)
             | Self::CriticalPath(_)
+            | Self::Sched(_)
             | Self::Diff(_)
             | Self::Info(_)
             | Self::Query(_) => What::Report,
@@ -77,6 +80,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Replay(args) => replay::run(&args, global),
         Command::Tree(args) => tree::run(&args, global),
         Command::CriticalPath(args) => critical_path::run(&args, global),
+        Command::Sched(args) => sched::run(&args, global),
         Command::Flame(args) => flame::run(&args, global),
         Command::Diff(args) => diff::run(&args, global),
         Command::Gate(args) => gate::run(&args, global),

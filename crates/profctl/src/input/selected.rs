@@ -168,6 +168,11 @@ impl<S: SpanSink> SpanSink for Selected<S> {
 }
 
 impl Selection {
+    /// Whether a thread is among those that were asked for.
+    pub(crate) fn takes_thread(&self, thread: &Thread) -> bool {
+        takes_thread(self, thread)
+    }
+
     /// Keeps of other records what belongs to the selected threads, CPUs and functions.
     pub(crate) fn keep_states(&self, states: &mut Vec<ThreadState>, names: &Names) {
         states.retain(|state| {

@@ -166,17 +166,28 @@ impl<'a> Session<'a> {
 
     /// Reads one trace into memory.
     pub(crate) fn load(&mut self, trace: &Path) -> Result<Trace, Failure> {
-        let read = self.one(trace, TraceBuilder::default())?;
-        if read.sink.holds_only_sums() {
-            return Err(Failure::of_sums(trace));
-        }
-        let mut trace = read.sink.finish(read.meta, read.names);
+        let mut trace = self.all_of(trace)?;
         self.selection.keep_states(&mut trace.states, &trace.names);
         self.selection.keep_lives(&mut trace.lives, &trace.names);
         self.selection.keep_marks(&mut trace.marks, &trace.names);
         self.selection.keep_wakes(&mut trace.wakes, &trace.names);
         self.selection.keep_gaps(&mut trace.gaps, &trace.names);
         Ok(trace)
+    }
+
+    /// Reads one trace into memory, all of the window whatever else is selected: for commands that
+    /// need the rest to say something of what is selected.
+    pub(crate) fn load_whole(&mut self, trace: &Path) -> Result<Trace, Failure> {
+        self.passing = Selection::default();
+        self.all_of(trace)
+    }
+
+    fn all_of(&mut self, trace: &Path) -> Result<Trace, Failure> {
+        let read = self.one(trace, TraceBuilder::default())?;
+        if read.sink.holds_only_sums() {
+            return Err(Failure::of_sums(trace));
+        }
+        Ok(read.sink.finish(read.meta, read.names))
     }
 
     /// Prints what is wrong with the inputs, for commands whose output cannot say it.
@@ -360,6 +371,16 @@ fn no_switches(origin: &Origin, meta: &TraceMeta) -> Option<&'static str> {
         "no sched_switch in this trace: time asleep counts as elapsed and net of the function \
          that slept; record `-e sched:sched_switch`",
     )
+}
+
+/// Reads one trace into memory, all of the window whatever else is selected.
+pub(crate) fn load_whole(
+    trace: &Path,
+    reading: &Reading,
+    selection: &Selection,
+    global: &Global,
+) -> Result<Trace, Failure> {
+    Session::new(reading, selection, By::Function, global)?.load_whole(trace)
 }
 
 /// Reads one trace into memory.

@@ -9,7 +9,9 @@ mod write;
 
 use serde::{Deserialize, Serialize};
 
-use super::Profile;
+use profctl_model::DiagLog;
+
+use super::{Profile, Quality};
 
 const SCHEMA: &str = "profctl.summary/1";
 /// What stands for a histogram of elapsed times that is that of net times.
@@ -139,6 +141,11 @@ pub(super) struct FunctionFile {
     pub(super) outermost: Option<u64>,
     pub(super) callees: Option<u64>,
     pub(super) descendants: Option<u64>,
+}
+
+/// The quality of a trace, as every document carries it.
+pub(crate) fn quality_json(diags: &DiagLog) -> serde_json::Value {
+    serde_json::to_value(write::write_quality(&Quality::of(diags))).unwrap_or_default()
 }
 
 impl Profile {

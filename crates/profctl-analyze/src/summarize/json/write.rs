@@ -53,7 +53,7 @@ fn write_run(run: &SavedRun) -> RunFile {
     RunFile { name: name.clone(), block: block.clone(), profile: profile.to_file() }
 }
 
-fn write_quality(quality: &Quality) -> QualityFile {
+pub(super) fn write_quality(quality: &Quality) -> QualityFile {
     QualityFile {
         complete: quality.is_complete(),
         lost_events: quality.lost_events,

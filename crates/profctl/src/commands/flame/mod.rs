@@ -253,7 +253,7 @@ fn frames(spooled: Spooled, args: &Args) -> Result<(Frames, TraceMeta), Failure>
 fn steps(trace: &Trace, args: &Args) -> Result<Vec<PathStep>, Failure> {
     let Some(of) = &args.critical_path else { return Ok(Vec::new()) };
     let of = Some(of).filter(|name| !name.is_empty()).cloned();
-    let options = critpath::Options { of, which: Which::Slowest, thread: None };
+    let options = critpath::Options { of, which: Which::Slowest, thread: None, at: None };
     let steps = critpath::steps(trace, &options).map_err(Failure::usage)?;
     let step =
         |step: critpath::Step| PathStep { call: step.call, start: step.start, end: step.end };

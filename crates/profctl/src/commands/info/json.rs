@@ -118,7 +118,7 @@ fn clock(timebase: &Timebase) -> Clock {
 }
 
 fn thread(thread: &Thread) -> ThreadInfo<'_> {
-    let Thread { name, tid, pid, idle } = thread;
+    let Thread { name, tid, pid, idle, .. } = thread;
     ThreadInfo { name, tid: *tid, pid: *pid, idle: *idle }
 }
 

@@ -1,0 +1,101 @@
+//! `profctl sched`: how long threads ran, waited and slept, and who woke them.
+
+use std::path::PathBuf;
+
+use profctl_analyze::sched::{self, Rows};
+use profctl_model::{Table, TickUnit, Ticks, Timebase};
+use profctl_render::table::Format;
+
+use crate::args::{Global, Reading, Selection};
+use crate::exit::{Exit, Failure};
+use crate::{duration, output, read};
+
+const EXAMPLES: &str = "\
+Examples:
+  profctl sched trace.txt                    run, wait and sleep per thread
+  profctl sched --by waker trace.txt         who wakes whom
+  profctl sched --tick 60Hz trace.txt        what a sampling clock would have charged";
+
+/// Show how long threads ran, waited for a CPU and slept
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Trace, or `-`
+    #[arg(value_name = "TRACE")]
+    trace: PathBuf,
+    /// One row per
+    #[arg(long, value_enum, default_value_t = Grouped::Thread, value_name = "WHAT")]
+    by: Grouped,
+    /// Sum time off the CPU by the call that was open
+    #[arg(long, conflicts_with = "by")]
+    off_cpu: bool,
+    /// Count wakeup latencies in classes that double
+    #[arg(long, conflicts_with_all = ["by", "off_cpu"])]
+    histogram: bool,
+    /// Show the length of the run queue over N parts of the window
+    #[arg(long, value_name = "N", conflicts_with_all = ["by", "off_cpu", "histogram"],
+          value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    queue: Option<u64>,
+    /// Compare with what accounting by a clock of this rate (`60Hz`) or period would charge
+    #[arg(long = "tick", value_name = "RATE", value_parser = duration::parse_tick,
+          conflicts_with_all = ["by", "off_cpu", "histogram", "queue"])]
+    clock: Option<TickUnit>,
+    #[command(flatten)]
+    selection: Selection,
+    #[command(flatten)]
+    reading: Reading,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+enum Grouped {
+    Thread,
+    Cpu,
+    Waker,
+}
+
+/// The period of a clock in ticks of the trace.
+fn period(tick: TickUnit, timebase: &Timebase) -> Result<Ticks, Failure> {
+    let nanos = match tick {
+        TickUnit::Seconds { numerator, denominator } => {
+            Some(u128::from(numerator) * 1_000_000_000 / u128::from(denominator.max(1)))
+        }
+        TickUnit::Cycles | TickUnit::Instructions => None,
+    };
+    nanos.and_then(|nanos| timebase.ticks_of_nanos(nanos)).filter(|period| period.0 > 0).ok_or_else(
+        || Failure::usage("--tick: expected a rate such as 60Hz, of a trace with times"),
+    )
+}
+
+pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
+    let trace = read::load_whole(&args.trace, &args.reading, &args.selection, global)?;
+    let schedule = sched::of(&trace).map_err(|message| {
+        Failure::input(args.trace.display().to_string(), "holds no context switches").hint(message)
+    })?;
+    let rows = Rows {
+        thread: &|thread| args.selection.takes_thread(thread),
+        cpu: &|number| args.selection.cpu.is_empty() || args.selection.cpu.contains(&number),
+    };
+    let is_plain = !args.off_cpu && !args.histogram && args.queue.is_none() && args.clock.is_none();
+    if global.format() == Format::Json && is_plain && args.by != Grouped::Waker {
+        output::write_bytes(schedule.to_json(&trace, rows).as_bytes(), global)?;
+        return Ok(read::verdict_of(&trace.meta.diags, &args.reading, global));
+    }
+    let table: Table = if let Some(tick) = args.clock {
+        let period = period(tick, &trace.meta.timebase)?;
+        sched::sampled(&trace, &schedule, period, rows)
+    } else if let Some(steps) = args.queue {
+        sched::depth(&trace, steps)
+    } else if args.histogram {
+        sched::histogram(&trace, rows)
+    } else if args.off_cpu {
+        sched::off_cpu(&trace, rows)
+    } else {
+        match args.by {
+            Grouped::Thread => schedule.threads(&trace, rows),
+            Grouped::Cpu => schedule.cpus(&trace, rows),
+            Grouped::Waker => sched::wakers(&trace, rows),
+        }
+    };
+    output::write_table(&table, global)?;
+    Ok(read::verdict_of(&trace.meta.diags, &args.reading, global))
+}
