@@ -39,7 +39,7 @@ pub(crate) struct Args {
     /// Compare with what accounting by a clock of this rate (`60Hz`) or period would charge
     #[arg(long = "tick", value_name = "RATE", value_parser = duration::parse_tick,
           conflicts_with_all = ["by", "off_cpu", "histogram", "queue"])]
-    clock: Option<TickUnit>,
+    sampling: Option<TickUnit>,
     #[command(flatten)]
     selection: Selection,
     #[command(flatten)]
@@ -75,12 +75,12 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
         thread: &|thread| args.selection.takes_thread(thread),
         cpu: &|number| args.selection.cpu.is_empty() || args.selection.cpu.contains(&number),
     };
-    let is_plain = !args.off_cpu && !args.histogram && args.queue.is_none() && args.clock.is_none();
+    let is_plain = !args.off_cpu && !args.histogram && args.queue.is_none() && args.sampling.is_none();
     if global.format() == Format::Json && is_plain && args.by != Grouped::Waker {
         output::write_bytes(schedule.to_json(&trace, rows).as_bytes(), global)?;
         return Ok(read::verdict_of(&trace.meta.diags, &args.reading, global));
     }
-    let table: Table = if let Some(tick) = args.clock {
+    let table: Table = if let Some(tick) = args.sampling {
         let period = period(tick, &trace.meta.timebase)?;
         sched::sampled(&trace, &schedule, period, rows)
     } else if let Some(steps) = args.queue {
