@@ -29,6 +29,14 @@ fn keys(value: &Value) -> BTreeSet<String> {
     value.as_object().expect("an object").keys().cloned().collect()
 }
 
+/// Whether a document has the fields that its page lists, on top and in the first row of each part.
+pub(crate) fn check_document(json: &Value, page: &str, parts: &[(&str, &str)]) {
+    assert_eq!(keys(json), documented(page, "## Top level"));
+    for (part, heading) in parts {
+        assert_eq!(keys(&json[*part][0]), documented(page, heading), "{part}");
+    }
+}
+
 fn columns(table: &Table) -> BTreeSet<String> {
     table.columns.iter().map(|column| column.name.clone()).collect()
 }

@@ -155,7 +155,7 @@ pub fn walk(trace: &Trace, thread: ThreadId, start: Tick, end: Tick) -> Chain {
                 let next = states.get(index + 1).filter(|next| next.state == RunState::Running);
                 let cpu = next.and_then(|next| next.cpu).or(state.cpu);
                 let (waker, function) = (state.waker, state.wait_reason);
-                links.push(Link { cpu, waker, function, ..link(Wait::Runnable, from) });
+                links.push(Link { cpu, function, waker, ..link(Wait::Runnable, from) });
             }
             state_now if state_now.is_blocked() => {
                 let blocked = Link { function: state.wait_reason, ..link(Wait::Blocked, from) };

@@ -65,9 +65,21 @@ pub(super) fn document(trace: &Trace, chain: &Chain) -> String {
     by_function.sort_by_key(|&(name, ns)| (std::cmp::Reverse(ns), name));
     let mut interrupts: Vec<_> = interrupts.into_iter().collect();
     interrupts.sort_by_key(|&(source, (ns, _))| (std::cmp::Reverse(ns), source));
-    let held = held_by(trace, chain).into_iter().map(
-        |(thread, sum)| json!({"tid": tid(thread), "thread": name(thread), "ns": length(sum)}),
-    );
+    let mut held = Vec::new();
+    let mut idle = 0;
+    for (thread, sum) in held_by(trace, chain) {
+        if trace.names.threads[thread].idle {
+            idle += length(sum);
+        } else {
+            held.push((tid(thread), name(thread), length(sum)));
+        }
+    }
+    if idle > 0 {
+        held.push((Some(0), "<idle>", idle));
+    }
+    held.sort_by_key(|held| std::cmp::Reverse(held.2));
+    let held =
+        held.into_iter().map(|(tid, thread, ns)| json!({"tid": tid, "thread": thread, "ns": ns}));
     let document = json!({
         "schema": "profctl.critical-path/2",
         "timebase": {"unit": timebase.unit_name()},

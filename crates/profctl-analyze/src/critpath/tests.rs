@@ -78,7 +78,8 @@ fn the_longest_outermost_call() {
 #[test]
 fn a_call_of_a_function() {
     let of = |name: &str, which, thread: Option<&str>| {
-        let options = Options { of: Some(name.into()), which, thread: thread.map(Into::into) };
+        let options =
+            Options { of: Some(name.into()), which, thread: thread.map(Into::into), at: None };
         table(&trace(), &options)
     };
     check(

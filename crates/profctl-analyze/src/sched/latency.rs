@@ -39,8 +39,8 @@ pub fn histogram(trace: &Trace, rows: Rows<'_>) -> Table {
     let used = |class: &usize| classes[*class] > 0;
     let bounds = (0..classes.len()).find(used).zip((0..classes.len()).rfind(used));
     if let Some((lowest, highest)) = bounds {
-        for class in lowest..=highest {
-            let count = classes[class];
+        let shown = classes.iter().enumerate().take(highest + 1).skip(lowest);
+        for (class, &count) in shown {
             // Class 0 holds nothing but 0; class n from 2^(n-1) to below 2^n.
             let from = class.checked_sub(1).map_or(0, |power| 1_u64 << power);
             let below = 1_u64.checked_shl(class as u32).unwrap_or(u64::MAX);

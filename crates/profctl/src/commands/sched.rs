@@ -75,7 +75,8 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
         thread: &|thread| args.selection.takes_thread(thread),
         cpu: &|number| args.selection.cpu.is_empty() || args.selection.cpu.contains(&number),
     };
-    let is_plain = !args.off_cpu && !args.histogram && args.queue.is_none() && args.sampling.is_none();
+    let is_plain =
+        !args.off_cpu && !args.histogram && args.queue.is_none() && args.sampling.is_none();
     if global.format() == Format::Json && is_plain && args.by != Grouped::Waker {
         output::write_bytes(schedule.to_json(&trace, rows).as_bytes(), global)?;
         return Ok(read::verdict_of(&trace.meta.diags, &args.reading, global));
