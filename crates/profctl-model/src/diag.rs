@@ -1,13 +1,13 @@
-//! What was wrong with the input, counted by code, the first few with their place.
+//! Diagnostics: problems of the input, counted by code, the first few with their place.
 //!
-//! Three outcomes are kept apart: *repaired*, *lost by the recorder* and *skipped* (SPEC §4).
+//! There are three outcomes: *repaired*, *lost by the recorder* and *skipped* (SPEC §4).
 
-/// How bad one kind of trouble is.
+/// The severity of a diagnostic.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Severity {
-    /// Worth knowing; no number depends on it.
+    /// For information; no number depends on it.
     Info,
-    /// Repaired: numbers stand, some calls count as partial.
+    /// Repaired: numbers are valid, some calls count as incomplete.
     Warning,
     /// The recorder lost events; numbers are lower bounds.
     DataLoss,
@@ -27,12 +27,12 @@ impl Severity {
     }
 }
 
-/// One kind of trouble. Codes are `static`, compared by name and never renamed.
+/// A kind of diagnostic. Codes are `static`, compared by name and never renamed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Code {
     /// `area/what`, stable.
     pub name: &'static str,
-    /// How bad.
+    /// The severity.
     pub severity: Severity,
     /// One sentence for the user: what it means and what to do about it.
     pub help: &'static str,
@@ -59,19 +59,19 @@ impl std::fmt::Display for Place {
     }
 }
 
-/// One occurrence that was kept.
+/// One occurrence with its place.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Sample {
     /// Where.
     pub place: Place,
-    /// What was found there, as a lowercase fragment.
+    /// What was found, as a lowercase fragment.
     pub message: String,
 }
 
 /// All occurrences of one code.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Entry {
-    /// Which trouble.
+    /// The code.
     pub code: Code,
     /// How often.
     pub count: u64,
@@ -149,42 +149,42 @@ pub mod codes {
     pub static LOST_EVENTS: Code = Code {
         name: "stitch/lost-events",
         severity: Severity::DataLoss,
-        help: "the recorder says how many events it lost: use a larger buffer, or trace fewer \
-               functions",
+        help: "the recorder lost this many events: use a larger buffer, or trace fewer functions",
     };
     /// A loss of unknown size.
     pub static LOST_UNKNOWN: Code = Code {
         name: "stitch/lost-unknown",
         severity: Severity::DataLoss,
-        help: "the recorder lost events and does not say how many: use a larger buffer, or trace \
-               fewer functions",
+        help: "the recorder lost events and does not state how many: use a larger buffer, or \
+               trace fewer functions",
     };
     /// A place where events are missing.
     pub static GAP: Code = Code {
         name: "stitch/gap",
         severity: Severity::DataLoss,
-        help: "events are missing here: calls open at this point were closed as partial and \
-               nothing is inferred past it",
+        help: "events are missing here: open calls were closed as incomplete, and nothing is \
+               inferred beyond this point",
     };
     /// An exit without an entry.
     pub static UNMATCHED_EXIT: Code = Code {
         name: "stitch/unmatched-exit",
         severity: Severity::Warning,
-        help: "a function was left that was never seen to be entered, as happens when recording \
-               starts inside it: the call counts as partial",
+        help: "exit without matching entry, as when recording starts inside the function: the \
+               call counts as incomplete",
     };
     /// An entry without an exit.
     pub static UNCLOSED_ENTRY: Code = Code {
         name: "stitch/unclosed-entry",
         severity: Severity::Warning,
-        help: "a function was still open when the trace ended: the call counts as partial",
+        help: "entry without matching exit, as when the trace ends inside the function: the call \
+               counts as incomplete",
     };
     /// A call closed by the exit of one of its callers.
     pub static FORCED_EXIT: Code = Code {
         name: "stitch/forced-exit",
         severity: Severity::Warning,
-        help: "a caller was left while this call was open (a long jump, an unwound exception, a \
-               tail call): the call was closed with it and counts as partial",
+        help: "the caller returned while this call was open (a long jump, an unwound exception, \
+               a tail call): the call was closed with it and counts as incomplete",
     };
     /// The exit of a call that had been ended because its caller was left.
     pub static LATE_EXIT: Code = Code {
@@ -197,22 +197,21 @@ pub mod codes {
     pub static BACKWARDS: Code = Code {
         name: "stitch/backwards",
         severity: Severity::Warning,
-        help: "the clock stepped back: the event was taken to happen at the latest time known \
-               before it",
+        help: "the clock stepped back: the event was given the latest time before it",
     };
     /// A net time that would have been negative.
     pub static CLAMPED: Code = Code {
         name: "stitch/clamped",
         severity: Severity::Warning,
-        help: "the callees' stated times exceed their caller's, by rounding or by the tracer's \
-               own cost: the caller's net is 0",
+        help: "the stated times of the callees exceed that of their caller, by rounding or by \
+               the tracer's overhead: the negative net time of the caller was clamped to 0",
     };
     /// A stated net time that the callees contradict.
     pub static STATED_MISMATCH: Code = Code {
         name: "stitch/stated-mismatch",
         severity: Severity::Warning,
-        help: "the net time that the input states is not the elapsed time less that of the \
-               callees it shows: some callees may have been cut out; the stated one was used",
+        help: "the stated net time disagrees with the elapsed time minus that of the callees, \
+               some of which may have been removed from the trace: the stated time was used",
     };
     /// A context switch that contradicts those before it.
     pub static SWITCH_MISMATCH: Code = Code {
@@ -222,19 +221,19 @@ pub mod codes {
                brings in one that runs elsewhere: what the thread did since its last switch \
                counts as unknown",
     };
-    /// A record that makes no sense.
+    /// A record that cannot be parsed.
     pub static SKIPPED_RECORD: Code = Code {
         name: "input/skipped-record",
         severity: Severity::Error,
-        help: "a record could not be read and was skipped: look at the place named, or name the \
+        help: "a record could not be parsed and was skipped: see the place named, or force the \
                format with --input-format",
     };
-    /// The end of the input in the middle of a record.
+    /// The end of the input within a record.
     pub static CUT_RECORD: Code = Code {
         name: "input/cut-record",
         severity: Severity::Warning,
-        help: "the input ends in the middle of a record, as when a copy was interrupted: that \
-               record was left out",
+        help: "the input ends within a record, as when a copy was interrupted: the record was \
+               ignored",
     };
     /// An input that could not be read to its end.
     pub static DAMAGED: Code = Code {
@@ -255,8 +254,8 @@ pub mod codes {
     pub static SKIPPED_LINE_TOO_LONG: Code = Code {
         name: "input/line-too-long",
         severity: Severity::Error,
-        help: "a line was longer than any record of a trace and was skipped: the input may be \
-               damaged, or binary",
+        help: "a line is longer than any trace record and was skipped: the input may be damaged \
+               or binary",
     };
 
     /// Every code above, in the order of a trace's life: lost, repaired, skipped.
@@ -285,7 +284,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_are_told_apart_by_name() {
+    fn codes_have_distinct_names() {
         let mut names: Vec<_> = codes::ALL.iter().map(|code| code.name).collect();
         names.sort_unstable();
         names.dedup();

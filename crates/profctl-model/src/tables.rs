@@ -66,14 +66,14 @@ pub struct TableSchema {
     pub version: &'static str,
     /// One line: what a row is.
     pub about: &'static str,
-    /// In their order.
+    /// The columns, in order.
     pub columns: &'static [ColumnSchema],
 }
 
 impl TableSchema {
     /// The table without rows.
     ///
-    /// Times in it are counts of a unit that is told beside it, so they are no cells of kind time.
+    /// Times in it are integers of a unit stated in the metadata, not cells of kind time.
     pub fn empty(&self) -> Table {
         let column =
             |column: &ColumnSchema| Column::new(column.name, column.name, column.kind.role());
@@ -88,71 +88,79 @@ const fn column(name: &'static str, kind: ColumnKind, about: &'static str) -> Co
 
 use ColumnKind::{Count, Flag, Name, Percent, Small, Text, Time};
 
-const RUN: ColumnSchema = column("run", Name, "the trace, as `runs` lists it");
+const RUN: ColumnSchema = column("run", Name, "trace, as in `runs`");
 
-/// A row a call.
+/// One row per call.
 pub static SPANS: TableSchema = TableSchema {
     name: "spans",
     version: "profctl.spans/1",
     about: "a call: a function from entry to exit",
     columns: &[
         RUN,
-        column("id", Count, "its number within the run, from 0: by thread, then in order of entry"),
-        column("parent", Count, "the id of its caller; null if it has none"),
+        column("id", Count, "number within the run, from 0: by thread, then in order of entry"),
+        column("parent", Count, "id of the caller; null if there is none"),
         column("name", Name, "the function"),
-        column("module", Name, "where the function lives; null if the input does not say"),
+        column("module", Name, "module of the function; null if unknown"),
         column("kind", Name, "function, syscall, interrupt, idle, switch or mark"),
-        column("thread", Name, "on whose stack: name and id of the thread"),
-        column("cpu", Small, "the CPU on which it ended; null if the input does not say"),
-        column("depth", Small, "number of callers"),
+        column("thread", Name, "thread on whose stack it ran: name and id"),
+        column("cpu", Small, "CPU on which it ended; null if unknown"),
+        column("depth", Small, "number of callers on the stack"),
         column("start", Time, "entry, on the clock of the run"),
-        column("end", Time, "exit; where SQL takes it for a keyword, write \"end\""),
-        column("wall", Time, "from entry to exit"),
-        column("off_cpu", Time, "the part of it switched out; null if the input cannot say"),
-        column("elapsed", Time, "wall less off_cpu: time inside it and all it called"),
-        column("net", Time, "time of its own: elapsed less that of its direct callees"),
-        column("stolen", Time, "elapsed time of the interrupts that hit it"),
-        column("partial", Flag, "1 if entry or exit was not seen"),
-        column("outermost", Flag, "0 if the function was already open below it: recursion"),
+        column("end", Time, "exit; quoted in SQL: \"end\""),
+        column("wall", Time, "exit minus entry"),
+        column(
+            "off_cpu",
+            Time,
+            "part of wall in which the thread was switched out; null if unknown",
+        ),
+        column("elapsed", Time, "wall minus off_cpu: inclusive time"),
+        column("net", Time, "exclusive time: elapsed minus that of its direct callees"),
+        column("stolen", Time, "elapsed time of the interrupts that interrupted it"),
+        column("partial", Flag, "1 if entry or exit was not recorded"),
+        column("outermost", Flag, "0 if the function was already on the stack: recursion"),
     ],
 };
 
-/// A row a function.
+/// One row per function.
 pub static FUNCTIONS: TableSchema = TableSchema {
     name: "functions",
     version: "profctl.functions/1",
-    about: "a function: the figures of `summarize`",
+    about: "a function, with the figures of `summarize`",
     columns: &[
         RUN,
         column("name", Name, "the function"),
-        column("module", Name, "where it lives; null if the input does not say"),
+        column("module", Name, "module of the function; null if unknown"),
         column("kind", Name, "function, syscall, interrupt, idle, switch or mark"),
-        column("calls", Count, "calls seen from entry to exit"),
-        column("partial", Count, "calls of which entry or exit was not seen"),
-        column("wall", Time, "from entry to exit, over outermost calls"),
-        column("off_cpu", Time, "the part of it switched out; null if the input cannot say"),
-        column("elapsed", Time, "wall less off_cpu, over outermost calls"),
-        column("net", Time, "time of its own, over all calls"),
-        column("stolen", Time, "elapsed time of the interrupts that hit it"),
-        column("net_min", Time, "the least net of a complete call; null if there was none"),
-        column("net_avg", Time, "the mean, rounded down"),
-        column("net_max", Time, "the most"),
-        column("net_stddev", Time, "the standard deviation, rounded down"),
-        column("net_p50", Time, "the median of net, to within 1/64"),
-        column("net_p90", Time, "its 90th percentile"),
-        column("net_p99", Time, "its 99th percentile"),
-        column("elapsed_min", Time, "the least elapsed of a complete call"),
-        column("elapsed_avg", Time, "the mean, rounded down"),
-        column("elapsed_max", Time, "the most"),
-        column("elapsed_p50", Time, "the median of elapsed, to within 1/64"),
-        column("elapsed_p90", Time, "its 90th percentile"),
-        column("elapsed_p99", Time, "its 99th percentile"),
-        column("real_pct", Percent, "net in percent of the time that there was"),
-        column("net_pct", Percent, "net in percent of the busy time; null if it idles"),
+        column("calls", Count, "complete calls"),
+        column("partial", Count, "incomplete calls: entry or exit was not recorded"),
+        column("wall", Time, "exit minus entry, over outermost calls"),
+        column(
+            "off_cpu",
+            Time,
+            "part of wall in which the thread was switched out; null if unknown",
+        ),
+        column("elapsed", Time, "wall minus off_cpu, over outermost calls"),
+        column("net", Time, "exclusive time, over all calls"),
+        column("stolen", Time, "elapsed time of the interrupts that interrupted it"),
+        column("net_min", Time, "minimum of net over complete calls; null if there are none"),
+        column("net_avg", Time, "mean, rounded down"),
+        column("net_max", Time, "maximum"),
+        column("net_stddev", Time, "standard deviation, rounded down"),
+        column("net_p50", Time, "median of net, to within 1/32"),
+        column("net_p90", Time, "90th percentile of net"),
+        column("net_p99", Time, "99th percentile of net"),
+        column("elapsed_min", Time, "minimum of elapsed over complete calls"),
+        column("elapsed_avg", Time, "mean, rounded down"),
+        column("elapsed_max", Time, "maximum"),
+        column("elapsed_p50", Time, "median of elapsed, to within 1/32"),
+        column("elapsed_p90", Time, "90th percentile of elapsed"),
+        column("elapsed_p99", Time, "99th percentile of elapsed"),
+        column("real_pct", Percent, "net in percent of real times CPUs"),
+        column("net_pct", Percent, "net in percent of busy; null for idle functions"),
     ],
 };
 
-/// A row a thread.
+/// One row per thread.
 pub static THREADS: TableSchema = TableSchema {
     name: "threads",
     version: "profctl.threads/1",
@@ -160,87 +168,87 @@ pub static THREADS: TableSchema = TableSchema {
     columns: &[
         RUN,
         column("thread", Name, "name and id, as in `spans`"),
-        column("name", Name, "the command or thread name"),
-        column("tid", Count, "the id that the system gave it; null if the input does not say"),
-        column("pid", Count, "its process, where that is told apart"),
+        column("name", Name, "command or thread name"),
+        column("tid", Count, "thread id of the system; null if unknown"),
+        column("pid", Count, "process id, where the input has one"),
         column("idle", Flag, "1 for an idle task"),
-        column("calls", Count, "its rows in `spans`"),
+        column("calls", Count, "number of its rows in `spans`"),
     ],
 };
 
-/// A row an event that is no call.
+/// One row per event that is not a call.
 pub static EVENTS: TableSchema = TableSchema {
     name: "events",
     version: "profctl.events/1",
-    about: "a stretch on a CPU, a wakeup or an instant",
+    about: "an interval on a CPU, a wakeup or an instant",
     columns: &[
         RUN,
         column("kind", Name, "slice, wake or mark"),
-        column("start", Time, "when, or from when"),
-        column("end", Time, "to when; the same for what has no length"),
-        column("thread", Name, "who ran, became runnable, or was there"),
-        column("cpu", Small, "where it ran; null but for slices"),
-        column("name", Name, "what happened; null but for marks"),
-        column("waker", Name, "who woke it; null but for wakeups, and if the input does not say"),
-        column("preempted", Flag, "1 if it was still runnable when it left; null but for slices"),
+        column("start", Time, "time, or start of the interval"),
+        column("end", Time, "end of the interval; equal to start for wakeups and marks"),
+        column("thread", Name, "thread that ran, was woken or recorded the mark"),
+        column("cpu", Small, "CPU of a slice, else null"),
+        column("name", Name, "name of a mark, else null"),
+        column("waker", Name, "waker of a wakeup; null if unknown"),
         column(
-            "detail",
-            Name,
-            "arguments of the event or value of the counter; null but for marks",
+            "preempted",
+            Flag,
+            "1 if the thread was still runnable at the end of a slice, else null",
         ),
+        column("detail", Name, "arguments of a mark or value of a counter, else null"),
     ],
 };
 
-/// A row a loss.
+/// One row per loss.
 pub static GAPS: TableSchema = TableSchema {
     name: "gaps",
     version: "profctl.gaps/1",
     about: "a place where the recorder lost events",
     columns: &[
         RUN,
-        column("time", Time, "the last time known before it"),
-        column("cpu", Small, "whose events are missing; null if it may be any"),
-        column("lost", Count, "how many; null if the recorder does not say"),
+        column("time", Time, "last timestamp before the loss"),
+        column("cpu", Small, "CPU whose events are missing; null if unknown"),
+        column("lost", Count, "number of lost events; null if unknown"),
     ],
 };
 
-/// A row a diagnostic code.
+/// One row per diagnostic code.
 pub static QUALITY: TableSchema = TableSchema {
     name: "quality",
     version: "profctl.quality/1",
-    about: "something that was repaired, lost or skipped",
+    about: "a kind of repair, loss or skipped input",
     columns: &[
         RUN,
-        column("code", Name, "which; docs/diagnostics.md lists them"),
+        column("code", Name, "diagnostic code, see docs/diagnostics.md"),
         column("severity", Name, "info, warning, data-loss or error"),
-        column("count", Count, "how often"),
+        column("count", Count, "number of occurrences"),
     ],
 };
 
-/// A row a trace.
+/// One row per trace.
 pub static RUNS: TableSchema = TableSchema {
     name: "runs",
     version: "profctl.runs/1",
     about: "a trace, or a saved profile",
     columns: &[
         RUN,
-        column("path", Text, "as it was given"),
-        column("format", Name, "what it was taken for"),
-        column("bytes", Count, "its size after decompression"),
-        column("unit", Name, "what times are counted in"),
+        column("path", Text, "path as given"),
+        column("format", Name, "recognized format"),
+        column("bytes", Count, "size after decompression"),
+        column("unit", Name, "unit of times"),
         column("timeline", Name, "recorded, or synthetic if the input has durations only"),
-        column("resolution", Time, "the smallest step in which durations are stated"),
-        column("real", Time, "last timestamp less the first"),
+        column("resolution", Time, "resolution of durations"),
+        column("real", Time, "last timestamp minus the first"),
         column("lanes", Count, "CPUs seen, at least 1"),
-        column("busy", Time, "net time of all that is not idle"),
-        column("idle", Time, "real times lanes, less busy"),
-        column("calls", Count, "calls seen from entry to exit"),
-        column("partial", Count, "calls of which entry or exit was not seen"),
+        column("busy", Time, "net time of all functions that are not idle"),
+        column("idle", Time, "real times lanes, minus busy"),
+        column("calls", Count, "complete calls"),
+        column("partial", Count, "incomplete calls: entry or exit was not recorded"),
         column("events", Count, "records read"),
         column("functions", Count, "functions called"),
         column("threads", Count, "threads that made calls"),
-        column("complete", Flag, "1 if nothing was lost, cut or skipped"),
-        column("lost_events", Count, "events lost; null if the recorder did not always say"),
+        column("complete", Flag, "1 if nothing was lost, truncated or skipped"),
+        column("lost_events", Count, "lost events; null if unknown"),
     ],
 };
 
@@ -252,7 +260,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_told_apart_and_every_table_knows_its_run() {
+    fn names_are_distinct_and_every_table_has_its_run() {
         for table in ALL {
             assert_eq!(table.columns[0].name, "run", "{}", table.name);
             assert_eq!(table.version, format!("profctl.{}/1", table.name));

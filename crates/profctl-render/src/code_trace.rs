@@ -19,6 +19,8 @@ const INDENT: usize = 4;
 const MAX_INDENT: usize = 64;
 /// Columns of a name that are never cut.
 const NAME: usize = 24;
+/// Significant digits of a time where lines are too long for the terminal.
+const DIGITS: usize = 4;
 
 /// Writes a replay table. Where there are several threads or CPUs, each line names its own between
 /// the time and the arrow. An exit keeps the space after its arrow, as the original has it, so that
@@ -26,7 +28,7 @@ const NAME: usize = 24;
 ///
 /// Without a width every level is indented by four columns, up to level 64. On a terminal the
 /// indentation is as large as lets every line fit. Where that is not enough, the thread and CPU are
-/// named only where they change, and names are cut.
+/// named only where they change, times are rounded, and names are cut.
 pub fn write(table: &Table, style: &Style, out: &mut dyn io::Write) -> io::Result<()> {
     let columns = Columns::of(table);
     let lanes: Vec<String> = table.rows.iter().map(|row| columns.lane(row)).collect();
@@ -41,7 +43,7 @@ pub fn write(table: &Table, style: &Style, out: &mut dyn io::Write) -> io::Resul
     let layout = Layout::new(table, &columns, style, if several { widest + 3 } else { 0 });
     let mut named = None;
     for (row, lane) in table.rows.iter().zip(&lanes) {
-        let line = Line::new(row, &columns, table, style);
+        let line = Line::new(row, &columns, table, style, layout.digits);
         let pad = " ".repeat(widest - width(lane));
         match (several, layout.names_lanes) {
             (true, true) => writeln!(out, "{}", layout.text(&line, &format!(" [{lane}{pad}]")))?,
@@ -90,7 +92,7 @@ pub fn write_part(
     let style = Style { width: None, ..style.clone() };
     let layout = Layout::new(table, &columns, &style, 0);
     for row in &table.rows {
-        let line = Line::new(row, &columns, table, &style);
+        let line = Line::new(row, &columns, table, &style, layout.digits);
         let lane = columns.lane(row);
         let pad = " ".repeat(lanes.widest.saturating_sub(width(&lane)));
         let lane = if lanes.several { format!(" [{lane}{pad}]") } else { String::new() };
@@ -162,11 +164,22 @@ struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    fn new(row: &'a [Cell], columns: &Columns<'_>, table: &Table, style: &Style) -> Self {
+    /// The line for a row, times rounded to at most `digits` significant digits.
+    fn new(
+        row: &'a [Cell],
+        columns: &Columns<'_>,
+        table: &Table,
+        style: &Style,
+        digits: usize,
+    ) -> Self {
         let time = Tick(columns.number(row, "time").unwrap_or(0));
         let label = style.unit.label(&table.timebase);
         let length = |name| match columns.number(row, name) {
-            Some(ticks) => number::length(Ticks(ticks), &table.timebase, style.unit),
+            Some(ticks) => {
+                let (ticks, timebase) = (Ticks(ticks), &table.timebase);
+                let whole = number::whole_digits(ticks, timebase, style.unit);
+                number::length_rounded(ticks, timebase, style.unit, digits.saturating_sub(whole))
+            }
             None => "?".into(),
         };
         let (before, mut after) = match columns.text(row, "event") {
@@ -210,6 +223,8 @@ struct Layout {
     most: usize,
     /// The columns of the terminal.
     limit: usize,
+    /// The most significant digits of a time.
+    digits: usize,
     /// Whether every line names its thread and CPU.
     names_lanes: bool,
 }
@@ -218,21 +233,25 @@ impl Layout {
     /// The layout for a terminal on which the name of a thread and CPU takes `lane` columns.
     fn new(table: &Table, columns: &Columns<'_>, style: &Style, lane: usize) -> Self {
         let most = INDENT * MAX_INDENT;
-        let full = Self { step: INDENT, most, limit: usize::MAX, names_lanes: true };
+        let all = usize::MAX;
+        let full = Self { step: INDENT, most, limit: all, digits: all, names_lanes: true };
         let Some(limit) = style.width else { return full };
-        let lines = || table.rows.iter().map(|row| Line::new(row, columns, table, style));
-        for (lane, names_lanes) in [(lane, true), (0, false)] {
+        let lines = |digits| {
+            table.rows.iter().map(move |row| Line::new(row, columns, table, style, digits))
+        };
+        let tries = [(lane, true, all), (0, false, all), (0, false, DIGITS)];
+        for (lane, names_lanes, digits) in tries {
             let fits = |step: &usize| {
                 let indent = |line: &Line<'_>| step * line.depth.min(MAX_INDENT);
-                lines().all(|line| indent(&line) + line.width(usize::MAX) + lane <= limit)
+                lines(digits).all(|line| indent(&line) + line.width(all) + lane <= limit)
             };
             if let Some(step) = [INDENT, 2, 1].into_iter().find(fits) {
-                return Self { step, limit, names_lanes, ..full };
+                return Self { step, limit, digits, names_lanes, ..full };
             }
         }
-        let widest = lines().map(|line| line.width(NAME)).max().unwrap_or(0);
+        let widest = lines(DIGITS).map(|line| line.width(NAME)).max().unwrap_or(0);
         let most = limit.saturating_sub(widest).min(MAX_INDENT);
-        Self { step: 1, most, limit, names_lanes: false }
+        Self { step: 1, most, limit, digits: DIGITS, names_lanes: false }
     }
 
     fn text(&self, line: &Line<'_>, lane: &str) -> String {

@@ -286,8 +286,8 @@ fn choose(trace: &Trace, options: &Options) -> Result<Chosen, String> {
     match place {
         Some(place) => Ok(Chosen { span: candidates[place], n }),
         None => Err(match &options.of {
-            Some(name) => format!("no complete call of {name} there"),
-            None => "no calls there".into(),
+            Some(name) => format!("no complete call of {name}"),
+            None => "no calls".into(),
         }),
     }
 }
@@ -331,9 +331,9 @@ fn notes(trace: &Trace, chosen: &Chosen) -> Vec<String> {
     let func = &trace.names.funcs[trace.spans.func[chosen.span]].name;
     let thread = trace.names.threads[trace.spans.thread[row]].label();
     let calls = count(chosen.n as u64, "call", "calls");
-    let mut notes = vec![format!("path: {func} on {thread}, chosen from {calls}")];
+    let mut notes = vec![format!("path: slowest of {calls}: {func} on {thread}")];
     if trace.spans.fidelity[row].is_partial() {
-        notes.push("partial: entry or exit of this call was not seen".into());
+        notes.push("incomplete call: its entry or exit was not recorded".into());
     }
     notes.extend(Quality::of(&trace.meta.diags).notes(trace.meta.timebase.timeline));
     notes

@@ -39,39 +39,39 @@ fn check(found: Result<Table, String>, expected: &Expect) {
 fn the_longest_outermost_call() {
     check(
         table(&trace(), &Options::default()),
-        &expect![[r#"
-        from|length|share|depth|state|function
-        0|3|6.7%|0|running|syscall
-        3|1|2.2%|1|running|read
-        4|2|4.4%|2|running|copyin
-        6|1|2.2%|1|running|read
-        7|2|4.4%|2|running|soreceive
-        9|1|2.2%|3|running|sbwait
-        10|18|40.0%|3|off-cpu|sbwait
-        28|2|4.4%|3|running|sbwait
-        30|1|2.2%|2|running|soreceive
-        31|5|11.1%|3|interrupt|irq
-        36|3|6.7%|2|running|soreceive
-        39|1|2.2%|1|running|read
-        40|1|2.2%|0|running|syscall
-        41|2|4.4%|1|running|read
-        43|2|4.4%|0|running|syscall
-        # path: syscall on a, chosen from 2 calls
-    "#]],
+        &expect![[r"
+            from|length|share|depth|state|function
+            0|3|6.7%|0|running|syscall
+            3|1|2.2%|1|running|read
+            4|2|4.4%|2|running|copyin
+            6|1|2.2%|1|running|read
+            7|2|4.4%|2|running|soreceive
+            9|1|2.2%|3|running|sbwait
+            10|18|40.0%|3|off-cpu|sbwait
+            28|2|4.4%|3|running|sbwait
+            30|1|2.2%|2|running|soreceive
+            31|5|11.1%|3|interrupt|irq
+            36|3|6.7%|2|running|soreceive
+            39|1|2.2%|1|running|read
+            40|1|2.2%|0|running|syscall
+            41|2|4.4%|1|running|read
+            43|2|4.4%|0|running|syscall
+            # path: slowest of 2 calls: syscall on a
+        "]],
     );
     check(
         by_function(&trace(), &Options::default()),
-        &expect![[r#"
-        length|share|segments|state|function
-        18|40.0%|1|off-cpu|sbwait
-        6|13.3%|3|running|soreceive
-        6|13.3%|3|running|syscall
-        5|11.1%|1|interrupt|irq
-        5|11.1%|4|running|read
-        3|6.7%|2|running|sbwait
-        2|4.4%|1|running|copyin
-        # path: syscall on a, chosen from 2 calls
-    "#]],
+        &expect![[r"
+            length|share|segments|state|function
+            18|40.0%|1|off-cpu|sbwait
+            6|13.3%|3|running|soreceive
+            6|13.3%|3|running|syscall
+            5|11.1%|1|interrupt|irq
+            5|11.1%|4|running|read
+            3|6.7%|2|running|sbwait
+            2|4.4%|1|running|copyin
+            # path: slowest of 2 calls: syscall on a
+        "]],
     );
 }
 
@@ -84,51 +84,51 @@ fn a_call_of_a_function() {
     };
     check(
         of("read", Which::Slowest, None),
-        &expect![[r#"
-        from|length|share|depth|state|function
-        0|1|2.7%|0|running|read
-        1|2|5.4%|1|running|copyin
-        3|1|2.7%|0|running|read
-        4|2|5.4%|1|running|soreceive
-        6|1|2.7%|2|running|sbwait
-        7|18|48.6%|2|off-cpu|sbwait
-        25|2|5.4%|2|running|sbwait
-        27|1|2.7%|1|running|soreceive
-        28|5|13.5%|2|interrupt|irq
-        33|3|8.1%|1|running|soreceive
-        36|1|2.7%|0|running|read
-        # path: read on a, chosen from 2 calls
-    "#]],
+        &expect![[r"
+            from|length|share|depth|state|function
+            0|1|2.7%|0|running|read
+            1|2|5.4%|1|running|copyin
+            3|1|2.7%|0|running|read
+            4|2|5.4%|1|running|soreceive
+            6|1|2.7%|2|running|sbwait
+            7|18|48.6%|2|off-cpu|sbwait
+            25|2|5.4%|2|running|sbwait
+            27|1|2.7%|1|running|soreceive
+            28|5|13.5%|2|interrupt|irq
+            33|3|8.1%|1|running|soreceive
+            36|1|2.7%|0|running|read
+            # path: slowest of 2 calls: read on a
+        "]],
     );
     check(
         of("read", Which::Median, None),
-        &expect![[r#"
-        from|length|share|depth|state|function
-        0|2|100.0%|0|running|read
-        # path: read on a, chosen from 2 calls
-    "#]],
+        &expect![[r"
+            from|length|share|depth|state|function
+            0|2|100.0%|0|running|read
+            # path: slowest of 2 calls: read on a
+        "]],
     );
     check(
         of("irq", Which::Slowest, None),
-        &expect![[r#"
-        from|length|share|depth|state|function
-        0|2|40.0%|0|running|irq
-        2|1|20.0%|1|running|hardclock
-        3|2|40.0%|0|running|irq
-        # path: irq on a, chosen from 1 call
-    "#]],
+        &expect![[r"
+            from|length|share|depth|state|function
+            0|2|40.0%|0|running|irq
+            2|1|20.0%|1|running|hardclock
+            3|2|40.0%|0|running|irq
+            # path: slowest of 1 call: irq on a
+        "]],
     );
     check(
         of("syscall", Which::Median, Some("b")),
-        &expect![[r#"
-        from|length|share|depth|state|function
-        0|10|100.0%|0|running|syscall
-        # path: syscall on b, chosen from 1 call
-    "#]],
+        &expect![[r"
+            from|length|share|depth|state|function
+            0|10|100.0%|0|running|syscall
+            # path: slowest of 1 call: syscall on b
+        "]],
     );
-    check(of("read", Which::Slowest, Some("b")), &expect!["no complete call of read there"]);
+    check(of("read", Which::Slowest, Some("b")), &expect!["no complete call of read"]);
     check(of("reed", Which::Slowest, None), &expect!["no function `reed`; did you mean `read`?"]);
-    check(of("read", Which::Slowest, Some("c")), &expect!["no thread `c`; did you mean a, b?"]);
+    check(of("read", Which::Slowest, Some("c")), &expect!["no thread `c`; did you mean `a`, `b`?"]);
 }
 
 proptest! {

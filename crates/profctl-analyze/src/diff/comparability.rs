@@ -34,7 +34,7 @@ pub(super) fn check(
     for profile in merged {
         if profile.by != By::Function {
             let by = profile.by.name();
-            say("by", true, format!("a saved profile is by {by}, expected by function"));
+            say("by", true, format!("a saved profile is grouped by {by}, expected by function"));
             break;
         }
     }

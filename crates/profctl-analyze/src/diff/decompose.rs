@@ -38,7 +38,7 @@ impl Parts {
         let delta_net = delta_net.clamp(-MOST, MOST);
         let (low, high) = ((delta_net - MOST).max(-MOST), (delta_net + MOST).min(MOST));
         let from_calls = from_calls.clamp(low, high);
-        let held = |change| i64::try_from(change).expect("it was held within 63 bits");
+        let held = |change| i64::try_from(change).expect("it was clamped to 63 bits");
         Self {
             delta_net: held(delta_net),
             from_calls: held(from_calls),

@@ -251,10 +251,13 @@ fn answer(
     }
     if comparison.tested > 0 {
         let functions = count(comparison.tested, "function", "functions");
-        return (Answer::Pass, vec![format!("{functions} tested, none slower than the margin")]);
+        return (
+            Answer::Pass,
+            vec![format!("{functions} tested, none slower by more than the margin")],
+        );
     }
     if !budgets.is_empty() {
-        return (Answer::Pass, vec!["all budgets kept; nothing else was tested".into()]);
+        return (Answer::Pass, vec!["all budgets met; nothing else was tested".into()]);
     }
     (Answer::Inconclusive, vec![untested(comparison)])
 }

@@ -153,7 +153,7 @@ impl Comparison {
         let renamed = self.functions.iter().filter_map(|function| {
             let matched = function.matched.as_ref()?;
             let old = matched.before.first().filter(|_| matched.by == MatchedBy::Rename)?;
-            Some(format!("{old} is now {}", function.name))
+            Some(format!("{old} to {}", function.name))
         });
         if let Some(list) = list(renamed.collect()) {
             notes.push(format!("matched as renamed: {list}"));

@@ -192,8 +192,8 @@ impl Comparison {
                 time("net_before", "Before"),
                 time("net_after", "After"),
                 time("delta_net", "Delta"),
-                time("delta_from_calls", "by calls"),
-                time("delta_from_cost", "by cost"),
+                time("delta_from_calls", "from calls"),
+                time("delta_from_cost", "from cost"),
             ],
             Layout::Elapsed => vec![
                 time("elapsed_avg_before", "Before/call"),
@@ -214,7 +214,7 @@ impl Comparison {
             Layout::OneSide => vec![
                 time("net", "Net"),
                 time("net_avg", "Net/call"),
-                Column::new("calls", "# in all", Role::Count),
+                Column::new("calls", "# calls", Role::Count),
                 Column::new("runs", "in runs", Role::Text),
             ],
         };

@@ -83,6 +83,11 @@ impl Comparison {
             cells.push(Cell::Text(label(function)));
             table.push(cells);
         }
-        Section { title: "slowest calls in a hundred".into(), count: rows.len(), sum: None, table }
+        Section {
+            title: "99th percentile of net time per call".into(),
+            count: rows.len(),
+            sum: None,
+            table,
+        }
     }
 }

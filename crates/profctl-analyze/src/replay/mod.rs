@@ -134,7 +134,7 @@ fn row(names: &Names, content: &Content, highlight: Option<Ticks>) -> Vec<Cell> 
     let Content { time, thread, cpu, depth, event, func, net, elapsed, fidelity } = *content;
     let (shown, name, net_cell, elapsed_cell, flag) = match event {
         Event::Exit => {
-            let flag = if fidelity.end_inferred { vec!["exit not seen"] } else { vec![] };
+            let flag = if fidelity.end_inferred { vec!["no exit"] } else { vec![] };
             ("exit", Cell::Null, Cell::Null, Cell::Null, flag)
         }
         Event::Enter | Event::Leaf => {
@@ -175,13 +175,12 @@ fn flags(names: &Names, content: &Content, highlight: Option<Ticks>) -> Vec<&'st
         }
     }
     if fidelity.start_inferred {
-        flags.push("entry not seen");
-    }
-    if fidelity.end_inferred {
-        flags.push("exit not seen");
+        flags.push("no entry");
     }
     if fidelity.at_gap {
-        flags.push("events lost");
+        flags.push("gap");
+    } else if fidelity.end_inferred {
+        flags.push("no exit");
     }
     flags
 }
@@ -220,20 +219,20 @@ mod tests {
         check(
             &options,
             &expect![[r#"
-            time|thread|cpu|depth|event|name|net|elapsed|flag
-            0|a|0|0|enter|main|12|20|***
-            1|a|0|1|enter|f|2|8|-
-            1|b|1|0|enter|w|6|8|***, entry not seen, exit not seen
-            2|a|0|2|leaf|g|3|-|-
-            5|a|-|2|mark|here|-|-|-
-            5|a|0|2|leaf|irq|0|-|interrupt
-            5|a|0|2|leaf|f|3|-|-
-            5|b|1|1|leaf|f|2|-|-
-            9|a|0|1|exit|-|-|-|-
-            9|b|1|0|exit|-|-|-|exit not seen
-            20|a|0|0|exit|-|-|-|-
-            20|a|-|0|mark|here|-|-|-
-        "#]],
+                time|thread|cpu|depth|event|name|net|elapsed|flag
+                0|a|0|0|enter|main|12|20|***
+                1|a|0|1|enter|f|2|8|-
+                1|b|1|0|enter|w|6|8|***, no entry, no exit
+                2|a|0|2|leaf|g|3|-|-
+                5|a|-|2|mark|here|-|-|-
+                5|a|0|2|leaf|irq|0|-|interrupt
+                5|a|0|2|leaf|f|3|-|-
+                5|b|1|1|leaf|f|2|-|-
+                9|a|0|1|exit|-|-|-|-
+                9|b|1|0|exit|-|-|-|no exit
+                20|a|0|0|exit|-|-|-|-
+                20|a|-|0|mark|here|-|-|-
+            "#]],
         );
     }
 

@@ -180,11 +180,13 @@ impl Profile {
     pub fn merge(&mut self, mut other: Self) -> Result<(), String> {
         let units = (self.timebase.unit_name(), other.timebase.unit_name());
         if units.0 != units.1 {
-            return Err(format!("the profile counts {}, expected {} as before", units.1, units.0));
+            return Err(format!("the profile counts {}, the ones before it {}", units.1, units.0));
         }
         if self.by != other.by {
             let (ours, theirs) = (self.by.name(), other.by.name());
-            return Err(format!("the profile is by {theirs}, expected by {ours} as before"));
+            return Err(format!(
+                "the profile is grouped by {theirs}, the ones before it by {ours}"
+            ));
         }
         if self.timebase.ratio() != other.timebase.ratio() {
             self.convert_to_reported_unit();

@@ -1,4 +1,4 @@
-//! How far the numbers of a report can be trusted: what was repaired, lost and skipped.
+//! The quality of a trace: what was repaired, lost and skipped.
 
 use profctl_model::diag::{SAMPLES_KEPT, Sample, codes};
 use profctl_model::{Code, DiagLog, Severity, Timeline};
@@ -14,23 +14,23 @@ pub struct Quality {
     pub unmatched_exits: u64,
     /// Entries without an exit.
     pub unclosed_entries: u64,
-    /// Calls closed by the exit of a caller.
+    /// Calls closed by the exit of their caller.
     pub forced_exits: u64,
     /// Records that could not be read.
     pub skipped_records: u64,
     /// Steps back of the clock.
     pub backwards: u64,
-    /// Net times held at 0.
+    /// Negative net times clamped to 0.
     pub clamped: u64,
-    /// Inputs that end in the middle of a record.
+    /// Inputs that end within a record.
     pub cut_records: u64,
     /// Inputs that could not be read to their end.
     pub damaged: u64,
-    /// Everything of note, worst first, then by code.
+    /// Everything found, worst first, then by code.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// One code and how often it was met.
+/// A diagnostic code and its count.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Diagnostic {
     /// `area/what`.
@@ -41,6 +41,19 @@ pub struct Diagnostic {
     pub count: u64,
     /// The first few.
     pub samples: Vec<Sample>,
+}
+
+impl Diagnostic {
+    /// What it is, with its number.
+    fn note(&self) -> String {
+        if self.code == codes::STATED_MISMATCH.name {
+            return match self.count {
+                1 => "1 stated net time disagrees with its callees".to_owned(),
+                n => format!("{n} stated net times disagree with their callees"),
+            };
+        }
+        format!("{} {}", self.count, self.code)
+    }
 }
 
 impl Quality {
@@ -75,8 +88,7 @@ impl Quality {
         }
     }
 
-    /// Whether nothing is missing: no loss, no call with an end that was not seen, no record that
-    /// could not be read.
+    /// Whether nothing is missing: no lost events, no incomplete calls, no skipped records.
     pub fn is_complete(&self) -> bool {
         let incomplete = [
             self.gaps,
@@ -90,7 +102,7 @@ impl Quality {
         self.lost_events == Some(0) && incomplete.iter().all(|&count| count == 0)
     }
 
-    /// Adds that of another trace; in any order and grouping with the same result.
+    /// Adds the quality of another trace. The order of additions does not matter.
     pub(super) fn merge(&mut self, other: Self) {
         self.lost_events = match (self.lost_events, other.lost_events) {
             (Some(ours), Some(theirs)) => Some(ours.saturating_add(theirs)),
@@ -120,7 +132,7 @@ impl Quality {
             Some(ours) => {
                 ours.count = ours.count.saturating_add(theirs.count);
                 ours.severity = ours.severity.max(theirs.severity);
-                // Which are the first must not depend on which profile came first.
+                // Which samples are kept must not depend on the order of the profiles.
                 ours.samples.extend(theirs.samples);
                 ours.samples.sort_by(|a, b| place_of(a).cmp(&place_of(b)));
                 ours.samples.truncate(SAMPLES_KEPT);
@@ -135,7 +147,7 @@ impl Quality {
             .sort_by(|a, b| b.severity.cmp(&a.severity).then_with(|| a.code.cmp(&b.code)));
     }
 
-    /// Warnings and losses that no figure above counts: those of single formats.
+    /// Warnings and losses that no field above counts: those of single formats.
     fn others(&self) -> impl Iterator<Item = &Diagnostic> {
         let counted = [
             &codes::LOST_EVENTS,
@@ -159,7 +171,7 @@ impl Quality {
         self.diagnostics.iter().find(|diagnostic| diagnostic.code == code.name)
     }
 
-    /// What a reader of a report must know, one line each; no line if there is nothing to tell.
+    /// Notes for a report, one line each.
     pub fn notes(&self, timeline: Timeline) -> Vec<String> {
         let mut notes = Vec::new();
         if timeline == Timeline::Synthetic {
@@ -177,10 +189,10 @@ impl Quality {
             (None, None) => {}
         }
         let repairs: Vec<_> = [
-            (self.unmatched_exits, "exit without entry", "exits without entry"),
-            (self.unclosed_entries, "entry without exit", "entries without exit"),
+            (self.unmatched_exits, "unmatched exit", "unmatched exits"),
+            (self.unclosed_entries, "unclosed entry", "unclosed entries"),
             (self.forced_exits, "forced exit", "forced exits"),
-            (self.backwards, "step back in time", "steps back in time"),
+            (self.backwards, "backward clock step", "backward clock steps"),
             (self.clamped, "negative net time clamped to 0", "negative net times clamped to 0"),
         ]
         .into_iter()
@@ -190,17 +202,17 @@ impl Quality {
         if !repairs.is_empty() {
             notes.push(format!("repaired: {}", repairs.join(", ")));
         }
-        let others: Vec<_> = self.others().map(|d| format!("{} {}", d.count, d.code)).collect();
+        let others: Vec<String> = self.others().map(Diagnostic::note).collect();
         if !others.is_empty() {
-            notes.push(format!("diagnosed: {} (see `profctl info`)", others.join(", ")));
+            notes.push(format!("{} (see `profctl info`)", others.join(", ")));
         }
         if self.skipped_records > 0 {
             notes.push(format!("skipped: {}", count(self.skipped_records, "record", "records")));
         }
         match self.cut_records {
             0 => {}
-            1 => notes.push("cut: the input ends in the middle of a record".to_owned()),
-            n => notes.push(format!("cut: {n} inputs end in the middle of a record")),
+            1 => notes.push("truncated: the input ends within a record".to_owned()),
+            n => notes.push(format!("truncated: {n} inputs end within a record")),
         }
         if let Some(damaged) = self.diagnostic(&codes::DAMAGED) {
             let places = damaged.samples.iter();
@@ -213,7 +225,7 @@ impl Quality {
     }
 }
 
-/// What samples are ordered by: their input, their place in it, and what they say.
+/// The sort key of a sample: its input, its place in it, and its message.
 fn place_of(sample: &Sample) -> (&str, u64, Option<u64>, &str) {
     let place = &sample.place;
     (&place.source, place.offset, place.line, &sample.message)

@@ -92,7 +92,7 @@ static KNOWN: &[Known] = &[
         corrected(context, |cost| row.stats.net_corrected(cost))
     }),
     ("calls", "# calls", Role::Count, None, |row, _| Cell::Count(row.stats.calls)),
-    ("partial", "# partial", Role::Count, None, |row, _| Cell::Count(row.stats.partial)),
+    ("partial", "# incomplete", Role::Count, None, |row, _| Cell::Count(row.stats.partial)),
     ("net_max", "max", Role::Time, Some(GROUP_OF_NET), |row, _| {
         of_calls(row, row.stats.net_of_calls.max)
     }),
@@ -206,7 +206,7 @@ impl Profile {
             KNOWN.iter().find(|known| known.0 == name)
         {
             if name.ends_with("_corrected") && options.overhead.is_none() {
-                return Err(format!("column {name} needs the cost of an event (--overhead)"));
+                return Err(format!("column `{name}` needs `--overhead`, the cost of an event"));
             }
             let column = Column { group, ..Column::new(name, heading, role) };
             return Ok(Field { column, cell: Box::new(cell) });

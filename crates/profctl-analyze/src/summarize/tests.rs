@@ -20,7 +20,7 @@ fn check(line: &str, options: &TableOptions<'_>, expected: &Expect) {
 
 #[test]
 fn mcraes_columns() {
-    let expected = expect![[r#"
+    let expected = expect![[r"
         elapsed|net|calls|net_max|net_avg|net_min|real_pct|net_pct|name
         64|38|1|28|28|28|38.0%|59.4%|main
         30|30|1|30|30|30|30.0%|-|idle
@@ -28,7 +28,7 @@ fn mcraes_columns() {
         4|4|1|4|4|4|4.0%|6.2%|g
         4|4|1|4|4|4|4.0%|6.2%|irq
         # 1 incomplete call: in totals, not in calls or max/avg/min
-    "#]];
+    "]];
     check(MIXED, &TableOptions::default(), &expected);
 }
 
@@ -45,13 +45,13 @@ fn chosen_columns_and_order() {
     check(
         MIXED,
         &options,
-        &expect![[r#"
+        &expect![[r"
             name|module|kind|wall|off_cpu|stolen|net_stddev|elapsed_min|elapsed_max
             f|-|function|22|0|4|3|2|20
             idle|-|idle|30|0|0|0|30|30
             irq|-|interrupt|4|0|0|0|4|4
             # 1 incomplete call: in totals, not in calls or max/avg/min
-        "#]],
+        "]],
     );
 }
 
@@ -66,7 +66,7 @@ fn percentiles_and_corrected_times() {
     check(
         MIXED,
         &options,
-        &expect![[r#"
+        &expect![[r"
             elapsed|elapsed_corrected|net|net_corrected|calls|net_max|net_avg|net_min|net_p50|net_p99.9|elapsed_p50|elapsed_p99.9|real_pct|net_pct|name
             30|29|30|29|1|30|30|30|30|30|30|30|30.0%|-|idle
             64|52|38|33|1|28|28|28|28|28|54|54|38.0%|59.4%|main
@@ -74,7 +74,7 @@ fn percentiles_and_corrected_times() {
             4|3|4|3|1|4|4|4|4|4|4|4|4.0%|6.2%|g
             4|3|4|3|1|4|4|4|4|4|4|4|4.0%|6.2%|irq
             # 1 incomplete call: in totals, not in calls or max/avg/min
-        "#]],
+        "]],
     );
 }
 
@@ -97,7 +97,7 @@ fn groups_add_up_to_the_same_totals() {
         .unwrap();
         text.push_str(&show(&table));
     }
-    expect![[r#"
+    expect![[r"
         function: busy 11 calls 5 functions 5
         name|kind|elapsed|net|calls|net_pct
         idle|idle|17|16|1|-
@@ -122,7 +122,7 @@ fn groups_add_up_to_the_same_totals() {
         idle|idle|17|16|1|-
         function|function|10|10|3|90.9%
         interrupt|interrupt|1|1|1|9.1%
-    "#]]
+    "]]
     .assert_eq(&text);
 }
 
@@ -138,11 +138,11 @@ fn what_cannot_be_shown_is_refused() {
         of(columns("net_p0")),
         refused(&TableOptions { percentiles: vec![101.0], ..TableOptions::default() }),
     ];
-    expect![[r#"
+    expect![[r"
         unknown column `nett`; did you mean `net`? (columns: elapsed, elapsed_corrected, net, net_corrected, calls, partial, net_max, net_avg, net_min, net_stddev, elapsed_max, elapsed_avg, elapsed_min, wall, off_cpu, stolen, real_pct, net_pct, module, kind, name, net_p50 and elapsed_p50 for any percentile)
-        column net_corrected needs the cost of an event (--overhead)
+        column `net_corrected` needs `--overhead`, the cost of an event
         unknown column `net_p0`; did you mean `net_pct`? (columns: elapsed, elapsed_corrected, net, net_corrected, calls, partial, net_max, net_avg, net_min, net_stddev, elapsed_max, elapsed_avg, elapsed_min, wall, off_cpu, stolen, real_pct, net_pct, module, kind, name, net_p50 and elapsed_p50 for any percentile)
-        percentile 101, expected one above 0 and at most 100"#]].assert_eq(&text.join("\n"));
+        percentile 101, expected one above 0 and at most 100"]].assert_eq(&text.join("\n"));
 }
 
 #[test]
@@ -163,14 +163,14 @@ fn notes_tell_what_was_lost_and_repaired() {
     }
     check_notes(
         &calls,
-        &expect![[r#"
+        &expect![[r"
             timeline: synthetic
             lost: 12 events in 2 gaps
-            repaired: 1 exit without entry, 3 negative net times clamped to 0
-            diagnosed: 2 stitch/stated-mismatch (see `profctl info`)
+            repaired: 1 unmatched exit, 3 negative net times clamped to 0
+            2 stated net times disagree with their callees (see `profctl info`)
             skipped: 5 records
-            cut: the input ends in the middle of a record
-            1 incomplete call: in totals, not in calls or max/avg/min"#]],
+            truncated: the input ends within a record
+            1 incomplete call: in totals, not in calls or max/avg/min"]],
     );
     calls.meta.diags.count(&codes::LOST_UNKNOWN, 1);
     let quality = calls.profile().quality;
@@ -306,10 +306,10 @@ fn a_file_by_another_hand_is_read() {
         columns: Some(["net_stddev", "net_avg", "real_pct", "name"].map(Into::into).into()),
         ..TableOptions::default()
     };
-    expect![[r#"
+    expect![[r"
         net_stddev|net_avg|real_pct|name
         2|10|20.0%|f
-    "#]]
+    "]]
     .assert_eq(&show(&profile.table(&options).unwrap()));
 }
 
@@ -361,7 +361,7 @@ fn clocks_that_differ_meet_in_nanoseconds() {
     let mut calls = Calls::parse("0 f( 2 )");
     calls.meta.timebase.unit = TickUnit::Cycles;
     let error = both.merge(calls.profile()).unwrap_err();
-    assert_eq!(error, "the profile counts cycles, expected ns as before");
+    assert_eq!(error, "the profile counts cycles, the ones before it ns");
 }
 
 #[test]
@@ -470,12 +470,12 @@ fn totals(by: By) -> Profile {
 #[test]
 fn sums_without_single_calls_have_no_shortest_and_no_average() {
     let table = totals(By::Function).table(&TableOptions::default()).unwrap();
-    expect![[r#"
+    expect![[r"
         elapsed|net|calls|net_max|net_avg|net_min|real_pct|net_pct|name
         90|90|4|-|-|-|90.0%|90.0%|work
         100|10|0|-|-|-|10.0%|10.0%|main
         # 1 incomplete call: in totals, not in calls or max/avg/min
-    "#]]
+    "]]
     .assert_eq(&show(&table));
 }
 

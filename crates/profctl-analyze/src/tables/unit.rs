@@ -29,7 +29,7 @@ impl Unit {
                 (Some(known), _) => {
                     let known = Timebase { unit: known, ..Timebase::NANOSECONDS };
                     let (found, expected) = (clock.unit_name(), known.unit_name());
-                    return Err(format!("the trace counts {found}, expected {expected} as before"));
+                    return Err(format!("the trace counts {found}, the ones before it {expected}"));
                 }
             };
             unit = Some(Self { kind });
@@ -139,7 +139,7 @@ mod tests {
     fn times_and_counts_do_not_mix() {
         let cycles = Timebase { unit: TickUnit::Cycles, ..Timebase::NANOSECONDS };
         let error = Unit::common([cycles, Timebase::NANOSECONDS].iter()).unwrap_err();
-        assert_eq!(error, "the trace counts ns, expected cycles as before");
+        assert_eq!(error, "the trace counts ns, the ones before it cycles");
         let unit = Unit::common([cycles].iter()).unwrap();
         assert_eq!((unit.name().as_str(), unit.of(&cycles).apply(7)), ("cycles", 7));
         assert_eq!(

@@ -134,7 +134,7 @@ pub fn table(
             turned = callees_of(tree, &find::functions(names, func)?);
             &turned
         }
-        (Some(_), Some(_)) => return Err("both callers and callees, expected one of them".into()),
+        (Some(_), Some(_)) => return Err("both callers and callees: expected one of them".into()),
     };
     let mut table = Table::new(
         SCHEMA,
@@ -156,11 +156,8 @@ pub fn table(
     let nodes = shown.nodes().map(|(_, node)| node).filter(counted);
     let partial = nodes.fold(0_u64, |sum, node| sum.saturating_add(node.partial));
     if partial > 0 {
-        let calls = count(partial, "call", "calls");
-        table.notes.push(format!(
-            "partial: {calls} of which entry or exit was not seen: in the times, not in \
-             the number of calls"
-        ));
+        let calls = count(partial, "incomplete call", "incomplete calls");
+        table.notes.push(format!("{calls}: in times, not in calls"));
     }
     if shown
         .nodes()
@@ -170,7 +167,7 @@ pub fn table(
     }
     if hidden > 0 {
         let paths = count(hidden as u64, "path", "paths");
-        table.notes.push(format!("not shown: {paths} too deep or below the least share"));
+        table.notes.push(format!("not shown: {paths} below the limits of depth and share"));
     }
     Ok(table)
 }
@@ -305,7 +302,7 @@ mod tests {
             1|1|1|3.2%|2|    g
             10|10|1|32.3%|0|idle
             1|1|0|3.2%|0|f
-            # partial: 1 call of which entry or exit was not seen: in the times, not in the number of calls
+            # 1 incomplete call: in times, not in calls
         "#]],
         );
     }
@@ -328,14 +325,14 @@ mod tests {
         check(
             &options,
             &expect![[r#"
-            elapsed|net|calls|share|depth|name
-            20|8|1|64.5%|0|main
-            9|2|1|29.0%|1|  f
-            3|2|1|9.7%|1|  h
-            10|10|1|32.3%|0|idle
-            # partial: 1 call of which entry or exit was not seen: in the times, not in the number of calls
-            # not shown: 5 paths too deep or below the least share
-        "#]],
+                elapsed|net|calls|share|depth|name
+                20|8|1|64.5%|0|main
+                9|2|1|29.0%|1|  f
+                3|2|1|9.7%|1|  h
+                10|10|1|32.3%|0|idle
+                # 1 incomplete call: in times, not in calls
+                # not shown: 5 paths below the limits of depth and share
+            "#]],
         );
     }
 
@@ -350,7 +347,7 @@ mod tests {
             4|2|1|40.0%|1|  f
             2|2|1|20.0%|2|    g
             3|3|1|30.0%|1|  g
-            # partial: 1 call of which entry or exit was not seen: in the times, not in the number of calls
+            # 1 incomplete call: in times, not in calls
         "#]],
         );
         let callers = Options { callers: Some("f".into()), ..Options::default() };
@@ -362,7 +359,7 @@ mod tests {
             9|2|1|90.0%|1|  main
             0|2|1|0.0%|1|  f
             0|2|1|0.0%|2|    main
-            # partial: 1 call of which entry or exit was not seen: in the times, not in the number of calls
+            # 1 incomplete call: in times, not in calls
         "#]],
         );
         let callers = Options { callers: Some("g".into()), ..Options::default() };

@@ -235,7 +235,7 @@ function startPicture(host, page) {
     parts.push(...swatch(page.mergedPaint, kind === 'chart' ? 'calls too short to draw apart' : 'paths too narrow to draw apart'));
     if (kind === 'chart') {
       if (page.lanes.some((lane) => lane.away > 0)) parts.push(...hatched(theme.off_cpu, 'switched out'));
-      if (page.hasPartial) parts.push(...hatched(theme.hatch, 'entry or exit not seen'));
+      if (page.hasPartial) parts.push(...hatched(theme.hatch, 'entry or exit not recorded'));
       if (page.lanes.some((lane) => lane.gaps.length > 0)) parts.push(...line(theme.gap, 'events lost', 'border-left'));
     }
     legend.replaceChildren(...parts.flat());

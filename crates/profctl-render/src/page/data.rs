@@ -75,11 +75,11 @@ fn common(picture: &Picture<'_>, paints: &[Paint]) -> Map<String, Value> {
     };
     let place = |paint: Paint| paints.iter().position(|&one| one == paint).unwrap_or(0);
     let changes = [
-        (Paint::Change(-STEPS), "far less, or gone"),
+        (Paint::Change(-STEPS), "much less, or gone"),
         (Paint::Change(-1), "less"),
         (Paint::Change(0), "the same within 5%"),
         (Paint::Change(1), "more"),
-        (Paint::Change(STEPS), "far more, or new"),
+        (Paint::Change(STEPS), "much more, or new"),
         (Paint::Untested, "not tested"),
     ];
     let value = json!({
@@ -157,7 +157,7 @@ fn with_calls(
     let whole = calls::block(trace, &lanes, &numbers, scale, least);
     let cut = (whole.merged > 0).then(|| {
         format!(
-            "{} of {} calls are kept apart; the others are shorter than {} and drawn as blocks",
+            "{} of {} calls are shown one by one; the others are shorter than {} and drawn as blocks",
             whole.kept,
             whole.kept + whole.merged,
             number::length_with_unit(

@@ -124,7 +124,7 @@ pub(super) mod tests {
             b'0'..=b'9' => letter - b'0' + 52,
             b'+' => 62,
             b'/' => 63,
-            other => panic!("{other} is no letter of base64"),
+            other => panic!("{other} is not a base64 character"),
         };
         let mut bytes = Vec::new();
         for four in text.trim_end_matches('=').as_bytes().chunks(4) {

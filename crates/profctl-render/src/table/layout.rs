@@ -224,9 +224,9 @@ fn natural(grid: &Grid) -> Vec<usize> {
     widths
 }
 
-/// `text` broken between words into lines of at most `limit` columns. A longer word is broken
-/// wherever the line ends.
-pub(super) fn wrapped(text: &str, limit: usize) -> Vec<String> {
+/// `text` broken between words into lines of at most `limit` columns. A longer word is broken too
+/// if `within_words` says so.
+pub(super) fn wrapped(text: &str, limit: usize, within_words: bool) -> Vec<String> {
     let limit = limit.max(1);
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
@@ -241,7 +241,8 @@ pub(super) fn wrapped(text: &str, limit: usize) -> Vec<String> {
         }
         for c in word.chars() {
             let last = lines.last_mut().expect("there is a line");
-            if !last.is_empty() && width(last) + width(c.encode_utf8(&mut [0; 4])) > limit {
+            let is_full = within_words && !last.is_empty();
+            if is_full && width(last) + width(c.encode_utf8(&mut [0; 4])) > limit {
                 lines.push(String::new());
             }
             lines.last_mut().expect("there is a line").push(c);

@@ -23,7 +23,7 @@ pub use crate::escape::visible;
 pub use grid::shared_unit;
 pub(crate) use grid::{cell_text as text, unit_of};
 pub use rows::{write_array, write_lines};
-pub use term::write_notes;
+pub use term::{write_facts, write_hanging, write_notes};
 
 /// An output format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -59,11 +59,11 @@ impl Format {
     /// One line for a list of formats.
     pub fn about(self) -> &'static str {
         match self {
-            Self::Table => "aligned columns for people",
+            Self::Table => "aligned columns",
             Self::Json => "one JSON object with schema, columns, rows and notes",
             Self::Csv => "comma-separated values with a heading line, RFC 4180",
             Self::Markdown => "a Markdown table for reviews and issues",
-            Self::Parquet => "a Parquet file, in a build with tables",
+            Self::Parquet => "Apache Parquet, in a build with SQL",
         }
     }
 }
@@ -107,7 +107,7 @@ pub fn write(
         Format::Json => json::write(table, out),
         Format::Csv => csv::write(table, out),
         Format::Markdown => markdown::write(table, style, out),
-        Format::Parquet => Err(io::Error::new(io::ErrorKind::Unsupported, "Parquet is no text")),
+        Format::Parquet => Err(io::Error::new(io::ErrorKind::Unsupported, "Parquet is not text")),
     }
 }
 

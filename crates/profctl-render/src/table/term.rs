@@ -44,6 +44,44 @@ pub(super) fn caption(table: &Table, style: &Style) -> Option<String> {
     has_times.then(|| unit_of(table, style.unit).caption(&table.timebase))
 }
 
+/// Writes names and values, a line each or several where a value is broken between words.
+pub fn write_facts<N: AsRef<str>>(
+    facts: &[(N, String)],
+    style: &Style,
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
+    let widest = facts.iter().map(|(name, _)| width(name.as_ref())).max().unwrap_or(0);
+    for (name, value) in facts {
+        let name = name.as_ref();
+        let name = format!("{name}{}", " ".repeat(widest - width(name) + 2));
+        write_hanging(&name, value, style, out)?;
+    }
+    Ok(())
+}
+
+/// Writes `text` after `label`, broken between words and indented below its beginning.
+pub fn write_hanging(
+    label: &str,
+    text: &str,
+    style: &Style,
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
+    let indent = width(label);
+    for (number, line) in broken(&visible(text), style, indent).into_iter().enumerate() {
+        match number {
+            0 => writeln!(out, "{}", format!("{label}{line}").trim_end())?,
+            _ => writeln!(out, "{}{line}", " ".repeat(indent))?,
+        }
+    }
+    Ok(())
+}
+
+/// `text` in lines that leave room for `indent` columns before them.
+fn broken(text: &str, style: &Style, indent: usize) -> Vec<String> {
+    let room = style.width.map_or(usize::MAX, |width| width.saturating_sub(indent).max(20));
+    wrapped(text, room, false)
+}
+
 /// Writes notes as they stand below a table, broken between words.
 pub fn write_notes<'a>(
     notes: impl IntoIterator<Item = &'a String>,
@@ -53,9 +91,7 @@ pub fn write_notes<'a>(
     let (on, off) = paint(NOTE, style.color);
     let indent = NOTE_LABEL.len() + 1;
     for note in notes {
-        let note = visible(note);
-        let room = style.width.map_or(usize::MAX, |width| width.saturating_sub(indent));
-        for (number, line) in wrapped(&note, room.max(indent)).into_iter().enumerate() {
+        for (number, line) in broken(&visible(note), style, indent).into_iter().enumerate() {
             match number {
                 0 => writeln!(out, "{on}{NOTE_LABEL}{off} {line}")?,
                 _ => writeln!(out, "{}{line}", " ".repeat(indent))?,
@@ -83,7 +119,7 @@ fn lines(cells: &[String], layout: &Layout) -> Vec<String> {
             match grid.columns[place].kind {
                 Kind::Number | Kind::Group => vec![text.clone()],
                 Kind::Text if width(text) <= room => vec![text.clone()],
-                Kind::Text => wrapped(text, room),
+                Kind::Text => wrapped(text, room, true),
                 Kind::Name => vec![shortened(text, layout.indent, room)],
             }
         })

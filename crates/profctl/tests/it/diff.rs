@@ -61,38 +61,38 @@ fn slower_and_faster_stand_apart() {
     let after = runs(&scratch, "after", &[("f", 1300), ("g", 1500), ("h", 700), ("new", 90)]);
     let found = run(&["diff", &before, &after]).quiet_success();
     let found = found.replace(&scratch.path(""), "");
-    expect![[r#"
-        before     before: 6 runs, 37.293 us busy a run, plain
-        after      after: 6 runs, 36.103 us busy a run, plain
+    expect![[r"
+        before     before: 6 runs, 37.293 us busy per run, plain
+        after      after: 6 runs, 36.103 us busy per run, plain
         run-wide   0.00% (net time per call, median function; 95%: -0.63% to +0.64%; p 1.000)
         functions  1 regressed, 1 improved, 1 new, 1 gone, 2 identical (margin 5%; minimum detectable change 5.6%, median function)
 
-        slower: 1; by cost +3.000 us per run
+        slower: 1; from cost +3.000 us per run
         Times in us
-         Before  After  Delta  by calls  by cost  ratio   (95% low/high)   name
-        -----------------------------------------------------------------------
-         10.051 13.051 +3.000     0.000   +3.000  1.30x    (1.29x/1.30x)   f
+         Before  After  Delta  from calls  from cost  ratio   (95% low/high)   name
+        ---------------------------------------------------------------------------
+         10.051 13.051 +3.000       0.000     +3.000  1.30x    (1.29x/1.30x)   f
 
-        faster: 1; by cost -5.000 us per run
+        faster: 1; from cost -5.000 us per run
         Times in us
-         Before  After  Delta  by calls  by cost  ratio   (95% low/high)   name
-        -----------------------------------------------------------------------
-         20.051 15.051 -5.000     0.000   -5.000  0.75x    (0.75x/0.75x)   g
+         Before  After  Delta  from calls  from cost  ratio   (95% low/high)   name
+        ---------------------------------------------------------------------------
+         20.051 15.051 -5.000       0.000     -5.000  0.75x    (0.75x/0.75x)   g
 
         new: 1; net +0.951 us per run
         Times in us
-           Net  Net/call  # in all  in runs   name
-        ------------------------------------------
-         0.951     0.095        60  6 of 6    new
+           Net  Net/call  # calls  in runs   name
+        -----------------------------------------
+         0.951     0.095       60  6 of 6    new
 
         gone: 1; net -0.141 us per run
         Times in us
-           Net  Net/call  # in all  in runs   name
-        ------------------------------------------
-         0.141     0.014        60  6 of 6    old
+           Net  Net/call  # calls  in runs   name
+        -----------------------------------------
+         0.141     0.014       60  6 of 6    old
 
         note: matched: 1 function by suffix (2 names)
-    "#]]
+    "]]
     .assert_eq(&found);
     let markdown = run(&["diff", "--format", "markdown", &before, &after]).quiet_success();
     assert!(markdown.contains("### slower: 1") && markdown.contains("| `f` "), "{markdown}");
@@ -193,21 +193,21 @@ fn paths_of_calls_are_compared() {
     let (before, after) = (scratch.file("b.txt", trace(100)), scratch.file("a.txt", trace(150)));
     let found = run(&["diff", "--paths", &before, &after]).quiet_success();
     let found = found.replace(&scratch.path(""), "");
-    expect![[r#"
+    expect![[r"
         before    b.txt: 1 run, 140 ns busy, plain
         after     a.txt: 1 run, 190 ns busy, plain
         run-wide  0.00% (net time per call, median function)
         paths     2 not-tested, 1 identical
 
         Times in ns
-         Before  After  Delta  Delta net  by calls  by cost  # before  # after  ratio   (95% low/high)  verdict     depth   name
-        ------------------------------------------------------------------------------------------------------------------------
-            140    190    +50          0         0        0         1        1  1.00x                -  not-tested      0   main
-            100    150    +50        +50         0      +50         1        1  1.50x                -  not-tested      1     f
-        note: not shown: 1 path too deep or with too small a change
+         Before  After  Delta  Delta net  from calls  from cost  # before  # after  ratio   (95% low/high)  verdict     depth   name
+        ----------------------------------------------------------------------------------------------------------------------------
+            140    190    +50          0           0          0         1        1  1.00x                -  not-tested      0   main
+            100    150    +50        +50           0        +50         1        1  1.50x                -  not-tested      1     f
+        note: not shown: 1 path below the limits of depth and change
         note: differs: runs after last 1.36 times longer: is it the same workload?
         note: one run per side cannot show run-to-run noise: record at least 3 per side; intervals cover variation within these two traces only
-    "#]]
+    "]]
     .assert_eq(&found);
     let same = run(&["diff", "--paths", &before, &before]).quiet_success();
     assert!(same.contains("note: no path changed: 3 paths in both"), "{same}");
@@ -273,7 +273,7 @@ fn a_kernel_with_three_thousand_functions_takes_300_kilobytes() {
 }
 
 #[test]
-fn the_slowest_calls_in_a_hundred_are_shown_run_by_run() {
+fn the_99th_percentile_is_shown_run_by_run() {
     let scratch = Scratch::new("diff_tails");
     // 200 calls a run; the slowest of twenty are in the tail.
     let side = |name: &str, slow: u64| {
@@ -290,7 +290,7 @@ fn the_slowest_calls_in_a_hundred_are_shown_run_by_run() {
     };
     let (before, after) = (side("before", 2000), side("after", 3000));
     let found = run(&["diff", "--tails", &before, &after]).quiet_success();
-    assert!(found.contains("slowest calls in a hundred: 1\n"), "{found}");
+    assert!(found.contains("99th percentile of net time per call: 1\n"), "{found}");
     let found = json(&run(&["diff", "--tails", "--format", "json", &before, &after]));
     let p99 = &found["functions"][0]["p99"];
     let points = |side: &str| p99[side].as_array().unwrap().len();

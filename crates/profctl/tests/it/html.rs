@@ -29,7 +29,7 @@ fn a_trace_has_everything() {
         &[MCRAE],
         &[
             "<dt>real</dt><dd>9086 us</dd>",
-            "<li>diagnosed: 1 stitch/stated-mismatch (see `profctl info`)</li>",
+            "<li>1 stated net time disagrees with its callees (see `profctl info`)</li>",
             "class=\"pick\">in_cksum</button></td><td class=\"number\">3516</td>",
             "<h2>Critical path by function</h2>",
             "id=\"data-graph\"",

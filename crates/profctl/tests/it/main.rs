@@ -22,5 +22,6 @@ mod query;
 mod reports;
 mod surface;
 mod tables;
+mod terminal;
 mod tidy;
 mod tutorial;

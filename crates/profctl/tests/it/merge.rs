@@ -60,7 +60,7 @@ fn what_cannot_be_merged_is_refused() {
     let by_kind = run(&["summarize", "--by", "kind", "--format", "json", &trace]).quiet_success();
     let by_kind = scratch.file("kind.json", by_kind);
     let message = run(&["merge", &a, &by_kind]).failure(3);
-    assert!(message.contains("by kind, expected by function"), "{message}");
+    assert!(message.contains("grouped by kind, the ones before it by function"), "{message}");
     let message = run(&["merge", "--format", "csv", &a]).failure(2);
     assert!(message.contains("not csv"), "{message}");
 }

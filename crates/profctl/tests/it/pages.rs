@@ -1,8 +1,10 @@
-//! Every command in the README and under `docs/` is run, and prints what the page says.
+//! Every command in the README, in `docs/` and in `examples/` is executed and prints what the page
+//! shows.
 //!
 //! A page shows sessions in fences marked `console`: a line `$ command`, then what it prints. A line
-//! `…` stands for any number of lines. `UPDATE_EXPECT=1` writes what is printed into the page, down
-//! to the `…` if there is one.
+//! `…` stands for any number of lines. The command must exit with 0, or with N in a fence marked
+//! `console exit=N`. `UPDATE_EXPECT=1` writes what is printed into the page, up to the `…` if there
+//! is one.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,6 +17,8 @@ use crate::program::{Scratch, command, finish};
 struct Session {
     command: String,
     output: Vec<String>,
+    /// The code with which it exits.
+    exit: i32,
     /// The lines of the page that `output` takes up.
     lines: std::ops::Range<usize>,
 }
@@ -31,6 +35,32 @@ fn the_commands_of_the_docs_do_what_they_say() {
     assert!(pages.len() > 10, "{pages:?}");
     for page in pages {
         check_page(&page, 0);
+    }
+}
+
+#[test]
+fn the_examples_do_what_they_say() {
+    let mut pages = Vec::new();
+    collect(&fixtures::root().join("examples"), &mut pages);
+    assert_eq!(pages.len(), 4, "{pages:?}");
+    for page in pages {
+        check_page(&page, if page.ends_with("examples/README.md") { 0 } else { 3 });
+    }
+}
+
+#[test]
+fn the_picture_of_the_readme_is_what_flame_draws() {
+    let scratch = Scratch::new("pages-picture");
+    let drawn = scratch.path("drawn.svg");
+    let arguments = ["flame", "fixtures/mcrae/trace.txt", "--width", "1000", "-o", &drawn];
+    finish(command(&arguments).current_dir(fixtures::root())).quiet_success();
+    let drawn = fs::read_to_string(drawn).expect("flame writes it");
+    let shown = fixtures::root().join("docs/images/tcp-receive.svg");
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        fs::write(&shown, drawn).expect("the picture can be written");
+    } else {
+        let found = fs::read_to_string(&shown).expect("the picture is there");
+        assert!(found == drawn, "{} is stale: UPDATE_EXPECT=1 rewrites it", shown.display());
     }
 }
 
@@ -53,17 +83,31 @@ fn check_page(page: &Path, at_least: usize) {
     let lines: Vec<&str> = text.lines().collect();
     let sessions = sessions(&lines);
     assert!(sessions.len() >= at_least, "{} shows few commands", page.display());
-    let name = page.file_stem().and_then(|stem| stem.to_str()).unwrap_or("page");
-    let scratch = Scratch::new(&format!("pages-{name}"));
+    let place = page.strip_prefix(fixtures::root()).expect("a page of this repository");
+    let scratch = Scratch::new(&format!("pages-{}", place.display().to_string().replace('/', "-")));
+    let link = |from: PathBuf, name: &str| {
+        std::os::unix::fs::symlink(from, scratch.path(name))
+            .expect("the scratch directory takes links");
+    };
     let mut updated: Vec<String> = lines.iter().map(|&line| line.to_owned()).collect();
     let update = std::env::var_os("UPDATE_EXPECT").is_some();
-    for place in ["LICENSE-MIT", "docs", "fixtures"] {
-        std::os::unix::fs::symlink(fixtures::root().join(place), scratch.path(place))
-            .expect("the scratch directory takes links");
+    let is_example = page.ancestors().nth(2) == Some(&fixtures::root().join("examples"));
+    if is_example {
+        // Commands run beside the inputs.
+        let folder = page.parent().expect("a page has a folder");
+        for entry in fs::read_dir(folder).expect("it can be listed") {
+            let path = entry.expect("it can be listed").path();
+            let name = path.file_name().expect("it has a name").display().to_string();
+            link(path, &name);
+        }
+    } else {
+        for name in ["LICENSE-MIT", "docs", "fixtures", "crates"] {
+            link(fixtures::root().join(name), name);
+        }
     }
     // In the order of the page: a command may read what one before it wrote.
     let printed: Vec<_> =
-        sessions.iter().map(|session| run(&session.command, &scratch.path(""))).collect();
+        sessions.iter().map(|session| run(session, &scratch.path(""), page)).collect();
     for (session, printed) in sessions.iter().zip(printed).rev() {
         let Some(printed) = printed else { continue };
         let printed: Vec<&str> = printed.lines().map(str::trim_end).collect();
@@ -89,12 +133,15 @@ fn check_page(page: &Path, at_least: usize) {
 fn sessions(lines: &[&str]) -> Vec<Session> {
     let mut sessions: Vec<Session> = Vec::new();
     let mut inside = false;
+    let mut exit = 0;
     for (number, line) in lines.iter().enumerate() {
-        if line.starts_with("```") {
-            inside = *line == "```console";
+        if let Some(fence) = line.strip_prefix("```") {
+            let code = fence.strip_prefix("console exit=");
+            inside = fence == "console" || code.is_some();
+            exit = code.map_or(0, |code| code.parse().expect("an exit code"));
         } else if let Some(command) = line.strip_prefix("$ ").filter(|_| inside) {
             let lines = number + 1..number + 1;
-            sessions.push(Session { command: command.to_owned(), output: Vec::new(), lines });
+            sessions.push(Session { command: command.to_owned(), output: Vec::new(), exit, lines });
         } else if inside && let Some(session) = sessions.last_mut() {
             session.output.push((*line).to_owned());
             session.lines.end = number + 1;
@@ -105,8 +152,8 @@ fn sessions(lines: &[&str]) -> Vec<Session> {
 
 /// What a command prints in the scratch directory, where the fixtures are linked to; nothing if it
 /// is one that runs this test, or installs the program.
-fn run(line: &str, scratch: &str) -> Option<String> {
-    let line = line.replace("/tmp/", scratch);
+fn run(session: &Session, scratch: &str, page: &Path) -> Option<String> {
+    let line = session.command.replace("/tmp/", scratch);
     let (line, head) = match line.split_once(" | head -") {
         Some((line, n)) => (line.to_owned(), Some(n.parse::<usize>().expect("`head -N`"))),
         None => (line, None),
@@ -126,7 +173,7 @@ fn run(line: &str, scratch: &str) -> Option<String> {
     }
     let run = finish(command(arguments).current_dir(scratch));
     let printed = format!("{}{}", run.stdout, run.stderr);
-    assert!(matches!(run.code, Some(0..=5)), "{line} ends with {:?}: {}", run.code, run.stderr);
+    assert_eq!(run.code, Some(session.exit), "{}: {line}: {}", page.display(), run.stderr);
     let lines: Vec<&str> = printed.lines().take(head.unwrap_or(usize::MAX)).collect();
     Some(lines.join("\n"))
 }

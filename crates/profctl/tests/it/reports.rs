@@ -96,7 +96,7 @@ fn the_tree_and_the_critical_path() {
              50     41.67%           1  running   hardclock
              40     33.33%           2  running   clkintr
              30     25.00%           2  running   read
-        note: path: read on all, chosen from 1 call
+        note: path: slowest of 1 call: read on all
     "]]
     .assert_eq(&run(&["critical-path", "--of", "read", "--by-function", &trace]).quiet_success());
     for command in [&["tree", "--callers"][..], &["replay", "--around"], &["critical-path", "--of"]]

@@ -19,7 +19,7 @@ fn csv_and_json_lines_hold_the_same_rows_of_every_table() {
     let scratch = Scratch::new("tables_text");
     let trace = scratch.file("cut.txt", CUT);
     let said = run(&["convert", "--format", "csv", &trace]).stderr;
-    assert!(said.contains("cut.txt: repaired: 3 entries without exit"), "{said}");
+    assert!(said.contains("cut.txt: repaired: 3 unclosed entries"), "{said}");
     for table in ALL {
         let csv = run(&["convert", "-q", "--format", "csv", "--table", table.name, &trace])
             .quiet_success();

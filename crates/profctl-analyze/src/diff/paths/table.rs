@@ -86,7 +86,7 @@ impl PathComparison {
         }
         if listed < all {
             let paths = count((all - listed) as u64, "path", "paths");
-            table.notes.push(format!("not shown: {paths} too deep or with too small a change"));
+            table.notes.push(format!("not shown: {paths} below the limits of depth and change"));
         }
         table
     }
@@ -134,8 +134,8 @@ fn columns(chances: bool) -> Vec<Column> {
         Column::new("after", "After", Role::Time),
         Column::new("delta", "Delta", Role::Time),
         Column::new("delta_net", "Delta net", Role::Time),
-        Column::new("delta_from_calls", "by calls", Role::Time),
-        Column::new("delta_from_cost", "by cost", Role::Time),
+        Column::new("delta_from_calls", "from calls", Role::Time),
+        Column::new("delta_from_cost", "from cost", Role::Time),
         Column::new("calls_before", "# before", Role::Count),
         Column::new("calls_after", "# after", Role::Count),
         ratio("ratio", "ratio"),
@@ -196,8 +196,8 @@ fn said(found: &Found) -> String {
     let verdict = found.verdict.name();
     let called = matches!(found.verdict, Verdict::Regressed | Verdict::Suspect | Verdict::Improved);
     match found.measure {
-        Measure::Elapsed if called => format!("{verdict} with callees"),
-        Measure::Total if called => format!("{verdict} by the run"),
+        Measure::Elapsed if called => format!("{verdict} (elapsed)"),
+        Measure::Total if called => format!("{verdict} (total)"),
         _ => verdict.to_owned(),
     }
 }

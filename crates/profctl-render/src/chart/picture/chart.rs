@@ -105,7 +105,7 @@ pub fn chart(trace: &Trace, lanes: &Lanes, path: &[PathStep], options: &ChartOpt
         notes.push(merged_note("calls", laid.narrowest, layout.narrowest.max(PIXEL)));
     }
     if lanes.threads.iter().zip(&laid.lanes).any(|(lane, laid)| lane.levels > laid.levels) {
-        notes.push("folded: the last row of a lane counts the deeper calls too".to_owned());
+        notes.push("the last row of a lane includes all deeper calls".to_owned());
     }
     picture.end(notes);
     picture
@@ -164,7 +164,7 @@ fn legend(trace: &Trace, lanes: &Lanes, laid: &Timeline, path: bool) -> Vec<(Sig
         (seen[2], Sign::Fill(Paint::Interrupt { shade: 1 }), "interrupt"),
         (seen[3], Sign::Fill(Paint::Idle), "idle"),
         (merged, Sign::Fill(Paint::Merged), "several calls, merged"),
-        (partial, Sign::Hatched(middle), "entry or exit not seen"),
+        (partial, Sign::Hatched(middle), "entry or exit not recorded"),
         (any(|lane| !lane.away.is_empty()), Sign::Veil, "switched out"),
         (any(|lane| !lane.gaps.is_empty()), Sign::Gap, "events lost"),
         (any(|lane| !lane.marks.is_empty()), Sign::Mark, "instant"),
@@ -377,9 +377,9 @@ impl Draw<'_> {
         tip.push(format!("from {from} on {}{}", lane.label, cpu.unwrap_or_default()));
         let fidelity = spans.fidelity[row];
         for (is_so, what) in [
-            (fidelity.start_inferred, "entry not seen"),
-            (fidelity.end_inferred, "exit not seen"),
-            (fidelity.at_gap, "cut short: events were lost"),
+            (fidelity.start_inferred, "entry not recorded"),
+            (fidelity.end_inferred, "exit not recorded"),
+            (fidelity.at_gap, "incomplete: events were lost"),
         ] {
             if is_so {
                 tip.push(what.to_owned());

@@ -144,7 +144,7 @@ pub fn diff(tree: &PairedTree, timebase: &Timebase, options: &DiffOptions) -> Pi
     }
     let mut notes = options.notes.clone();
     if !tested {
-        notes.push("not tested: no path has a verdict, which takes several runs a side".to_owned());
+        notes.push("not tested: verdicts need several runs per side".to_owned());
     }
     if picture.boxes.iter().any(|drawn| drawn.merged) {
         notes.push(merged_note("paths", laid.narrowest, layout.narrowest.max(PIXEL)));
@@ -198,8 +198,8 @@ impl Tell {
             tip.push(format!("before: called {old}"));
         }
         match frame.sides {
-            [None, Some(_)] => tip.push("new: this path was not seen before".to_owned()),
-            [Some(_), None] => tip.push("gone: this path was not seen after".to_owned()),
+            [None, Some(_)] => tip.push("new: path only in after".to_owned()),
+            [Some(_), None] => tip.push("gone: path only in before".to_owned()),
             [_, _] => {}
         }
         tip.extend(self.sides(frame.widths));

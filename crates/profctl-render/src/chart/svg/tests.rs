@@ -103,37 +103,37 @@ fn a_chart_shows_calls_gaps_and_absences() {
     check(
         &picture,
         &expect![[r#"
-        <svg id="plot" x="57" y="0" width="329" height="270">
-        <g class="v"><rect fill="url(#veil)" opacity=".6" x="230.3" y="163" width="65.8" height="42"/></g>
-        <g class="b" data-l="0"><title>a
-        ran 70 us on CPU 0
-        then sleeping</title><rect class="s f11" x="0" y="139" width="229.8" height="17"/><text x="4" y="151">a</text></g>
-        <g class="b" data-l="0"><title>a
-        ran 10 us on CPU 0</title><rect class="s f11" x="296.1" y="139" width="32.4" height="17"/><text x="300.1" y="151">a</text></g>
-        <g class="b" data-l="1"><title>sys_read
-        syscall
-        elapsed: 100 us
-        net: 78 us
-        from 0 us on a, CPU 0
-        exit not seen</title><rect class="s s0" x="0" y="163" width="328.5" height="17"/><rect fill="url(#hatch)" opacity=".35" x="0" y="163" width="328.5" height="17"/><text x="4" y="175">sys_read</text></g>
-        <g class="b" data-l="1" data-m="1"><title>2 calls, mostly f
-        elapsed: 2 us
-        from 10 us to 13 us on a
-        the first: f</title><rect class="s mg" x="32.9" y="181" width="9.37" height="17"/></g>
-        <g class="b" data-l="1"><title>irq
-        interrupt
-        elapsed: 20 us
-        net: 20 us
-        from 40 us on a, CPU 0</title><rect class="s i0" x="131.6" y="181" width="65.3" height="17"/><text x="135.6" y="193">irq</text></g>
-        <g class="v"><rect class="bg" opacity=".3" x="230.3" y="163" width="65.8" height="42"/></g>
-        <g class="u" data-x="312.55" transform="translate(312.55 0)"><title>lost here: an unknown number of events</title><line class="gap" y1="163" y2="205"/></g>
-        <g class="u" data-x="164.5" transform="translate(164.5 0)"><title>mark</title><line class="mark" y1="199" y2="205"/></g>
-        <polyline class="p" points="0,178 131.6,178 131.6,196 197.4,196 197.4,178 329,178 "/>
-        </svg>
-        <text class="note" x="14" y="228">lost: 1 gap</text>
-        <text class="note" x="14" y="245">merged: calls narrower than 10 pixels are drawn as blocks that c…</text>
-        <text class="note tool" x="14" y="278">click or Enter zooms, Escape goes back, / searches, n finds the n…</text>
-    "#]],
+            <svg id="plot" x="57" y="0" width="329" height="270">
+            <g class="v"><rect fill="url(#veil)" opacity=".6" x="230.3" y="163" width="65.8" height="42"/></g>
+            <g class="b" data-l="0"><title>a
+            ran 70 us on CPU 0
+            then sleeping</title><rect class="s f11" x="0" y="139" width="229.8" height="17"/><text x="4" y="151">a</text></g>
+            <g class="b" data-l="0"><title>a
+            ran 10 us on CPU 0</title><rect class="s f11" x="296.1" y="139" width="32.4" height="17"/><text x="300.1" y="151">a</text></g>
+            <g class="b" data-l="1"><title>sys_read
+            syscall
+            elapsed: 100 us
+            net: 78 us
+            from 0 us on a, CPU 0
+            exit not recorded</title><rect class="s s0" x="0" y="163" width="328.5" height="17"/><rect fill="url(#hatch)" opacity=".35" x="0" y="163" width="328.5" height="17"/><text x="4" y="175">sys_read</text></g>
+            <g class="b" data-l="1" data-m="1"><title>2 calls, mostly f
+            elapsed: 2 us
+            from 10 us to 13 us on a
+            the first: f</title><rect class="s mg" x="32.9" y="181" width="9.37" height="17"/></g>
+            <g class="b" data-l="1"><title>irq
+            interrupt
+            elapsed: 20 us
+            net: 20 us
+            from 40 us on a, CPU 0</title><rect class="s i0" x="131.6" y="181" width="65.3" height="17"/><text x="135.6" y="193">irq</text></g>
+            <g class="v"><rect class="bg" opacity=".3" x="230.3" y="163" width="65.8" height="42"/></g>
+            <g class="u" data-x="312.55" transform="translate(312.55 0)"><title>lost here: an unknown number of events</title><line class="gap" y1="163" y2="205"/></g>
+            <g class="u" data-x="164.5" transform="translate(164.5 0)"><title>mark</title><line class="mark" y1="199" y2="205"/></g>
+            <polyline class="p" points="0,178 131.6,178 131.6,196 197.4,196 197.4,178 329,178 "/>
+            </svg>
+            <text class="note" x="14" y="228">lost: 1 gap</text>
+            <text class="note" x="14" y="245">merged: calls narrower than 10 pixels are drawn as blocks that c…</text>
+            <text class="note tool" x="14" y="278">click or Enter zooms, Escape goes back, / searches, n finds the n…</text>
+        "#]],
     );
 }
 
@@ -225,40 +225,40 @@ fn a_comparison_shows_both_sides_and_what_only_one_has() {
     check(
         &picture,
         &expect![[r#"
-        <svg id="plot" x="14" y="0" width="372" height="223">
-        <g class="b" data-l="0"><title>main
-        before: 100.000 us, 100.00% of all before
-        after: 160.000 us, 100.00% of all after
-        change: +60.000 us, relative +60.00%, share +0.00 points
-        net: 10.000 us before, 10.000 us after
-        calls: 1 before, 1 after
-        verdict: inconclusive</title><rect class="s m2" x="0" y="156" width="371.5" height="17"/><rect fill="url(#hatch)" opacity=".35" x="0" y="156" width="371.5" height="17"/><rect class="b0" x="0" y="174" width="186" height="4"/><rect class="m2" x="0" y="178" width="297.6" height="4"/><text x="4" y="168">main</text></g>
-        <g class="b" data-l="0"><title>slower
-        before: 50.000 us, 50.00% of all before
-        after: 110.000 us, 68.75% of all after
-        change: +60.000 us, relative +120.00%, share +18.75 points
-        net: 50.000 us before, 110.000 us after
-        calls: 5 before, 5 after
-        verdict: regressed</title><rect class="s m3" x="0" y="184" width="204.1" height="17"/><rect class="b0" x="0" y="202" width="93" height="4"/><rect class="m3" x="0" y="206" width="204.6" height="4"/><text x="4" y="196">slower</text></g>
-        <g class="b" data-l="0"><title>added
-        new: this path was not seen before
-        before: 0.000 us, 0.00% of all before
-        after: 40.000 us, 25.00% of all after
-        change: +40.000 us, relative new, share +25.00 points
-        net: 0.000 us before, 40.000 us after
-        calls: 0 before, 2 after
-        not tested</title><rect class="s un e1" x="204.6" y="184" width="73.9" height="17"/><rect class="b0" x="204.6" y="202" width="0" height="4"/><rect class="m4" x="204.6" y="206" width="74.4" height="4"/><text x="208.6" y="196">added</text></g>
-        <g class="b" data-l="0"><title>lost
-        gone: this path was not seen after
-        before: 40.000 us, 40.00% of all before
-        after: 0.000 us, 0.00% of all after
-        change: -40.000 us, relative gone, share -40.00 points
-        net: 40.000 us before, 0.000 us after
-        calls: 4 before, 0 after
-        verdict: gone</title><rect class="s l4 e2" x="279" y="184" width="73.9" height="17"/><rect class="b0" x="279" y="202" width="74.4" height="4"/><rect class="l4" x="279" y="206" width="0" height="4"/><text x="283" y="196">lost</text></g>
-        </svg>
-        <text class="note tool" x="14" y="231">click or Enter zooms, Escape goes back, / searches, n finds the n…</text>
-    "#]],
+            <svg id="plot" x="14" y="0" width="372" height="223">
+            <g class="b" data-l="0"><title>main
+            before: 100.000 us, 100.00% of all before
+            after: 160.000 us, 100.00% of all after
+            change: +60.000 us, relative +60.00%, share +0.00 points
+            net: 10.000 us before, 10.000 us after
+            calls: 1 before, 1 after
+            verdict: inconclusive</title><rect class="s m2" x="0" y="156" width="371.5" height="17"/><rect fill="url(#hatch)" opacity=".35" x="0" y="156" width="371.5" height="17"/><rect class="b0" x="0" y="174" width="186" height="4"/><rect class="m2" x="0" y="178" width="297.6" height="4"/><text x="4" y="168">main</text></g>
+            <g class="b" data-l="0"><title>slower
+            before: 50.000 us, 50.00% of all before
+            after: 110.000 us, 68.75% of all after
+            change: +60.000 us, relative +120.00%, share +18.75 points
+            net: 50.000 us before, 110.000 us after
+            calls: 5 before, 5 after
+            verdict: regressed</title><rect class="s m3" x="0" y="184" width="204.1" height="17"/><rect class="b0" x="0" y="202" width="93" height="4"/><rect class="m3" x="0" y="206" width="204.6" height="4"/><text x="4" y="196">slower</text></g>
+            <g class="b" data-l="0"><title>added
+            new: path only in after
+            before: 0.000 us, 0.00% of all before
+            after: 40.000 us, 25.00% of all after
+            change: +40.000 us, relative new, share +25.00 points
+            net: 0.000 us before, 40.000 us after
+            calls: 0 before, 2 after
+            not tested</title><rect class="s un e1" x="204.6" y="184" width="73.9" height="17"/><rect class="b0" x="204.6" y="202" width="0" height="4"/><rect class="m4" x="204.6" y="206" width="74.4" height="4"/><text x="208.6" y="196">added</text></g>
+            <g class="b" data-l="0"><title>lost
+            gone: path only in before
+            before: 40.000 us, 40.00% of all before
+            after: 0.000 us, 0.00% of all after
+            change: -40.000 us, relative gone, share -40.00 points
+            net: 40.000 us before, 0.000 us after
+            calls: 4 before, 0 after
+            verdict: gone</title><rect class="s l4 e2" x="279" y="184" width="73.9" height="17"/><rect class="b0" x="279" y="202" width="74.4" height="4"/><rect class="l4" x="279" y="206" width="0" height="4"/><text x="283" y="196">lost</text></g>
+            </svg>
+            <text class="note tool" x="14" y="231">click or Enter zooms, Escape goes back, / searches, n finds the n…</text>
+        "#]],
     );
 }
 

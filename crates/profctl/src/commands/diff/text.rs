@@ -1,5 +1,5 @@
-//! A comparison for people: what is compared, the verdicts in numbers, then slower and faster
-//! functions apart.
+//! The text report of a comparison: the sides, the number of each verdict, then sections of slower
+//! and faster functions.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use profctl_analyze::diff::{
 };
 use profctl_model::{Table, Ticks};
 use profctl_render::escape::markdown_text;
-use profctl_render::table::{self, Format, visible};
+use profctl_render::table::{self, Format};
 use profctl_render::{Style, TimeUnit, number};
 
 use crate::args::Global;
@@ -17,12 +17,7 @@ use crate::style;
 /// The whole report for a terminal.
 pub(crate) fn table(comparison: &Comparison, shown: &Shown<'_>, global: &Global) -> String {
     let style = style::of(global);
-    let mut text = String::new();
-    let head = head(comparison, global);
-    let width = head.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-    for (name, value) in &head {
-        line(&mut text, &format!("{name:width$}  {}", visible(value)));
-    }
+    let mut text = facts(&head(comparison, global), &style);
     let sections = comparison.sections(shown);
     let unit = unit_of(&sections, global);
     let style = Style { unit, ..style };
@@ -68,15 +63,22 @@ pub(crate) fn paths(
     let mut head = about(comparison, global);
     head.push(("paths", verdicts_on_paths(paths)));
     let mut text = String::new();
-    let width = head.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-    for (name, value) in &head {
-        match global.format() {
-            Format::Markdown => line(&mut text, &format!("- **{name}**: {}", markdown_text(value))),
-            _ => line(&mut text, &format!("{name:width$}  {}", visible(value))),
+    if global.format() == Format::Markdown {
+        for (name, value) in &head {
+            line(&mut text, &format!("- **{name}**: {}", markdown_text(value)));
         }
+    } else {
+        text = facts(&head, &style::of(global));
     }
     line(&mut text, "");
     text + &written(table, global.format(), &style::of(global))
+}
+
+/// Names and values as lines for a terminal.
+fn facts(facts: &[(&'static str, String)], style: &Style) -> String {
+    let mut bytes = Vec::new();
+    table::write_facts(facts, style, &mut bytes).expect("memory takes what is written to it");
+    String::from_utf8(bytes).expect("they were written as text")
 }
 
 fn verdicts_on_paths(paths: &PathComparison) -> String {
@@ -121,7 +123,7 @@ fn side(side: &SideSummary, global: &Global) -> String {
     let profile = &side.profile;
     let busy = Ticks(profile.busy() / runs.max(1));
     let busy = number::length_with_unit(busy, &profile.timebase, global.unit);
-    parts.push(format!("{busy} busy{}", if runs == 1 { "" } else { " a run" }));
+    parts.push(format!("{busy} busy{}", if runs == 1 { "" } else { " per run" }));
     let mut formats: Vec<&str> = profile.sources.iter().map(|s| s.format.as_str()).collect();
     formats.sort_unstable();
     formats.dedup();
@@ -129,7 +131,7 @@ fn side(side: &SideSummary, global: &Global) -> String {
     format!("{}: {}", side.name, parts.join(", "))
 }
 
-/// What moved all functions alike.
+/// The common factor of all functions.
 fn run_wide(comparison: &Comparison) -> Option<String> {
     let global = comparison.global?;
     let mut parts = vec!["net time per call, median function".to_owned()];
@@ -146,7 +148,7 @@ fn run_wide(comparison: &Comparison) -> Option<String> {
 /// A binary logarithm as a change in percent.
 fn change(log: f64) -> String {
     let percent = (log.exp2() - 1.0) * 100.0;
-    // No sign before a nought.
+    // Zero has no sign.
     let percent = if percent.abs() < 0.005 { 0.0 } else { percent };
     let sign = if percent > 0.0 { "+" } else { "" };
     format!("{sign}{percent:.2}%")
@@ -189,7 +191,7 @@ pub(crate) fn title(section: &Section, comparison: &Comparison, unit: TimeUnit) 
         let change = number::change_with_unit(sum, &comparison.timebase, unit);
         let what = match what {
             Sum::Net => "net",
-            Sum::Cost => "by cost",
+            Sum::Cost => "from cost",
         };
         format!("; {what} {change} per run")
     });

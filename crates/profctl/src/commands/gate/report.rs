@@ -149,14 +149,16 @@ impl Report<'_> {
         let what = spent.budget.what.name();
         let limit = self.limit(spent);
         match (spent.state, spent.after) {
-            (State::Unknown, None) => format!("{what}: not called, the budget is {limit}"),
+            (State::Unknown, None) => {
+                format!("{what}: no such function in the trace; the budget is {limit}")
+            }
             (_, Some(after)) => {
                 let after = self.figure(spent, after);
                 let was = spent.before.map(|before| self.figure(spent, before));
                 let was = was.map_or_else(String::new, |was| format!(", was {was}"));
                 format!("{what} {after}{was}; the budget is {limit}")
             }
-            (_, None) => format!("{what}: nothing to hold against the budget of {limit}"),
+            (_, None) => format!("{what}: not measured; the budget is {limit}"),
         }
     }
 }

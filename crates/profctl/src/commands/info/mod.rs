@@ -1,6 +1,7 @@
 //! `profctl info`: what a trace is, how it was recognised, and what is wrong with it.
 
 use std::fmt::Write as _;
+use std::io;
 use std::path::PathBuf;
 
 use profctl_analyze::summarize::{By, Quality};
@@ -8,13 +9,14 @@ use profctl_model::{
     Column, FuncKind, Names, Record, Role, SelectThreads, Span, SpanSink, Table, Thread, ThreadId,
     Tick, Timebase, Timeline,
 };
+use profctl_render::Style;
 use profctl_render::number;
-use profctl_render::table::Format;
+use profctl_render::table::{Format, write_facts, write_hanging};
 
 use crate::args::{Global, Reading, Selection};
 use crate::exit::{Exit, Failure};
 use crate::input::session::{Read, Session};
-use crate::{output, read};
+use crate::{output, read, style};
 
 mod explain;
 mod json;
@@ -154,28 +156,34 @@ fn list(items: &[String], global: &Global) -> String {
 }
 
 fn for_people(read: &Read<Tally>, global: &Global) -> String {
-    let facts = facts(read, global);
-    let width = facts.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-    let mut text = String::new();
-    for (name, value) in &facts {
-        line(&mut text, &format!("{name:width$}  {value}"));
-    }
-    for entry in read.meta.diags.sorted() {
-        let code = entry.code;
-        line(&mut text, "");
-        line(&mut text, &format!("{}: {} ({})", code.name, entry.count, code.severity.name()));
-        line(&mut text, &format!("  {}", code.help));
-        for sample in &entry.samples {
-            line(&mut text, &format!("  {}: {}", sample.place, sample.message));
-        }
-        if entry.count > entry.samples.len() as u64 && !entry.samples.is_empty() {
-            line(&mut text, "  …");
-        }
-    }
-    text
+    let style = style::of(global);
+    let mut out = Vec::new();
+    write_text(read, global, &style, &mut out).expect("memory takes what is written to it");
+    String::from_utf8(out).expect("it was written as text")
 }
 
-/// Appends a line, with what could steer a terminal escaped: much of it stood in the input.
+fn write_text(
+    read: &Read<Tally>,
+    global: &Global,
+    style: &Style,
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
+    write_facts(&facts(read, global), style, out)?;
+    for entry in read.meta.diags.sorted() {
+        let code = entry.code;
+        writeln!(out, "\n{}: {} ({})", code.name, entry.count, code.severity.name())?;
+        write_hanging("  ", code.help, style, out)?;
+        for sample in &entry.samples {
+            write_hanging("  ", &format!("{}: {}", sample.place, sample.message), style, out)?;
+        }
+        if entry.count > entry.samples.len() as u64 && !entry.samples.is_empty() {
+            writeln!(out, "  …")?;
+        }
+    }
+    Ok(())
+}
+
+/// Appends a line with control characters escaped: much of it comes from the input.
 fn line(text: &mut String, line: &str) {
     writeln!(text, "{}", profctl_render::table::visible(line)).expect("a string takes all");
 }
