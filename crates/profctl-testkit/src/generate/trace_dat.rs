@@ -225,8 +225,9 @@ const HEADER_EVENT: &str = "# compressed entry header
 \tdata max type_len  == 28
 ";
 
-/// Name, number and fields (declaration, size, signed) of an event; offsets follow.
-type Description = (&'static str, u32, &'static [(&'static str, usize, bool)]);
+/// Name, number and fields (declaration, size, signed) of an event, and how it is printed; offsets
+/// follow.
+type Description = (&'static str, u32, &'static [(&'static str, usize, bool)], &'static str);
 
 const FTRACE: [Description; 3] = [
     (
@@ -239,9 +240,21 @@ const FTRACE: [Description; 3] = [
             ("unsigned long long calltime", 8, false),
             ("unsigned long long rettime", 8, false),
         ],
+        "\"<-- %ps (%d) (start: %llx  end: %llx) over: %d\", (void *)REC->func, REC->depth, \
+         REC->calltime, REC->rettime, REC->depth",
     ),
-    ("funcgraph_entry", 11, &[("unsigned long func", 8, false), ("int depth", 4, true)]),
-    ("print", 5, &[("unsigned long ip", 8, false), ("char buf[]", 0, false)]),
+    (
+        "funcgraph_entry",
+        11,
+        &[("unsigned long func", 8, false), ("int depth", 4, true)],
+        "\"--> %ps (%d)\", (void *)REC->func, REC->depth",
+    ),
+    (
+        "print",
+        5,
+        &[("unsigned long ip", 8, false), ("char buf[]", 0, false)],
+        "\"%ps: %s\", (void *)REC->ip, REC->buf",
+    ),
 ];
 
 const SCHED: [Description; 1] = [(
@@ -256,9 +269,14 @@ const SCHED: [Description; 1] = [(
         ("pid_t next_pid", 4, true),
         ("int next_prio", 4, true),
     ],
+    "\"prev_comm=%s prev_pid=%d prev_prio=%d prev_state=%s ==> next_comm=%s next_pid=%d \
+     next_prio=%d\", REC->prev_comm, REC->prev_pid, REC->prev_prio, \
+     __print_flags(REC->prev_state & 0xff, \"|\", { 0x00000001, \"S\" }, { 0x00000002, \"D\" }, \
+     { 0x00000004, \"T\" }, { 0x00000008, \"t\" }, { 0x00000010, \"X\" }, { 0x00000020, \"Z\" }, \
+     { 0x00000040, \"P\" }, { 0x00000080, \"I\" }), REC->next_comm, REC->next_pid, REC->next_prio",
 )];
 
-fn format_text((name, id, fields): Description) -> String {
+fn format_text((name, id, fields, print): Description) -> String {
     let common: [(&str, usize, bool); 4] = [
         ("unsigned short common_type", 2, false),
         ("unsigned char common_flags", 1, false),
@@ -267,14 +285,17 @@ fn format_text((name, id, fields): Description) -> String {
     ];
     let mut text = format!("name: {name}\nID: {id}\nformat:\n");
     let mut offset = 0;
-    for (declared, size, signed) in common.iter().chain(fields) {
+    for (n, (declared, size, signed)) in common.iter().chain(fields).enumerate() {
+        if n == common.len() {
+            text.push('\n');
+        }
         let signed = u8::from(*signed);
         // Writing to a string does not fail.
         let _ =
             writeln!(text, "\tfield:{declared};\toffset:{offset};\tsize:{size};\tsigned:{signed};");
         offset += size;
     }
-    text + "\nprint fmt: \"\"\n"
+    text + "\nprint fmt: " + print + "\n"
 }
 
 /// The files below `events/` of a tracefs that has these events, with their content.
