@@ -165,6 +165,7 @@ fn formats_lists_what_is_read_and_written() {
             "speedscope",
             "folded",
             "pprof",
+            "plain",
             "profile",
             "html",
             "svg",
