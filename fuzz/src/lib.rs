@@ -1,12 +1,25 @@
 //! What the targets share: reading an input in several ways, which must all tell the same.
 
-use profctl_import::{Single, ReadOptions};
+use profctl_import::{Files, Memory, ReadOptions, Single};
 use profctl_model::{SpanId, Trace};
 
 /// Reads `bytes` as one block, as small blocks, and as small blocks by two workers, and checks
 /// what must hold of any trace.
 pub fn check(bytes: &[u8], options: &ReadOptions) {
-    let Some(whole) = load(bytes, options.clone()) else {
+    check_read(options, |options| {
+        load(&Single::new("fuzz", Box::new(bytes)), options)
+    });
+}
+
+/// The same for a directory whose files are one trace; order them by name.
+pub fn check_directory(files: &[(String, Vec<u8>)], options: &ReadOptions) {
+    check_read(options, |options| {
+        load(&Memory::new("fuzz", files.to_vec()), options)
+    });
+}
+
+fn check_read(options: &ReadOptions, load: impl Fn(&ReadOptions) -> Option<Trace>) {
+    let Some(whole) = load(options) else {
         return;
     };
     for id in whole.spans.ids() {
@@ -14,14 +27,11 @@ pub fn check(bytes: &[u8], options: &ReadOptions) {
     }
     let whole = told(&whole);
     for (block_size, workers) in [(32, 1), (32, 2)] {
-        let parts = load(
-            bytes,
-            ReadOptions {
-                block_size,
-                workers,
-                ..options.clone()
-            },
-        );
+        let parts = load(&ReadOptions {
+            block_size,
+            workers,
+            ..options.clone()
+        });
         let parts = parts.as_ref().map(told);
         assert_eq!(
             parts.as_ref(),
@@ -31,9 +41,8 @@ pub fn check(bytes: &[u8], options: &ReadOptions) {
     }
 }
 
-fn load(bytes: &[u8], options: ReadOptions) -> Option<Trace> {
-    let input = Single::new("fuzz".into(), Box::new(bytes));
-    profctl_import::load(&input, &options, &|_| {})
+fn load(files: &dyn Files, options: &ReadOptions) -> Option<Trace> {
+    profctl_import::load(files, options, &|_| {})
         .ok()
         .map(|(trace, _)| trace)
 }

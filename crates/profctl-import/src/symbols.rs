@@ -5,10 +5,13 @@
 
 use profctl_model::hash::FastMap;
 
+mod demangle;
 mod elf;
 mod nm;
 #[cfg(test)]
 mod tests;
+
+pub use demangle::demangled;
 
 /// How far the last function reaches if nothing says where it ends, bytes.
 const REACH_OF_THE_LAST: u64 = 64 << 10;

@@ -14,12 +14,17 @@ pub fn shared() -> Option<PathBuf> {
     root().parent().map(|parent| parent.join("shared")).filter(|shared| shared.is_dir())
 }
 
-/// The traces in `fixtures/FORMAT/`, by name; READMEs and goldens (`*.golden`) are none.
+/// The traces in `fixtures/FORMAT/`, by name: its files, of which READMEs and goldens (`*.golden`)
+/// are no traces, or, if there are no others, its folders.
 ///
 /// # Panics
 /// If there is no trace: a test over no files cannot fail.
 pub fn of_format(format: &str) -> Vec<PathBuf> {
-    let traces = files(&root().join("fixtures").join(format));
+    let folder = root().join("fixtures").join(format);
+    let mut traces = files(&folder);
+    if traces.is_empty() {
+        traces = entries(&folder).into_iter().filter(|path| path.is_dir()).collect();
+    }
     assert!(!traces.is_empty(), "no traces in fixtures/{format}");
     traces
 }
@@ -27,15 +32,38 @@ pub fn of_format(format: &str) -> Vec<PathBuf> {
 /// The files directly in `folder`, by name, that are neither a README nor a golden. None if there
 /// is no such folder.
 pub fn files(folder: &Path) -> Vec<PathBuf> {
+    let is_trace = |path: &PathBuf| path.is_file() && !is_about_traces(path);
+    entries(folder).into_iter().filter(is_trace).collect()
+}
+
+/// What is directly in `folder`, by name. Nothing if there is no such folder.
+fn entries(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = folder.read_dir() else {
         return Vec::new();
     };
-    let mut files: Vec<PathBuf> = entries
-        .map(|entry| entry.expect("a folder can be listed to its end").path())
-        .filter(|path| path.is_file() && !is_about_traces(path))
-        .collect();
-    files.sort();
-    files
+    let entries = entries.map(|entry| entry.expect("a folder can be listed to its end").path());
+    let mut entries: Vec<PathBuf> = entries.collect();
+    entries.sort();
+    entries
+}
+
+/// The files that a trace consists of, with their names in it: one, or those below a directory.
+pub fn parts(trace: &Path) -> Vec<(String, Vec<u8>)> {
+    if !trace.is_dir() {
+        return vec![(trace.display().to_string(), read(trace))];
+    }
+    let mut parts = Vec::new();
+    let mut waiting = entries(trace);
+    while let Some(path) = waiting.pop() {
+        if path.is_dir() {
+            waiting.extend(entries(&path));
+        } else {
+            let name = path.strip_prefix(trace).unwrap_or(&path);
+            parts.push((name.display().to_string().replace('\\', "/"), read(&path)));
+        }
+    }
+    parts.sort();
+    parts
 }
 
 fn is_about_traces(path: &Path) -> bool {

@@ -307,7 +307,8 @@ fn later(time: u64, stated: u64) -> u64 {
 impl StreamReader<'_> {
     fn next(&mut self, size: usize) -> Option<ReadBlock> {
         let Self { feed, reader, emitter, state, clock, number, stream } = self;
-        let block = feed.next(*number, size, Vec::new(), &mut |bytes| reader.boundary(bytes))?;
+        let block =
+            feed.next(*number, size, Vec::new(), &mut |bytes| reader.boundary_in(*stream, bytes))?;
         *number += 1;
         if let Some(after) = reader.read(&view_of(&block, *stream), state, emitter) {
             *state = after;

@@ -26,6 +26,7 @@ pub mod kernel_log;
 pub mod ktrace;
 pub mod ltrace;
 pub mod mcrae;
+pub mod measureme;
 pub mod otf2;
 pub mod perf_trace;
 pub mod perfetto;
@@ -41,6 +42,7 @@ pub mod strace;
 pub mod systemview;
 pub mod trace_cmd_report;
 pub mod trace_dat;
+pub mod uftrace;
 pub mod vcd;
 
 /// Every format that is read, in the order in which they are asked.
@@ -65,6 +67,8 @@ pub static FORMATS: &[&dyn Importer] = &[
     &saleae::Export,
     &itm::Instrumentation,
     &systemview::Recording,
+    &uftrace::Directory,
+    &measureme::SelfProfile,
     &perfetto::Packets,
     &callgrind::Profile,
     &chrome::TraceEvents,
@@ -120,6 +124,8 @@ pub struct ImportOptions {
     pub names: Option<Vec<u8>>,
     /// The content of a `--symbols` file: an `nm` listing or an ELF file.
     pub symbols: Option<Vec<u8>>,
+    /// Whether C++ and Rust names are kept as the linker sees them.
+    pub no_demangle: bool,
     /// The variant of a format that `--dialect` forces.
     pub dialect: Option<String>,
     /// The rule by which the `rule` format reads a text.
@@ -318,6 +324,10 @@ pub trait Reader: Send {
     /// Where in `bytes`, which start on a boundary, the last record ends that a reader can read
     /// without what follows; 0 if there is none.
     fn boundary(&self, bytes: &[u8]) -> usize;
+    /// The same in stream `stream`, for formats whose streams differ.
+    fn boundary_in(&self, _stream: usize, bytes: &[u8]) -> usize {
+        self.boundary(bytes)
+    }
     /// Says what `block` says. Returns the state after the block if it is another than before.
     fn read(&mut self, block: &Block<'_>, state: &State, out: &mut Emitter) -> Option<State>;
 }

@@ -374,6 +374,7 @@ impl<S: SpanSink> Stitcher<S> {
                 let at = Stamp { time: self.time(event, lane.cpu), cpu: lane.cpu };
                 let thread = self.thread_of(lane);
                 self.sched.notice(thread, at);
+                self.stacks.grow_to(thread).still_there(at.time);
                 let (sched, mut out) = self.scheduler();
                 sched.exit(at, thread, &mut out);
             }
@@ -526,12 +527,20 @@ impl<S: SpanSink> Stitcher<S> {
         for index in 0..self.stacks.len() {
             let thread = ThreadId::from_index(index);
             let stack = &mut self.stacks[thread];
-            let concerned = lane.cpu.is_none() || stack.cpu.is_none() || stack.cpu == lane.cpu;
+            let concerned = match (lane.cpu, lane.thread) {
+                (None, Some(only)) => thread == only,
+                (None, None) => true,
+                (cpu, _) => stack.cpu.is_none() || stack.cpu == cpu,
+            };
             if concerned {
                 stack.end_segment(core, thread);
             }
         }
         self.tags.forget();
+        if lane.cpu.is_none() && lane.thread.is_some() {
+            // What one thread recorded is missing, not what the scheduler did.
+            return;
+        }
         let (sched, mut out) = self.scheduler();
         sched.gap(Stamp { time, cpu: lane.cpu }, &mut out);
     }

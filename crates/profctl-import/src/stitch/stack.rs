@@ -155,12 +155,19 @@ impl Stack {
         self.review();
     }
 
+    /// A record of the thread that is no call: what is open was still open then.
+    pub(super) fn still_there(&mut self, time: Tick) {
+        self.reached = self.reached.max(time);
+    }
+
     pub(super) fn switched_out(&mut self, time: Tick) {
+        self.still_there(time);
         self.off_since = Some(time.max(self.last));
         self.reached = self.reached.max(time);
     }
 
     pub(super) fn switched_in<S>(&mut self, core: &Core<S>, time: Tick) {
+        self.still_there(time);
         if let Some(since) = self.off_since.take() {
             self.reached = self.reached.max(time);
             self.off_total += time - since;

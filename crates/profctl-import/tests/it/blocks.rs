@@ -6,7 +6,7 @@ use profctl_testkit::generate::trace_dat::DatShape;
 use profctl_testkit::generate::{self, Layout, Recording, Shape};
 use proptest::prelude::*;
 
-use crate::recorder::{Outcome, read};
+use crate::recorder::{Outcome, read, read_parts};
 
 const WORKERS: [usize; 4] = [1, 2, 3, 7];
 
@@ -40,7 +40,8 @@ fn inputs(seed: u64, layout: usize) -> Vec<(String, Vec<u8>, ReadOptions)> {
 
 fn assert_same(name: &str, bytes: &[u8], options: &ReadOptions, block_size: usize, workers: usize) {
     let expected = read(bytes, &whole(options)).unwrap();
-    assert_gives(&expected, name, bytes, options, (block_size, workers));
+    let parts = [(name.to_owned(), bytes.to_vec())];
+    assert_gives(&expected, name, &parts, options, (block_size, workers));
 }
 
 /// One worker, one block.
@@ -51,12 +52,12 @@ fn whole(options: &ReadOptions) -> ReadOptions {
 fn assert_gives(
     expected: &Outcome,
     name: &str,
-    bytes: &[u8],
+    parts: &[(String, Vec<u8>)],
     options: &ReadOptions,
     (block_size, workers): (usize, usize),
 ) {
     let cut = ReadOptions { workers, block_size, ..options.clone() };
-    let got = read(bytes, &cut).unwrap();
+    let got = read_parts(parts, &cut).unwrap();
     // The whole is too long to be printed: say where it begins to differ.
     let (left, right) = (&got.recorded.spans, &expected.recorded.spans);
     let first = left.iter().zip(right).position(|(a, b)| a != b);
@@ -95,14 +96,15 @@ fn fixtures_of_every_format_are_the_same_in_any_blocks() {
         ];
         let mut n_read = 0;
         for path in fixtures::of_format(format) {
-            let bytes = fixtures::read(&path);
+            let parts = fixtures::parts(&path);
             let name = path.display().to_string();
             // What needs to be told more than that (which signals are a bus) has tests of its own.
-            let found = ways.iter().find_map(|way| Some((way, read(&bytes, &whole(way)).ok()?)));
+            let read = |way| read_parts(&parts, &whole(way)).ok();
+            let found = ways.iter().find_map(|way| Some((way, read(way)?)));
             let Some((options, expected)) = found else { continue };
             n_read += 1;
             for cut in [(1 << 10, 1), (1 << 10, 3), (3_000, 2), (50_001, 7), (4 << 20, 2)] {
-                assert_gives(&expected, &name, &bytes, options, cut);
+                assert_gives(&expected, &name, &parts, options, cut);
             }
         }
         assert!(n_read > 0, "none of the fixtures of {format} was read");

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use profctl_import::{ImportError, ReadOptions, Single, Streamed, stream};
+use profctl_import::{Files, ImportError, Memory, ReadOptions, Single, Streamed, stream};
 use profctl_model::diag::Entry;
 use profctl_model::{
     Enclosed, Func, FuncId, FuncTotals, Gap, Mark, Names, Record, Span, SpanSink, Thread,
@@ -57,9 +57,23 @@ pub(crate) struct Outcome {
 
 /// Reads `bytes`.
 pub(crate) fn read(bytes: &[u8], options: &ReadOptions) -> Result<Outcome, ImportError> {
-    let input = Single::new("test", Box::new(bytes));
+    read_files(&Single::new("test", Box::new(bytes)), options)
+}
+
+/// Reads a trace of one or several files.
+pub(crate) fn read_parts(
+    parts: &[(String, Vec<u8>)],
+    options: &ReadOptions,
+) -> Result<Outcome, ImportError> {
+    match parts {
+        [(_, bytes)] => read(bytes, options),
+        _ => read_files(&Memory::new("test", parts.to_vec()), options),
+    }
+}
+
+fn read_files(input: &dyn Files, options: &ReadOptions) -> Result<Outcome, ImportError> {
     let Streamed { sink, names, meta, origin, .. } =
-        stream(&input, options, Recorder::default(), &|_| ())?;
+        stream(input, options, Recorder::default(), &|_| ())?;
     Ok(Outcome {
         recorded: sink,
         funcs: names.funcs.as_slice().to_vec(),

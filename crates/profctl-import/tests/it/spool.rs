@@ -1,7 +1,7 @@
 //! Calls that were spilled and numbered afterwards have the numbers, callers and depths that a trace
 //! in memory gives them, on every fixture and on made-up recordings.
 
-use profctl_import::{ReadOptions, Single, stream};
+use profctl_import::{Files, Memory, ReadOptions, Single, stream};
 use profctl_model::{FuncId, Names, Record, Span, SpanId, SpanSink, Spool, TraceBuilder};
 use profctl_testkit::fixtures;
 use profctl_testkit::generate::{self, Recording, Shape};
@@ -25,10 +25,18 @@ impl SpanSink for Both {
 
 /// The number of calls compared.
 fn compare(name: &str, bytes: &[u8], options: &ReadOptions, block_rows: usize) -> Option<usize> {
-    let input = Single::new(name.to_owned(), Box::new(bytes));
+    compare_files(name, &Single::new(name, Box::new(bytes)), options, block_rows)
+}
+
+fn compare_files(
+    name: &str,
+    input: &dyn Files,
+    options: &ReadOptions,
+    block_rows: usize,
+) -> Option<usize> {
     let spool = Some(Spool::with_block_rows(Vec::new(), block_rows));
     let sink = Both { spool, ..Both::default() };
-    let read = stream(&input, options, sink, &|_| ()).ok()?;
+    let read = stream(input, options, sink, &|_| ()).ok()?;
     let step = read.meta.timebase.microsecond();
     let trace = read.sink.trace.finish(read.meta, read.names);
     let spans = &trace.spans;
@@ -88,8 +96,13 @@ fn fixtures_are_numbered_as_in_memory() {
         for path in fixtures::of_format(format.descriptor().name) {
             let name = path.display().to_string();
             // What needs a file of names beside it is read by other tests.
-            calls +=
-                compare(&name, &fixtures::read(&path), &ReadOptions::default(), 64).unwrap_or(0);
+            let options = ReadOptions::default();
+            let compared = if path.is_dir() {
+                compare_files(&name, &Memory::new(&*name, fixtures::parts(&path)), &options, 64)
+            } else {
+                compare(&name, &fixtures::read(&path), &options, 64)
+            };
+            calls += compared.unwrap_or(0);
         }
     }
     assert!(calls > 10_000, "{calls} calls were compared");

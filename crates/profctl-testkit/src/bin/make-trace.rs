@@ -1,10 +1,13 @@
 //! `make-trace FORMAT SIZE [SEED]`: a made-up trace of about that size (`200M`, `10G`) on standard
-//! output; `make-trace probe-names [SEED]` is the name file for the format `probe`.
+//! output; `make-trace probe-names [SEED]` is the name file for the format `probe`; `make-trace
+//! uftrace SIZE DIRECTORY [SEED]` writes a directory.
 
+use std::fs;
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
-use profctl_testkit::generate::{LARGE_FORMATS, large_names, write_large};
+use profctl_testkit::generate::{LARGE_FORMATS, large_names, write_large, write_uftrace};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -14,6 +17,10 @@ fn main() -> ExitCode {
     let done = match words.as_slice() {
         ["probe-names", rest @ ..] if rest.len() <= 1 => {
             seed(rest.first()).map(|seed| out.write_all(large_names(seed).as_bytes()))
+        }
+        ["uftrace", size, directory, rest @ ..] if rest.len() <= 1 => {
+            let size = bytes(size).zip(seed(rest.first()));
+            size.map(|(size, seed)| uftrace(size, Path::new(directory), seed))
         }
         [format, size, rest @ ..] if rest.len() <= 1 && LARGE_FORMATS.contains(format) => {
             let size = bytes(size).zip(seed(rest.first()));
@@ -27,9 +34,20 @@ fn main() -> ExitCode {
         Some(Err(error)) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Some(Err(error)) => complain(&error.to_string(), 1),
         None => {
-            complain(&format!("usage: make-trace {{{}}} SIZE [SEED]", LARGE_FORMATS.join("|")), 2)
+            let formats = LARGE_FORMATS.join("|");
+            let usage = format!(
+                "usage: make-trace {{{formats}}} SIZE [SEED]\n   or: make-trace uftrace SIZE DIRECTORY [SEED]"
+            );
+            complain(&usage, 2)
         }
     }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a program writes files")]
+fn uftrace(size: u64, directory: &Path, seed: u64) -> io::Result<()> {
+    fs::create_dir_all(directory)?;
+    write_uftrace(size, seed, &mut |name| Ok(Box::new(fs::File::create(directory.join(name))?)))
+        .map(|_| ())
 }
 
 fn complain(what: &str, code: u8) -> ExitCode {

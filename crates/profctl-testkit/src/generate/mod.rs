@@ -15,7 +15,7 @@ pub mod trace_dat;
 mod truth;
 
 pub use function_graph::{Layout, function_graph};
-pub use large::{LARGE_FORMATS, large_names, write_large};
+pub use large::{Create, LARGE_FORMATS, large_names, write_large, write_uftrace};
 pub use mcrae::code_trace;
 pub use noise::{Noise, Runs, Series};
 pub use plain::plain;

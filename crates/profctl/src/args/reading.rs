@@ -34,6 +34,9 @@ pub(crate) struct Reading {
     /// Functions by address: the output of `nm`, or an ELF file
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) symbols: Option<PathBuf>,
+    /// Keep C++ and Rust names as the linker sees them
+    #[arg(long, hide_short_help = true)]
+    pub(crate) no_demangle: bool,
     /// Variant of the format, where it has several and telling them apart fails
     #[arg(long, value_name = "NAME", hide = true)]
     pub(crate) dialect: Option<String>,

@@ -36,6 +36,7 @@ pub(crate) fn options(
         import: profctl_import::ImportOptions {
             names,
             symbols,
+            no_demangle: reading.no_demangle,
             dialect: reading.dialect.clone(),
             rule,
             capture,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use profctl_import::{ImportOptions, ReadOptions, Single, load};
+use profctl_import::{ImportOptions, Memory, ReadOptions, Single, load};
 use profctl_model::{FuncKind, SpanId, ThreadId, Tick, TickUnit, Timebase, Timeline, Trace};
 use profctl_render::export::{chrome, folded, perfetto, speedscope};
 use profctl_testkit::fixtures;
@@ -143,9 +143,14 @@ fn every_call_of_every_fixture_is_shown() {
     for format in profctl_import::FORMATS {
         let name = format.descriptor().name;
         for path in fixtures::of_format(name) {
-            let bytes = fixtures::read(&path);
+            let parts = fixtures::parts(&path);
             // Captures need their names, others hold no single calls.
-            let Some(trace) = read(&bytes, &ReadOptions::default()) else { continue };
+            let options = ReadOptions::default();
+            let read = match parts.as_slice() {
+                [(_, bytes)] => read(bytes, &options),
+                _ => load(&Memory::new("test", parts), &options, &|_| ()).ok().map(|read| read.0),
+            };
+            let Some(trace) = read else { continue };
             if trace.spans.is_empty() {
                 continue;
             }

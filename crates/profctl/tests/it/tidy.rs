@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use profctl_testkit::fixtures::{files, root};
+use profctl_testkit::fixtures::{of_format, root};
 
 /// Crates that use the hub and nothing else of ours.
 const SPOKES: [&str; 4] = ["profctl-import", "profctl-analyze", "profctl-render", "profctl-frame"];
@@ -124,7 +124,7 @@ fn a_format_has_a_folder_a_page_and_fixtures() {
             folder.join("README.md").is_file(),
             "fixtures/{name} does not say where it is from"
         );
-        assert!(!files(&folder).is_empty(), "fixtures/{name} holds no trace");
+        assert!(!of_format(name).is_empty(), "fixtures/{name} holds no trace");
     }
 }
 

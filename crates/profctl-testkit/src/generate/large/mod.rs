@@ -7,11 +7,13 @@ mod logs;
 mod more;
 mod text;
 mod trace_dat;
+mod uftrace;
 mod walk;
 
 use std::io::{self, Write};
 
 use text::Text;
+pub use uftrace::{Create, write_uftrace};
 use walk::{TASKS, Walk};
 
 /// The formats that can be made, by name.

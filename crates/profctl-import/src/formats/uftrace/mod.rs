@@ -1,0 +1,288 @@
+//! Directories that `uftrace record` and QEMU's uftrace plugin write: one file of records a thread,
+//! text files that say which functions they are of, and scheduler records by CPU.
+
+use std::io;
+use std::sync::Arc;
+
+use profctl_model::{Code, Severity, TickUnit, Ticks, Timebase, Timeline};
+
+use super::{
+    Descriptor, Extents, ImportError, ImportOptions, Importer, Opened, Probe, Quirks, Recognition,
+    Stream, StreamClock,
+};
+use crate::files::{FileId, Files};
+use crate::symbols::Symbols;
+
+mod args;
+mod events;
+mod info;
+mod perf;
+mod read;
+mod record;
+mod recording;
+mod symbols;
+mod tasks;
+#[cfg(test)]
+mod tests;
+
+use events::Events;
+use info::{Feature, Info};
+use read::{Contents, Records, Source};
+use record::Layout;
+use recording::Recording;
+use symbols::Table;
+use tasks::Tasks;
+
+/// See the module.
+pub struct Directory;
+
+static DESCRIPTOR: Descriptor = Descriptor {
+    name: "uftrace",
+    about: "directory that `uftrace record` or QEMU's uftrace plugin wrote",
+    recognized: "a directory whose file `info` begins with `Ftrace!`",
+};
+
+/// Scheduler records that are missing.
+pub static LOST_SCHED: Code = Code {
+    name: "uftrace/lost-sched",
+    severity: Severity::DataLoss,
+    help: "records of context switches were lost: some time off CPU counts as elapsed and net of \
+           the functions that waited",
+};
+
+/// Functions of the kernel that are not read.
+pub static KERNEL_UNREAD: Code = Code {
+    name: "uftrace/kernel-unread",
+    severity: Severity::Warning,
+    help: "the recording has functions of the kernel (`kernel-cpu*.dat`), which are not read: \
+           record them with `trace-cmd record -p function_graph`",
+};
+
+/// Data behind a record that no specification explains.
+pub static UNKNOWN_DATA: Code = Code {
+    name: "uftrace/unknown-data",
+    severity: Severity::Info,
+    help: "`info` does not say how long the arguments or the return value of a function are: the \
+           next record was looked for behind them",
+};
+
+/// How files may end whose content is compressed.
+const COMPRESSED: [&str; 4] = ["", ".gz", ".zst", ".xz"];
+/// Bytes of a perf file that make a block.
+const PERF_BLOCK: u64 = 1 << 20;
+
+impl Importer for Directory {
+    fn descriptor(&self) -> &'static Descriptor {
+        &DESCRIPTOR
+    }
+
+    fn codes(&self) -> &'static [&'static Code] {
+        static CODES: &[&Code] = &[&LOST_SCHED, &KERNEL_UNREAD, &UNKNOWN_DATA];
+        CODES
+    }
+
+    fn recognize(&self, probe: &Probe<'_>) -> Recognition {
+        if probe.head.starts_with(info::MAGIC) {
+            return Recognition::Neighbor(
+                "is one file of a uftrace recording, expected the directory that it is in".into(),
+            );
+        }
+        Recognition::No
+    }
+
+    fn recognize_directory(&self, files: &dyn Files) -> Recognition {
+        let head = find(files, "info").and_then(|file| files.head(file).ok());
+        match head {
+            Some(head) if head.bytes.starts_with(info::MAGIC) => {
+                Recognition::Yes("the file `info` begins with `Ftrace!`".into())
+            }
+            _ => Recognition::No,
+        }
+    }
+
+    fn open(&self, files: &dyn Files, options: &ImportOptions) -> Result<Opened, ImportError> {
+        let text = |name: &str| find(files, name).map(|file| all(files, file)).transpose();
+        let Some(info) = text("info")? else {
+            let message = "found no file `info`, expected a directory that `uftrace record` wrote";
+            return Err(ImportError::whole(message));
+        };
+        let info = Info::parse(&info).map_err(ImportError::whole)?;
+        let tasks = Tasks::parse(&text("task.txt")?.unwrap_or_default());
+        let mut maps = Vec::new();
+        for session in &tasks.sessions {
+            maps.push(text(&format!("sid-{}.map", session.id))?.unwrap_or_default());
+        }
+        let symbols = options.symbols.as_ref().map(|file| Symbols::parse(file).map(Arc::new));
+        let symbols = symbols.transpose().map_err(ImportError::whole)?;
+        let recording = Recording::new(&info, &tasks, &maps, tables(files)?)
+            .with_options(symbols, options.no_demangle);
+        let events = Events::parse(&text("events.txt")?.unwrap_or_default());
+        let (streams, sources) = streams(files, &info, &tasks, &recording)?;
+        if !sources.iter().any(|source| matches!(source, Source::Task { .. })) {
+            return Err(ImportError::whole("found no file `TID.dat` in the uftrace recording"));
+        }
+        let facts = facts(&info, &tasks, &recording, &sources);
+        let has_kernel = info.has(Feature::Kernel)
+            && files.entries().iter().any(|entry| {
+                entry.name.starts_with("kernel-cpu") && entry.size.is_none_or(|size| size > 0)
+            });
+        let thread = |task: &tasks::Task| (task.tid, (task.pid, tasks.name_of(task.tid)));
+        let reader = Records::new(Contents {
+            threads: tasks.threads.iter().map(thread).collect(),
+            recording,
+            events,
+            sources,
+            endian: info.endian,
+            has_kernel,
+            unread_lines: tasks.unread,
+        });
+        Ok(Opened {
+            timebase: Timebase {
+                unit: TickUnit::Seconds { numerator: 1, denominator: 1_000_000_000 },
+                resolution: Ticks(1),
+                timeline: Timeline::Recorded,
+            },
+            streams,
+            quirks: Quirks { leaf_ends_are_stamps: true, ..Quirks::default() },
+            facts,
+            reader: Box::new(reader),
+            state: Arc::new(()),
+        })
+    }
+}
+
+/// The file of that name, compressed or not.
+fn find(files: &dyn Files, name: &str) -> Option<FileId> {
+    COMPRESSED.iter().find_map(|ending| files.find(&format!("{name}{ending}")))
+}
+
+fn all(files: &dyn Files, file: FileId) -> Result<Vec<u8>, ImportError> {
+    let read = || {
+        let file = files.open_at(file)?;
+        file.bytes_at(0, usize::try_from(file.len()).unwrap_or(usize::MAX))
+    };
+    read().map_err(|error| unreadable(files, file, &error))
+}
+
+fn unreadable(files: &dyn Files, file: FileId, error: &io::Error) -> ImportError {
+    ImportError::whole(format!("{} cannot be read: {error}", files.entries()[file.0].name))
+}
+
+/// `name` without the ending of its compression.
+fn plain(name: &str) -> &str {
+    COMPRESSED[1..].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name)
+}
+
+/// The files of symbols.
+fn tables(files: &dyn Files) -> Result<Vec<Table>, ImportError> {
+    let mut tables = Vec::new();
+    for (n, entry) in files.entries().iter().enumerate() {
+        let Some(stem) = plain(&entry.name).strip_suffix(".sym") else { continue };
+        let mut table = Table::parse(&all(files, FileId(n))?);
+        // Old ones do not say whose they are.
+        let path = table.owner.path.take().unwrap_or_else(|| stem.to_owned());
+        table.owner.path = Some(path);
+        tables.push(table);
+    }
+    Ok(tables)
+}
+
+/// The streams of the recording, those of tasks first, and what each is.
+fn streams(
+    files: &dyn Files,
+    info: &Info,
+    tasks: &Tasks,
+    recording: &Recording,
+) -> Result<(Vec<Stream>, Vec<Source>), ImportError> {
+    let number = |text: &str| text.parse::<u64>().ok();
+    let named = |prefix: &'static str| {
+        let names = files.entries().iter().enumerate();
+        let mut found: Vec<(u64, FileId)> = names
+            .filter_map(|(n, entry)| {
+                let stem = plain(&entry.name).strip_suffix(".dat")?.strip_prefix(prefix)?;
+                Some((number(stem)?, FileId(n)))
+            })
+            .collect();
+        found.sort_unstable_by_key(|(number, file)| (*number, file.0));
+        found
+    };
+    let (mut streams, mut sources) = (Vec::new(), Vec::new());
+    // The plugin of QEMU writes exits at another depth than entries.
+    let has_depths = !tasks.sessions.iter().all(|session| session.id == "0");
+    for (tid, file) in named("") {
+        let head = files.head(file).map_err(|error| unreadable(files, file, &error))?;
+        if head.bytes.is_empty() {
+            continue;
+        }
+        let pid = tasks.of(tid).map(|task| task.pid);
+        streams.push(Stream { file, extents: Extents::Whole, clock: StreamClock::default() });
+        sources.push(Source::Task {
+            tid,
+            pid,
+            name: tasks.name_of(tid),
+            scopes: recording.scopes_of(tasks, tid),
+            layout: Layout::of(info.endian, &head.bytes),
+            has_depths: has_depths || tasks.sessions.is_empty(),
+        });
+    }
+    for (cpu, file) in named("perf-cpu") {
+        let blocks =
+            blocks_of(files, file, info).map_err(|error| unreadable(files, file, &error))?;
+        if blocks.is_empty() {
+            continue;
+        }
+        let (extents, clock) = (Extents::Blocks(blocks), StreamClock::default());
+        streams.push(Stream { file, extents, clock });
+        sources.push(Source::Cpu { cpu: u32::try_from(cpu).unwrap_or(u32::MAX) });
+    }
+    Ok((streams, sources))
+}
+
+/// The blocks of a perf file: about [`PERF_BLOCK`] bytes of whole records each.
+fn blocks_of(
+    files: &dyn Files,
+    file: FileId,
+    info: &Info,
+) -> io::Result<Vec<std::ops::Range<u64>>> {
+    let file = files.open_at(file)?;
+    let (length, mut start) = (file.len(), 0);
+    let mut blocks = Vec::new();
+    while start < length {
+        let bytes = file.bytes_at(start, PERF_BLOCK as usize)?;
+        let mut at = 0;
+        while let Some(size) = perf::size(&bytes[at..], info.endian) {
+            if size == 0 || at + size > bytes.len() {
+                break;
+            }
+            at += size;
+        }
+        // What is no record, or the end of a cut file, is left to the reader.
+        let end = if at == 0 { length } else { start + at as u64 };
+        blocks.push(start..end);
+        start = end;
+    }
+    Ok(blocks)
+}
+
+fn facts(
+    info: &Info,
+    tasks: &Tasks,
+    recording: &Recording,
+    sources: &[Source],
+) -> Vec<(&'static str, String)> {
+    let threads = sources.iter().filter(|source| matches!(source, Source::Task { .. })).count();
+    let mut facts = vec![("layout", format!("version {}", info.version))];
+    let mut add = |key, value: Option<String>| facts.extend(value.map(|value| (key, value)));
+    add("recorder", info.recorder().map(|version| format!("uftrace {version}")));
+    add("program", info.value("exename").map(str::to_owned));
+    add("command", info.value("cmdline").map(str::to_owned));
+    add("recorded", info.value("record_date").map(str::to_owned));
+    add("kernel", info.member("osinfo", "kernel").map(str::to_owned));
+    add("threads", Some(threads.to_string()));
+    add("programs", (tasks.sessions.len() > 1).then(|| tasks.sessions.len().to_string()));
+    add("symbols", Some(recording.functions().to_string()));
+    if info.has(Feature::EstimatedReturn) {
+        add("exits", Some("estimated by the recorder".into()));
+    }
+    facts
+}
