@@ -56,6 +56,17 @@ impl Symbols {
         Ok(Self::of(entries))
     }
 
+    /// The same as the user asked for it: with C++ and Rust names demangled, unless he keeps them.
+    pub fn read(bytes: &[u8], keeps_mangled: bool) -> Result<Self, String> {
+        let mut symbols = Self::parse(bytes)?;
+        if !keeps_mangled {
+            for symbol in &mut symbols.symbols {
+                symbol.name = demangled(&symbol.name);
+            }
+        }
+        Ok(symbols)
+    }
+
     fn of(mut entries: Vec<Entry>) -> Self {
         entries.sort_by(|a, b| {
             let rank = |entry: &Entry| entry.rank.unwrap_or(u8::MAX);

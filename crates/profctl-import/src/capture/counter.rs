@@ -7,21 +7,22 @@ use profctl_model::FuncKind;
 
 use super::UNKNOWN_ADDRESS;
 use crate::emit::{Emitter, EventKind, NameRef};
-use crate::formats::ImportError;
+use crate::formats::{ImportError, ImportOptions};
 use crate::symbols::Symbols;
 
 /// Open calls that are remembered; of more, the outermost are forgotten.
 const DEPTH_MAX: usize = 4096;
 
 /// Reads a symbol file.
-pub(super) fn read_symbols(file: Option<&[u8]>) -> Result<Symbols, ImportError> {
-    let Some(file) = file else {
+pub(super) fn read_symbols(options: &ImportOptions) -> Result<Symbols, ImportError> {
+    let Some(file) = options.symbols.as_deref() else {
         return Err(ImportError::whole(
             "no symbol file, expected one that says where functions begin (`--symbols FILE`, an \
              ELF file or the output of nm)",
         ));
     };
-    Symbols::parse(file).map_err(|error| ImportError::whole(format!("symbol file: {error}")))
+    Symbols::read(file, options.no_demangle)
+        .map_err(|error| ImportError::whole(format!("symbol file: {error}")))
 }
 
 /// Says what it means that the program counter is now `address`. `open` is where the functions

@@ -173,7 +173,7 @@ pub(crate) fn plan(signals: &[Signal], options: &ImportOptions) -> Result<Arc<Pl
     };
     let symbols = match pc {
         None => None,
-        Some(_) => Some(counter::read_symbols(options.symbols.as_deref())?),
+        Some(_) => Some(counter::read_symbols(options)?),
     };
     let Draft { sources, widths, .. } = draft;
     let described = said.join(", ");

@@ -48,7 +48,8 @@ impl<S: Source> Carried<S> {
 pub(crate) fn symbols(options: &ImportOptions) -> Result<Option<Arc<Symbols>>, ImportError> {
     let Some(bytes) = &options.symbols else { return Ok(None) };
     let wrong = |message| ImportError::whole(format!("the symbol file holds {message}"));
-    Symbols::parse(bytes).map(|symbols| Some(Arc::new(symbols))).map_err(wrong)
+    let symbols = Symbols::read(bytes, options.no_demangle).map_err(wrong)?;
+    Ok(Some(Arc::new(symbols)))
 }
 
 /// See the module.

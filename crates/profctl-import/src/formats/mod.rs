@@ -14,6 +14,7 @@ pub use crate::stitch::Quirks;
 
 pub mod callgrind;
 pub mod chrome;
+pub mod ctf;
 pub mod execlog;
 pub mod folded;
 pub mod fst;
@@ -69,6 +70,7 @@ pub static FORMATS: &[&dyn Importer] = &[
     &systemview::Recording,
     &uftrace::Directory,
     &measureme::SelfProfile,
+    &ctf::Directory,
     &perfetto::Packets,
     &callgrind::Profile,
     &chrome::TraceEvents,

@@ -58,6 +58,17 @@ fn of_several_names_the_global_one_wins_and_a_size_counts_for_all() {
 }
 
 #[test]
+fn names_are_demangled_unless_they_are_kept() {
+    let listing = b"1000 T _Z3addil\n1010 T main\n";
+    let name = |keeps_mangled| {
+        let symbols = Symbols::read(listing, keeps_mangled).unwrap();
+        assert_eq!(symbols.start_of("_Z3addil"), Some(0x1000));
+        symbols.lookup(0x1000).unwrap().0.to_owned()
+    };
+    assert_eq!((name(false), name(true)), ("add(int, long)".into(), "_Z3addil".into()));
+}
+
+#[test]
 fn what_is_no_code_is_no_function() {
     let symbols = parse(
         "                 U puts\n0000 A constant\n1000 T f\n1008 t $x\n1008 t $d.12\n\

@@ -118,6 +118,7 @@ fn both_versions_say_the_same_in_pages_of_any_size() {
                 rustc-3 0 typeck 4294967296+16 net 16
                 rustc-4 0 other 10+50 net 50
                 rustc-3 mark typeck 35
+                rustc-3 mark object 4294967312
             "]]
             .assert_eq(&show(&trace));
             assert!(codes(&trace).is_empty(), "{:?}", codes(&trace));

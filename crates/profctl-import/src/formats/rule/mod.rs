@@ -119,7 +119,8 @@ fn rule_for(head: &[u8], options: &ImportOptions) -> Result<Arc<Rule>, ImportErr
 }
 
 fn symbols(options: &ImportOptions) -> Result<Option<Arc<Symbols>>, ImportError> {
-    let parsed = options.symbols.as_deref().map(Symbols::parse).transpose();
+    let read = |file| Symbols::read(file, options.no_demangle);
+    let parsed = options.symbols.as_deref().map(read).transpose();
     let parsed = parsed.map_err(|error| ImportError::whole(format!("the symbols: {error}")))?;
     Ok(parsed.map(Arc::new))
 }

@@ -1,0 +1,294 @@
+//! Bits to values, by the types of the metadata.
+
+use super::types::{Integer, Struct, Type};
+use crate::bytes::Endian;
+
+/// A value of a field.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum Value<'a> {
+    Unsigned(u64),
+    Signed(i64),
+    Float(f64),
+    Text(&'a [u8]),
+    /// A structure or a list, whose fields come one by one where it is asked for.
+    Other,
+}
+
+impl<'a> Value<'a> {
+    /// The value of an integer; negative ones as they are stored.
+    pub(super) fn number(self) -> Option<u64> {
+        match self {
+            Self::Unsigned(number) => Some(number),
+            Self::Signed(number) => Some(number.cast_unsigned()),
+            _ => None,
+        }
+    }
+
+    /// A text, up to its NUL.
+    pub(super) fn text(self) -> Option<&'a [u8]> {
+        match self {
+            Self::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+}
+
+/// What is told of the fields of a structure.
+pub(super) trait Visitor<'a> {
+    /// A field: its name, its type, its value, and in how many structures it lies.
+    fn field(&mut self, name: &'a str, of: &'a Type, value: Value<'a>, depth: usize);
+}
+
+/// An integer that was read, which lengths and choices may name.
+#[derive(Clone, Copy)]
+struct Known<'a> {
+    name: &'a str,
+    value: u64,
+    of: &'a Type,
+}
+
+/// Reads fields of one packet.
+pub(super) struct Decoder<'a> {
+    bytes: &'a [u8],
+    /// Bits from the start of the packet.
+    pub(super) at: u64,
+    end: u64,
+    known: Vec<Known<'a>>,
+}
+
+/// There are no bits left, or a field makes no sense.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Stopped;
+
+/// Elements of a list at most.
+const ELEMENTS_MAX: u64 = 1 << 24;
+
+impl<'a> Decoder<'a> {
+    /// A decoder over a packet of which the first `end` bits are content.
+    pub(super) fn new(bytes: &'a [u8], end: u64) -> Self {
+        Self { bytes, at: 0, end: end.min(bytes.len() as u64 * 8), known: Vec::new() }
+    }
+
+    /// Whether nothing is left.
+    pub(super) fn is_done(&self) -> bool {
+        self.at >= self.end
+    }
+
+    /// Forgets the integers of the event before.
+    pub(super) fn forget(&mut self) {
+        self.known.clear();
+    }
+
+    /// The latest integer of that name.
+    pub(super) fn latest(&self, name: &str) -> Option<u64> {
+        self.known.iter().rev().find(|known| known.name == name).map(|known| known.value)
+    }
+
+    /// Limits the content, once its size is known.
+    pub(super) fn limit(&mut self, end: u64) {
+        self.end = self.end.min(end);
+    }
+
+    pub(super) fn align(&mut self, bits: u32) -> Result<(), Stopped> {
+        self.at = self.at.checked_next_multiple_of(bits.max(1).into()).ok_or(Stopped)?;
+        Ok(())
+    }
+
+    /// Reads a structure.
+    pub(super) fn structure(
+        &mut self,
+        of: &'a Struct,
+        depth: usize,
+        visitor: &mut impl Visitor<'a>,
+    ) -> Result<(), Stopped> {
+        self.align(of.align)?;
+        for (name, field) in &of.fields {
+            self.field(name, field, depth, visitor)?;
+        }
+        Ok(())
+    }
+
+    fn field(
+        &mut self,
+        name: &'a str,
+        of: &'a Type,
+        depth: usize,
+        visitor: &mut impl Visitor<'a>,
+    ) -> Result<(), Stopped> {
+        if depth > 64 {
+            return Err(Stopped);
+        }
+        self.align(of.align())?;
+        let value = match of {
+            Type::Integer(integer) => self.known_integer(name, of, integer)?,
+            Type::Enum(labels) => self.known_integer(name, of, &labels.container)?,
+            Type::Float { bits, endian, .. } => {
+                let raw = self.bits(*bits, *endian)?;
+                let float = match bits {
+                    32 => f32::from_bits(raw as u32).into(),
+                    _ => f64::from_bits(raw),
+                };
+                Value::Float(float)
+            }
+            Type::Text => Value::Text(self.text()?),
+            Type::Struct(inside) => {
+                visitor.field(name, of, Value::Other, depth);
+                return self.structure(inside, depth + 1, visitor);
+            }
+            Type::Variant(variant) => {
+                let chosen = self.choose(&variant.tag);
+                let field = variant.fields.iter().find(|(label, _)| Some(label.as_str()) == chosen);
+                let (label, field) = field.ok_or(Stopped)?;
+                visitor.field(name, of, Value::Other, depth);
+                return self.field(label, field, depth + 1, visitor);
+            }
+            Type::Array(element, length) => {
+                return self.list(name, (of, element), *length, depth, visitor);
+            }
+            Type::Sequence(element, length) => {
+                let length = self.latest(length).ok_or(Stopped)?;
+                return self.list(name, (of, element), length, depth, visitor);
+            }
+        };
+        visitor.field(name, of, value, depth);
+        Ok(())
+    }
+
+    fn list(
+        &mut self,
+        name: &'a str,
+        (of, element): (&'a Type, &'a Type),
+        length: u64,
+        depth: usize,
+        visitor: &mut impl Visitor<'a>,
+    ) -> Result<(), Stopped> {
+        if length > ELEMENTS_MAX {
+            return Err(Stopped);
+        }
+        if let Type::Integer(Integer { bits: 8, align: 8, is_text: true, .. }) = element {
+            let bytes = self.slice(length)?;
+            let text = bytes.split(|&byte| byte == 0).next().unwrap_or_default();
+            visitor.field(name, of, Value::Text(text), depth);
+            return Ok(());
+        }
+        visitor.field(name, of, Value::Other, depth);
+        for _ in 0..length {
+            self.field("", element, depth + 1, visitor)?;
+        }
+        Ok(())
+    }
+
+    fn known_integer(
+        &mut self,
+        name: &'a str,
+        of: &'a Type,
+        integer: &Integer,
+    ) -> Result<Value<'a>, Stopped> {
+        let raw = self.bits(integer.bits, integer.endian)?;
+        let unused = u64::BITS - integer.bits;
+        let value = if integer.signed {
+            let value = (raw << unused).cast_signed() >> unused;
+            self.known.push(Known { name, value: value.cast_unsigned(), of });
+            Value::Signed(value)
+        } else {
+            self.known.push(Known { name, value: raw, of });
+            Value::Unsigned(raw)
+        };
+        Ok(value)
+    }
+
+    /// The label that the latest enumeration of that name has.
+    fn choose(&self, tag: &str) -> Option<&'a str> {
+        let known = self.known.iter().rev().find(|known| known.name == tag)?;
+        let Type::Enum(labels) = known.of else { return None };
+        let value = if labels.container.signed {
+            i128::from(known.value.cast_signed())
+        } else {
+            i128::from(known.value)
+        };
+        labels.label(value)
+    }
+
+    /// Whole bytes, from a byte on.
+    fn slice(&mut self, length: u64) -> Result<&'a [u8], Stopped> {
+        self.align(8)?;
+        let end = self.at.checked_add(length.checked_mul(8).ok_or(Stopped)?).ok_or(Stopped)?;
+        if end > self.end {
+            return Err(Stopped);
+        }
+        let slice = &self.bytes[(self.at / 8) as usize..(end / 8) as usize];
+        self.at = end;
+        Ok(slice)
+    }
+
+    fn text(&mut self) -> Result<&'a [u8], Stopped> {
+        let rest = &self.bytes[(self.at / 8) as usize..(self.end / 8) as usize];
+        let length = memchr::memchr(0, rest).ok_or(Stopped)?;
+        self.at += 8 * (length as u64 + 1);
+        Ok(&rest[..length])
+    }
+
+    /// An integer of up to 64 bits, which may begin and end within bytes.
+    #[inline]
+    fn bits(&mut self, bits: u32, endian: Endian) -> Result<u64, Stopped> {
+        let end = self.at.checked_add(bits.into()).ok_or(Stopped)?;
+        if end > self.end {
+            return Err(Stopped);
+        }
+        let first = (self.at / 8) as usize;
+        let within = (self.at % 8) as u32;
+        self.at = end;
+        if within == 0 && bits.is_multiple_of(8) {
+            let field = &self.bytes[first..first + bits as usize / 8];
+            return Ok(match endian {
+                Endian::Little => crate::bytes::little(field),
+                Endian::Big => crate::bytes::big(field),
+            });
+        }
+        let field = &self.bytes[first..end.div_ceil(8) as usize];
+        let mask = (1_u128 << bits) - 1;
+        Ok(match endian {
+            // The lowest bit of the first byte comes first.
+            Endian::Little => {
+                let word =
+                    field.iter().rev().fold(0_u128, |word, &byte| word << 8 | u128::from(byte));
+                (word >> within & mask) as u64
+            }
+            // The highest bit of the first byte comes first.
+            Endian::Big => {
+                let word = field.iter().fold(0_u128, |word, &byte| word << 8 | u128::from(byte));
+                let behind = field.len() as u32 * 8 - within - bits;
+                (word >> behind & mask) as u64
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_of_any_size_at_any_bit() {
+        for (endian, expected) in
+            [(Endian::Little, [0x2, 0x1f, 0x11, 0x22]), (Endian::Big, [0x2, 0x1d, 0x11, 0x22])]
+        {
+            // Three bits, five bits, then two bytes.
+            let first = match endian {
+                Endian::Little => 0x2 | 0x1f << 3,
+                Endian::Big => 0x2 << 5 | 0x1d,
+            };
+            let bytes = [first, 0x11, 0x22];
+            let mut decoder = Decoder::new(&bytes, 24);
+            let found = [3, 5, 8, 8].map(|bits| decoder.bits(bits, endian).unwrap());
+            assert_eq!(found, expected);
+            assert_eq!(decoder.bits(1, endian), Err(Stopped));
+        }
+        let bytes = [0xff; 9];
+        for endian in [Endian::Little, Endian::Big] {
+            let mut decoder = Decoder::new(&bytes, 72);
+            decoder.bits(3, endian).unwrap();
+            assert_eq!(decoder.bits(64, endian), Ok(u64::MAX));
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! The types of a CTF trace, as its metadata declares them.
+
+use std::sync::Arc;
+
+use crate::bytes::Endian;
+
+/// A type of a field.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Type {
+    Integer(Integer),
+    /// A floating-point number of 32 or 64 bits.
+    Float {
+        bits: u32,
+        align: u32,
+        endian: Endian,
+    },
+    Enum(Arc<Enum>),
+    /// Bytes up to a NUL.
+    Text,
+    Struct(Arc<Struct>),
+    Variant(Arc<Variant>),
+    Array(Arc<Type>, u64),
+    /// As many elements as the field of that name says.
+    Sequence(Arc<Type>, String),
+}
+
+/// An integer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Integer {
+    pub(super) bits: u32,
+    /// Bits.
+    pub(super) align: u32,
+    pub(super) signed: bool,
+    pub(super) endian: Endian,
+    /// Whether it is a letter of a text.
+    pub(super) is_text: bool,
+    /// Whether it is the value of a clock.
+    pub(super) is_clock: bool,
+    /// The base in which people read it.
+    pub(super) base: u32,
+}
+
+/// An integer with names for ranges of values.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Enum {
+    pub(super) container: Integer,
+    /// Name, lowest and highest value.
+    pub(super) labels: Vec<(String, i128, i128)>,
+}
+
+impl Enum {
+    /// The name of a value.
+    pub(super) fn label(&self, value: i128) -> Option<&str> {
+        let found = self.labels.iter().find(|(_, low, high)| (*low..=*high).contains(&value));
+        found.map(|(name, ..)| name.as_str())
+    }
+}
+
+/// Fields one after the other.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(super) struct Struct {
+    pub(super) fields: Vec<(String, Type)>,
+    /// Bits, at least.
+    pub(super) align: u32,
+}
+
+/// One of several fields, which the enumeration of that name chooses.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Variant {
+    pub(super) tag: String,
+    pub(super) fields: Vec<(String, Type)>,
+}
+
+impl Type {
+    /// At a multiple of how many bits it begins.
+    pub(super) fn align(&self) -> u32 {
+        match self {
+            Self::Integer(integer) => integer.align,
+            Self::Float { align, .. } => *align,
+            Self::Enum(of) => of.container.align,
+            Self::Text => 8,
+            Self::Struct(of) => of.align,
+            Self::Variant(_) => 1,
+            Self::Array(element, _) | Self::Sequence(element, _) => element.align(),
+        }
+    }
+}
+
+impl Struct {
+    /// A structure of these fields, aligned as the strictest of them or `least`.
+    pub(super) fn new(fields: Vec<(String, Type)>, least: u32) -> Self {
+        let align = fields.iter().map(|(_, field)| field.align()).fold(least.max(1), u32::max);
+        Self { fields, align }
+    }
+}
+
+/// A clock.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Clock {
+    pub(super) name: String,
+    /// Ticks a second.
+    pub(super) frequency: u64,
+    /// Seconds and ticks from the epoch to its 0.
+    pub(super) offset_seconds: i64,
+    pub(super) offset: i64,
+}
+
+/// A class of streams.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(super) struct StreamClass {
+    pub(super) id: u64,
+    pub(super) packet_context: Option<Arc<Struct>>,
+    pub(super) event_header: Option<Arc<Struct>>,
+    pub(super) event_context: Option<Arc<Struct>>,
+}
+
+/// A class of events.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(super) struct EventClass {
+    pub(super) id: u64,
+    pub(super) stream: u64,
+    pub(super) name: String,
+    pub(super) context: Option<Arc<Struct>>,
+    pub(super) fields: Option<Arc<Struct>>,
+}
+
+/// All that the metadata declares.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(super) struct Metadata {
+    pub(super) endian: Endian,
+    pub(super) packet_header: Option<Arc<Struct>>,
+    pub(super) clocks: Vec<Clock>,
+    pub(super) streams: Vec<StreamClass>,
+    pub(super) events: Vec<EventClass>,
+    pub(super) environment: Vec<(String, String)>,
+}
+
+impl Metadata {
+    /// The class of streams of that id.
+    pub(super) fn stream(&self, id: u64) -> Option<&StreamClass> {
+        self.streams.iter().find(|stream| stream.id == id)
+    }
+
+    /// What the environment says of `key`.
+    pub(super) fn environment(&self, key: &str) -> Option<&str> {
+        let found = self.environment.iter().find(|(name, _)| name == key);
+        found.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
+    }
+}
