@@ -184,7 +184,7 @@ impl Packet<'_, '_> {
                 let prev = self.task(event, "prev_tid", "prev_comm");
                 let next = self.task(event, "next_tid", "next_comm");
                 let state = prev_state(event.number("prev_state"));
-                self.out.sched_switch(here(cpu), prev, state, next);
+                self.switch(here(cpu), prev, state, next);
             }
             Meaning::Waking { kind } => {
                 let lane = self.lane(event);
@@ -218,7 +218,7 @@ impl Packet<'_, '_> {
                 let cpu = self.cpu_lane();
                 let thread = self.task(event, "thread_id", "name");
                 let (prev, next) = if *is_in { (None, thread) } else { (thread, None) };
-                self.out.sched_switch(here(cpu), prev, PrevState::Unknown(b'?'), next);
+                self.switch(here(cpu), prev, PrevState::Unknown(b'?'), next);
             }
             Meaning::Mapped | Meaning::Mark => {
                 let lane = self.lane(event);
@@ -231,6 +231,14 @@ impl Packet<'_, '_> {
                     self.out.instant_with(here(lane), name, &detail);
                 }
             }
+        }
+    }
+
+    /// A switch; events that name no thread are of whoever came to the CPU.
+    fn switch(&mut self, at: At, prev: Option<LaneRef>, state: PrevState, next: Option<LaneRef>) {
+        self.out.sched_switch(at, prev, state, next);
+        if let Some(next) = next {
+            self.out.runs_now(next, prev, at.offset);
         }
     }
 
