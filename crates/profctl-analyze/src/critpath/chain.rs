@@ -10,7 +10,7 @@
 //! main    |--run--|b. . . . . . . . . . . . . . . .w|wait|--run--|
 //! worker     |run-|. . blocked . . v|wait|---run---|
 //! helper  |----------run-----------|
-//! path    |--main-|-----helper------|wk  |--worker-|main |-main--|
+//! path    |--main--|----helper------|wk  |--worker-|main |-main--|
 //! ```
 //!
 //! This is the rule of Perfetto's critical path library. It never returns to a thread that is being
@@ -111,10 +111,13 @@ struct Walk {
 /// The path of `thread` through a window.
 pub fn walk(trace: &Trace, thread: ThreadId, start: Tick, end: Tick) -> Chain {
     let mut links = Vec::new();
+    // The threads that the chain of wakers of the present wait has left.
+    let mut left: Vec<ThreadId> = Vec::new();
     let mut open = vec![Walk { thread, since: start, now: end.max(start) }];
     while let Some(at) = open.last_mut() {
         if at.now <= at.since {
             open.pop();
+            left.clear();
             continue;
         }
         let (thread, since, now) = (at.thread, at.since, at.now);
@@ -138,10 +141,15 @@ pub fn walk(trace: &Trace, thread: ThreadId, start: Tick, end: Tick) -> Chain {
                 .get(index)
                 .filter(|state| state.state == RunState::RunnableNew && state.start == now);
             let creator = creator.and_then(|state| waker_thread(&state.waker?, &trace.names));
-            at.now = known;
-            match creator.filter(|creator| open.iter().all(|walk| walk.thread != *creator)) {
-                Some(creator) => open.push(Walk { thread: creator, since: known, now }),
-                None => links.push(link(Wait::Unknown, known)),
+            match creator.filter(|by| *by != thread && !left.contains(by)) {
+                Some(creator) => {
+                    left.push(thread);
+                    follow(&mut open, creator, known);
+                }
+                None => {
+                    at.now = known;
+                    links.push(link(Wait::Unknown, known));
+                }
             }
             continue;
         };
@@ -165,9 +173,13 @@ pub fn walk(trace: &Trace, thread: ThreadId, start: Tick, end: Tick) -> Chain {
                     continue;
                 };
                 let by = waker_thread(&waker, &trace.names)
-                    .filter(|by| open.iter().all(|walk| walk.thread != *by));
+                    .filter(|by| *by != thread && !left.contains(by));
                 if let Some(by) = by {
-                    open.push(Walk { thread: by, since: from, now });
+                    left.push(thread);
+                    if let Some(at) = open.last_mut() {
+                        at.now = now;
+                    }
+                    follow(&mut open, by, from);
                     continue;
                 }
                 let source = source(&waker, &trace.names);
@@ -179,6 +191,17 @@ pub fn walk(trace: &Trace, thread: ThreadId, start: Tick, end: Tick) -> Chain {
     }
     links.reverse();
     Chain { thread, start, end: end.max(start), links: by_call(trace, links) }
+}
+
+/// Goes on with `waker`: beside the thread itself down to `from`, where that one goes on; or in the
+/// place of another waker, to which the path does not return.
+fn follow(open: &mut Vec<Walk>, waker: ThreadId, from: Tick) {
+    if let [root] = open.as_mut_slice() {
+        let now = std::mem::replace(&mut root.now, from);
+        open.push(Walk { thread: waker, since: from, now });
+    } else if let Some(at) = open.last_mut() {
+        at.thread = waker;
+    }
 }
 
 /// Who ended the blocked state at `index`: what follows is being runnable.

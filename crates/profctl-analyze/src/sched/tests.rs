@@ -190,8 +190,7 @@ fn the_path_follows_the_wakers() {
         &expect![[r#"
         from|length|share|thread|state|cpu|what|waker
         0|50|5.0%|main|running|0|-|-
-        50|10|1.0%|worker|running|1|-|-
-        60|140|14.0%|helper|running|0|-|-
+        50|150|15.0%|helper|running|0|-|-
         200|100|10.0%|helper|interrupt|-|irq:disk|irq:disk
         300|5|0.5%|helper|runnable|0|-|irq:disk
         305|255|25.5%|helper|running|0|-|-
@@ -206,8 +205,8 @@ fn the_path_follows_the_wakers() {
         &report(PathBy::Thread),
         &expect![[r#"
         thread|total|share|running|runnable|interrupt|blocked|unknown|slack
-        helper|500|50.0%|395|5|100|0|0|0
-        worker|330|33.0%|320|10|0|0|0|0
+        helper|510|51.0%|405|5|100|0|0|0
+        worker|320|32.0%|310|10|0|0|0|0
         main|170|17.0%|160|10|0|0|0|0
         # path: of main, backwards from its end
     "#]],
@@ -219,11 +218,11 @@ fn the_path_follows_the_wakers() {
             before|after|change|what_happened|thread|state|what
             100|-|-100|left|helper|interrupt|irq:disk
             -|100|+100|entered|helper|interrupt|irq:net
-            395|395|+0|same|helper|running|-
+            405|405|+0|same|helper|running|-
             5|5|+0|same|helper|runnable|-
             160|160|+0|same|main|running|-
             10|10|+0|same|main|runnable|-
-            320|320|+0|same|worker|running|-
+            310|310|+0|same|worker|running|-
             10|10|+0|same|worker|runnable|-
             # path: main before, main after
         "#]],
