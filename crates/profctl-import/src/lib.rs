@@ -81,9 +81,12 @@ pub enum Bound {
 impl Bound {
     /// The same on the clock of a trace whose first timestamp is `first`.
     pub fn at(self, timebase: &Timebase, first: Tick) -> Tick {
-        let ticks = |nanos: u64, count: u64| match timebase.is_time() {
-            true => timebase.ticks_of_nanos(u128::from(nanos)).unwrap_or(Ticks(u64::MAX)),
-            false => Ticks(count),
+        let ticks = |nanos: u64, count: u64| {
+            if timebase.is_time() {
+                timebase.ticks_of_nanos(u128::from(nanos)).unwrap_or(Ticks(u64::MAX))
+            } else {
+                Ticks(count)
+            }
         };
         match self {
             Self::After(length) => first + ticks(length, length),

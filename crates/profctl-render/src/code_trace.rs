@@ -89,7 +89,7 @@ pub fn write_part(
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
     let columns = Columns::of(table);
-    let style = Style { width: None, ..style.clone() };
+    let style = Style { width: None, ..*style };
     let layout = Layout::new(table, &columns, &style, 0);
     for row in &table.rows {
         let line = Line::new(row, &columns, table, &style, layout.digits);

@@ -56,16 +56,21 @@ impl Batches {
     }
 }
 
-impl SpanSink for SeriesSink {
-    fn span(&mut self, span: &Span, names: &Names) {
-        if let Some(threads) = &mut self.threads {
-            threads.grow_to(span.thread).span(span, names);
-            return;
-        }
+impl SeriesSink {
+    fn add(&mut self, span: &Span) {
         if !span.fidelity.is_partial() {
             self.funcs.grow_to(span.func).add(span.net.0);
         }
         self.activations.add(span);
+    }
+}
+
+impl SpanSink for SeriesSink {
+    fn span(&mut self, span: &Span, _names: &Names) {
+        match &mut self.threads {
+            Some(threads) => threads.grow_to(span.thread).add(span),
+            None => self.add(span),
+        }
     }
     fn record(&mut self, _record: Record<'_>, _names: &Names) {}
 }

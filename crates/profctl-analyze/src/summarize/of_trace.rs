@@ -48,9 +48,8 @@ fn outermost(trace: &Trace, by: By) -> Vec<bool> {
     let spans = &trace.spans;
     let same = |call: usize, caller: usize| {
         let (one, two) = (spans.func.as_slice()[call], spans.func.as_slice()[caller]);
-        let kind = |row: usize, func: FuncId| match spans.interrupt[row] {
-            true => FuncKind::Interrupt,
-            false => trace.names.funcs[func].kind,
+        let kind = |row: usize, func: FuncId| {
+            if spans.interrupt[row] { FuncKind::Interrupt } else { trace.names.funcs[func].kind }
         };
         match by {
             By::Function => one == two,

@@ -70,12 +70,7 @@ pub(crate) fn survey(head: &[u8]) -> Survey {
             });
         }
         let name = match what {
-            What::Call { name, length, result, .. } => {
-                found.length(length);
-                found.of_ltrace += usize::from(result == b"<void>");
-                name
-            }
-            What::Resumed { name, length, result } => {
+            What::Call { name, length, result, .. } | What::Resumed { name, length, result } => {
                 found.length(length);
                 found.of_ltrace += usize::from(result == b"<void>");
                 name

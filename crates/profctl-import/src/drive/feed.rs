@@ -39,7 +39,7 @@ impl<'a> Feed<'a> {
             Extents::InOneBlock => whole(true)?,
             Extents::Bytes(ranges) => {
                 let file = files.open_at(stream.file)?;
-                let bytes = Box::new(Ranges { file, ranges: ranges.clone(), next: 0, at: 0 });
+                let bytes = Box::new(Ranges { file, parts: ranges.clone(), next: 0, at: 0 });
                 let file = OpenFile { bytes, compression: None, taken: Arc::default() };
                 Kind::Stream { source: Source::new(file), in_one_block: false }
             }
@@ -121,7 +121,7 @@ impl<'a> Feed<'a> {
 /// Ranges of a file, read one after the other.
 struct Ranges {
     file: Arc<dyn ReadAt>,
-    ranges: Vec<Range<u64>>,
+    parts: Vec<Range<u64>>,
     next: usize,
     /// Bytes of the next range that were read.
     at: u64,
@@ -129,7 +129,7 @@ struct Ranges {
 
 impl Read for Ranges {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        while let Some(range) = self.ranges.get(self.next) {
+        while let Some(range) = self.parts.get(self.next) {
             let from = range.start.saturating_add(self.at);
             let left = usize::try_from(range.end.saturating_sub(from)).unwrap_or(usize::MAX);
             let wanted = buffer.len().min(left);

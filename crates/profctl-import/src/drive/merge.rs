@@ -66,7 +66,7 @@ pub(super) fn run<'a, 't, S: SpanSink + Send>(
     mut stage: StitchStage<'t, S>,
     feeds: Vec<Feed<'a>>,
     streams: &[Stream],
-    work: Work<'a>,
+    work: &Work<'a>,
 ) -> (StitchStage<'t, S>, Vec<Feed<'a>>) {
     let n = feeds.len();
     let block_size = match work.block_size {

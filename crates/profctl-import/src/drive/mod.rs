@@ -109,7 +109,7 @@ pub(crate) fn read<S: SpanSink + Send>(
     let (stage, feeds) = if let [_] = feeds[..] {
         blocks::run(stage(workers), feeds.remove(0), work)
     } else {
-        merge::run(stage(feeds.len()), feeds, &streams, work)
+        merge::run(stage(feeds.len()), feeds, &streams, &work)
     };
 
     let Stitched { sink, names, mut meta, bounds } = stage.finish();

@@ -211,7 +211,7 @@ fn usual_line<const TIMED: bool>(
     if !same(&bytes, &lane.0) {
         *lane = (bytes, memory.lane(bytes)?);
     }
-    let duration = duration(column)?;
+    let Length { nanos: duration } = duration(column)?;
 
     let body = prefix + DURATION + MARGIN;
     let [blanks, opens] = equal(chunk(view, body)?, [b' ', b'(']);
@@ -297,7 +297,7 @@ fn digits(word: u64, cut: u32) -> (u64, bool) {
 /// `+ 49.053 us   ` or blanks, and what is behind: nanoseconds, if there are any. Both are computed
 /// and one is taken, because a branch between them would be a coin that is tossed on every line.
 #[inline]
-fn duration(column: &[u8; DURATION + 10]) -> Option<Option<u64>> {
+fn duration(column: &[u8; DURATION + 10]) -> Option<Length> {
     let bytes = chunk(column, 0)?;
     let point = first_of(bytes, b'.');
     let Shape { fixed, digits: are_digits, free } = &SHAPES[point % SHAPES.len()];
@@ -310,7 +310,13 @@ fn duration(column: &[u8; DURATION + 10]) -> Option<Option<u64>> {
     let aligned = word(column, 2).wrapping_shl(32_u32.wrapping_sub(whole.wrapping_mul(8)));
     let seven = (aligned & 0xFFFF_FFFF) << 8 | aligned >> 40 << 40;
     let (nanos, _) = digits(seven, 5_u32.wrapping_sub(whole));
-    Some((point != NO_POINT).then_some(nanos))
+    Some(Length { nanos: (point != NO_POINT).then_some(nanos) })
+}
+
+/// What a duration column states.
+struct Length {
+    /// Nothing where the column is blank.
+    nanos: Option<u64>,
 }
 
 /// How a duration column, its bar and a blank look like.

@@ -1,3 +1,5 @@
+use std::fmt::Write as _;
+
 use expect_test::expect;
 use proptest::prelude::*;
 
@@ -14,7 +16,7 @@ fn log(graph: &str, prefix: impl Fn(usize) -> String) -> String {
     let rule = "---------------------------------";
     let after = [rule, "Kernel Offset: 0x2a000000 from 0xffffffff81000000", "Rebooting in 1 s.."];
     for (n, line) in before.into_iter().chain([rule]).chain(dump).chain(after).enumerate() {
-        log += &format!("{}{line}\n", prefix(n));
+        writeln!(log, "{}{line}", prefix(n)).unwrap();
     }
     log
 }
@@ -22,11 +24,8 @@ fn log(graph: &str, prefix: impl Fn(usize) -> String) -> String {
 /// The dump says what the trace said, however the log prints its prefix.
 #[test]
 fn a_dump_in_a_log_reads_as_the_trace_itself() {
-    let bare: String = GRAPH
-        .lines()
-        .filter(|line| !line.starts_with('#'))
-        .map(|line| format!("{line}\n"))
-        .collect();
+    let lines: Vec<&str> = GRAPH.lines().filter(|line| !line.starts_with('#')).collect();
+    let bare = lines.join("\n") + "\n";
     let expected = spans("function_graph", &bare, ImportOptions::default());
     assert!(expected.lines().count() > 100);
     let prefixes: [&dyn Fn(usize) -> String; 4] = [
@@ -68,11 +67,11 @@ fn a_log_without_a_graph_is_not_taken() {
 fn a_log_that_stops_in_the_dump() {
     let whole =
         log(" 0)   1.000 us    |  a();\n 0)   2.000 us    |  b();\n", |_| "[ 1.000000] ".into());
-    let cut = &whole[..whole.find("b();").unwrap() + 1];
+    let cut = &whole[..=whole.find("b();").unwrap()];
     let (calls, codes) = told("kernel_log", cut, ImportOptions::default());
-    expect![[r#"
+    expect![[r"
         cpu0 0 a 0+1000 net 1000
-    "#]]
+    "]]
     .assert_eq(&calls);
     assert_eq!(codes, ["input/cut-record 1"]);
 }
