@@ -43,7 +43,6 @@ fn main() -> ExitCode {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "a program writes files")]
 fn uftrace(size: u64, directory: &Path, seed: u64) -> io::Result<()> {
     fs::create_dir_all(directory)?;
     write_uftrace(size, seed, &mut |name| Ok(Box::new(fs::File::create(directory.join(name))?)))

@@ -38,7 +38,7 @@ impl Lexer<'_> {
 
     fn skip(&mut self, bytes: usize) {
         let end = (self.at + bytes).min(self.text.len());
-        self.line += self.text[self.at..end].iter().filter(|&&byte| byte == b'\n').count() as u32;
+        self.line += memchr::memchr_iter(b'\n', &self.text[self.at..end]).count() as u32;
         self.at = end;
     }
 

@@ -24,8 +24,8 @@ impl Module {
 /// All of them.
 #[derive(Debug, Default)]
 pub(super) struct Modules {
-    /// By base.
-    modules: Vec<Module>,
+    /// Ordered by base.
+    by_base: Vec<Module>,
     /// The base of the program.
     program: u64,
     symbols: Option<Arc<Symbols>>,
@@ -46,26 +46,25 @@ impl Modules {
         let program = program.map_or(0, |module| module.base);
         modules.sort_by_key(|module| module.base);
         modules.dedup_by_key(|module| module.base);
-        Self { modules, program, symbols, keeps_mangled }
+        Self { by_base: modules, program, symbols, keeps_mangled }
     }
 
     /// How many there are.
     pub(super) fn len(&self) -> usize {
-        self.modules.len()
+        self.by_base.len()
     }
 
     /// The function at `address`, and the file that it is in. One without a name is called by its
     /// place.
     pub(super) fn function(&self, address: u64) -> (String, Option<String>) {
-        let behind = self.modules.partition_point(|module| module.base <= address);
-        let module = behind.checked_sub(1).map(|row| &self.modules[row]);
+        let behind = self.by_base.partition_point(|module| module.base <= address);
+        let module = behind.checked_sub(1).map(|row| &self.by_base[row]);
         let module = module.filter(|module| address - module.base < module.size);
         let symbol = self.symbols.as_ref().and_then(|symbols| {
             let place = match module {
-                None => address,
                 Some(module) if module.base != self.program => return None,
                 Some(module) if module.is_relative => address - module.base,
-                Some(_) => address,
+                Some(_) | None => address,
             };
             symbols.lookup(place).or_else(|| symbols.lookup(address))
         });

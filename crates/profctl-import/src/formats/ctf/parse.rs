@@ -453,17 +453,15 @@ impl Parser {
                 None => self.wrong("an enumeration that is known"),
             };
         }
-        let container = match (container, self.find("int")) {
-            (Some(container), _) | (None, Some(Type::Integer(container))) => container,
-            _ => return self.wrong("an integer that holds the enumeration"),
+        let ((Some(container), _) | (None, Some(Type::Integer(container)))) =
+            (container, self.find("int"))
+        else {
+            return self.wrong("an integer that holds the enumeration");
         };
         self.expect(b'{')?;
         let (mut labels, mut next) = (Vec::new(), 0);
         while !self.take(b'}') {
-            let label = match self.value()? {
-                Value::Text(label) => label,
-                Value::Number(_) => return self.wrong("a name"),
-            };
+            let Value::Text(label) = self.value()? else { return self.wrong("a name") };
             let (mut low, mut high) = (next, next);
             if self.take(b'=') {
                 low = self.value()?.number().unwrap_or(0);

@@ -99,10 +99,7 @@ impl Reader for Packets {
         let contents = Arc::clone(&self.contents);
         let source = &contents.sources[block.stream];
         let row = source.packets.partition_point(|placed| placed.range.start < block.offset);
-        let Some(placed) = source.packets.get(row).filter(|it| it.range.start == block.offset)
-        else {
-            return None;
-        };
+        let placed = source.packets.get(row).filter(|it| it.range.start == block.offset)?;
         let trace = &contents.traces[source.trace];
         let mut packet = Packet {
             contents: &contents,

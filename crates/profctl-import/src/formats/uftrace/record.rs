@@ -194,8 +194,7 @@ fn may_follow(record: &Record, next: &Record) -> bool {
 fn follows(record: &Record, next: &Record) -> bool {
     let depth = match (record.kind, next.kind) {
         (Kind::Entry, Kind::Entry) => next.depth == record.depth + 1,
-        (Kind::Entry, Kind::Exit) => next.depth == record.depth,
-        (Kind::Exit, Kind::Entry) => next.depth == record.depth,
+        (Kind::Entry, Kind::Exit) | (Kind::Exit, Kind::Entry) => next.depth == record.depth,
         (Kind::Exit, Kind::Exit) => next.depth + 1 == record.depth,
         (_, Kind::Event) => next.depth <= record.depth + 1 && next.address < 1 << 24,
         (Kind::Event | Kind::Lost, _) => true,
