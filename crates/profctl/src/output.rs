@@ -54,10 +54,8 @@ pub(crate) fn write_replay(report: &Table, global: &Global) -> Result<(), Failur
 
 /// Writes a finished report to a file of its own; `-` is standard output.
 pub(crate) fn write_to(path: &Path, bytes: &[u8], global: &Global) -> Result<(), Failure> {
-    let mut out = match path.as_os_str() == "-" {
-        true => NewFile::stdout(global),
-        false => NewFile::at(path)?,
-    };
+    let mut out =
+        if path.as_os_str() == "-" { NewFile::stdout(global) } else { NewFile::at(path)? };
     let written = out.write_all(bytes);
     out.close(written)
 }

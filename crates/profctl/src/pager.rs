@@ -72,7 +72,7 @@ impl Write for Stdout {
             return Ok(bytes.len());
         }
         self.held.extend_from_slice(bytes);
-        self.lines += bytes.iter().filter(|&&byte| byte == b'\n').count();
+        self.lines += bytes.split(|&byte| byte == b'\n').count() - 1;
         if self.lines >= self.rows {
             self.start()?;
         }

@@ -18,6 +18,9 @@ use crate::spill::{Spill, Temporary};
 /// Bytes of calls that stay in memory; more wait in a file.
 const IN_MEMORY: usize = 16 << 20;
 
+/// The merged calls of each thread that has some, with what is known of the trace besides.
+type ThreadTrees = (Vec<(ThreadId, CallTree)>, Names, TraceMeta);
+
 /// A trace that was read.
 pub(crate) struct Spooled {
     spool: Spool<Spill>,
@@ -60,7 +63,7 @@ impl Spooled {
     }
 
     /// The same for each thread apart, those without calls left out.
-    pub(crate) fn trees(self) -> Result<(Vec<(ThreadId, CallTree)>, Names, TraceMeta), Failure> {
+    pub(crate) fn trees(self) -> Result<ThreadTrees, Failure> {
         let mut mergers: IdVec<ThreadId, Merger> = IdVec::default();
         let step = self.meta.timebase.microsecond();
         let taken = self.spool.callers_first(step, |row| mergers.grow_to(row.span.thread).add(row));

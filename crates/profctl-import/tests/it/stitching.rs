@@ -76,12 +76,12 @@ fn check_window(events: &str, window: [Option<u64>; 2], expected: &Expect) {
 fn the_exit_of_a_call_that_was_ended_by_force_is_its_own() {
     check(
         "0 > a; 10 > b; 20 < a; 30 < b",
-        &expect![[r#"
+        &expect![[r"
             a: 1 calls, 0 partial, 20 10
             b: 0 calls, 1 partial, 10 10
             stitch/forced-exit 1
             stitch/late-exit 1
-        "#]],
+        "]],
     );
 }
 
@@ -89,13 +89,13 @@ fn the_exit_of_a_call_that_was_ended_by_force_is_its_own() {
 fn a_second_exit_is_of_a_call_that_was_not_seen() {
     check(
         "0 > a; 10 > b; 20 < a; 30 < b; 40 < b",
-        &expect![[r#"
+        &expect![[r"
             a: 1 calls, 0 partial, 20 10
             b: 0 calls, 2 partial, 40 30
             stitch/forced-exit 1
             stitch/late-exit 1
             stitch/unmatched-exit 1
-        "#]],
+        "]],
     );
 }
 
@@ -103,13 +103,13 @@ fn a_second_exit_is_of_a_call_that_was_not_seen() {
 fn exits_at_the_start_nest_in_one_another() {
     check(
         "0 > a; 100 < a; 200 < b; 300 < c; 400 < d",
-        &expect![[r#"
+        &expect![[r"
             a: 1 calls, 0 partial, 100 100
             b: 0 calls, 1 partial, 200 100
             c: 0 calls, 1 partial, 300 100
             d: 0 calls, 1 partial, 400 100
             stitch/unmatched-exit 3
-        "#]],
+        "]],
     );
 }
 
@@ -118,13 +118,13 @@ fn exits_at_the_start_that_show_their_depths_nest_as_well() {
     // The second exit at depth 1 cannot have been open from the start.
     check(
         "0 > a depth=2; 100 < a depth=2; 200 < b depth=1; 300 < e depth=1; 400 < d depth=0",
-        &expect![[r#"
+        &expect![[r"
             a: 1 calls, 0 partial, 100 100
             b: 0 calls, 1 partial, 200 100
             d: 0 calls, 1 partial, 400 200
             e: 0 calls, 1 partial, 0 0
             stitch/unmatched-exit 3
-        "#]],
+        "]],
     );
 }
 
@@ -132,11 +132,11 @@ fn exits_at_the_start_that_show_their_depths_nest_as_well() {
 fn recursion_below_an_exit_without_entry_counts_once() {
     check(
         "0 > f; 10 > f; 15 < f; 20 < f; 30 < f; 50 < g; 60 < f",
-        &expect![[r#"
+        &expect![[r"
             f: 2 calls, 2 partial, 60 40
             g: 0 calls, 1 partial, 50 20
             stitch/unmatched-exit 3
-        "#]],
+        "]],
     );
     let outcome = read(plain("0 > f; 10 < f; 30 < f").as_bytes(), &ReadOptions::default()).unwrap();
     assert_eq!(sums(&outcome)["f"], Sums { calls: 1, partial: 1, elapsed: 30, net: 30 });
@@ -146,10 +146,10 @@ fn recursion_below_an_exit_without_entry_counts_once() {
 fn recursion_of_calls_that_are_known_when_they_return_counts_once() {
     check(
         "5 = f 2 depth=3; 10 = g 6 depth=2; 20 = f 15 depth=1; 30 = f 5 depth=1",
-        &expect![[r#"
+        &expect![[r"
             f: 3 calls, 0 partial, 20 16
             g: 1 calls, 0 partial, 6 4
-        "#]],
+        "]],
     );
 }
 
@@ -167,11 +167,11 @@ fn calls_are_clipped_at_both_edges() {
     check_window(
         "0 > a; 10 . leaf 20; 40 > b; 50 . leaf 30; 80 < b; 100 < a; 100 > c; 110 < c",
         [Some(20), Some(60)],
-        &expect![[r#"
+        &expect![[r"
             a: 0 calls, 1 partial, 40 10
             b: 0 calls, 1 partial, 20 10
             leaf: 0 calls, 2 partial, 20 20
-        "#]],
+        "]],
     );
 }
 
@@ -180,10 +180,10 @@ fn a_window_in_a_thread_that_waits_is_of_the_call_that_waits() {
     check_window(
         "0 x > read; 5 y > work; 90 y < work; 100 x < read",
         [Some(10), Some(20)],
-        &expect![[r#"
+        &expect![[r"
             read: 0 calls, 1 partial, 10 10
             work: 0 calls, 1 partial, 10 10
-        "#]],
+        "]],
     );
 }
 
@@ -192,9 +192,9 @@ fn time_off_the_cpu_is_clipped_to_the_window() {
     check_window(
         "0 cpu0 a-1 > f; 20 cpu0 switch a-1 b-2; 50 cpu0 switch b-2 a-1; 100 cpu0 a-1 < f",
         [Some(10), Some(40)],
-        &expect![[r#"
+        &expect![[r"
             f: 0 calls, 1 partial, 10 10
-        "#]],
+        "]],
     );
 }
 
@@ -204,24 +204,24 @@ fn callees_that_came_late_are_those_of_the_caller() {
     check(
         "0 > a depth=0; 5000 > b depth=1; 5001 . c 5 depth=2; 9000 . d 40 depth=2;
          9500 . e 60 depth=2; 9999 < b depth=1 wall=10; 20000 < a depth=0 wall=20000",
-        &expect![[r#"
+        &expect![[r"
             a: 1 calls, 0 partial, 20000 19890
             b: 1 calls, 0 partial, 10 5
             c: 1 calls, 0 partial, 5 5
             d: 1 calls, 0 partial, 40 40
             e: 1 calls, 0 partial, 60 60
-        "#]],
+        "]],
     );
     // What fits belongs where it is shown.
     check(
         "0 > a depth=0; 5000 > b depth=1; 5001 . c 5 depth=2; 9000 . d 40 depth=2;
          9999 < b depth=1 wall=4900; 20000 < a depth=0 wall=20000",
-        &expect![[r#"
+        &expect![[r"
             a: 1 calls, 0 partial, 20000 15100
             b: 1 calls, 0 partial, 4900 4855
             c: 1 calls, 0 partial, 5 5
             d: 1 calls, 0 partial, 40 40
-        "#]],
+        "]],
     );
 }
 

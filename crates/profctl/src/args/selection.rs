@@ -94,9 +94,10 @@ impl Moment {
         if is_known {
             return Ok(());
         }
-        let expected = match timebase.is_time() {
-            true => "has times, expected one such as @221.799322".to_owned(),
-            false => format!("counts {}, expected a number such as @5000", timebase.unit_name()),
+        let expected = if timebase.is_time() {
+            "has times, expected one such as @221.799322".to_owned()
+        } else {
+            format!("counts {}, expected a number such as @5000", timebase.unit_name())
         };
         Err(Failure::usage(format!("{flag}: this trace {expected}")))
     }

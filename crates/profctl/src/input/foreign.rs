@@ -43,7 +43,7 @@ pub(crate) fn kind(name: &str, head: &[u8]) -> Option<Kind> {
         Some(Kind { name: name.to_owned(), route: route.map(str::to_owned) })
     };
     if head.starts_with(b"PERFILE2") || head.starts_with(b"2ELIFREP") {
-        return perf_data();
+        return Some(perf_data());
     }
     if head.starts_with(b"\x7fELF") {
         return elf(head);
@@ -76,20 +76,16 @@ fn reads(name: &str) -> bool {
     FORMATS.iter().any(|format| format.descriptor().name == name)
 }
 
-fn perf_data() -> Option<Kind> {
+fn perf_data() -> Kind {
     let name = "a perf.data file".to_owned();
-    let route = match reads("perf_script").then_some(()) {
-        Some(()) => {
-            "run `perf script --itrace=bi0ns -F comm,tid,cpu,time,event,ip,sym,addr,flags -i FILE` \
-             on a recording of Intel PT or LBR, and read what it prints"
-        }
-        None if reads("folded") => {
-            "it holds samples: `perf script -i FILE | stackcollapse-perf.pl` gives folded stacks, \
-             which are read"
-        }
-        None => "",
+    let route = if reads("perf_script") {
+        "run `perf script --itrace=bi0ns -F comm,tid,cpu,time,event,ip,sym,addr,flags -i FILE` \
+         on a recording of Intel PT or LBR, and read what it prints"
+    } else {
+        "it holds samples: `perf script -i FILE | stackcollapse-perf.pl` gives folded stacks, \
+         which are read"
     };
-    Some(Kind { name, route: Some(route.to_owned()).filter(|route| !route.is_empty()) })
+    Kind { name, route: Some(route.to_owned()) }
 }
 
 fn elf(head: &[u8]) -> Option<Kind> {

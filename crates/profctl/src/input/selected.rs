@@ -264,9 +264,10 @@ impl Found {
     /// Fails on a name that was not found, with the nearest that there is.
     pub(crate) fn check(&self, selection: &Selection) -> Result<(), String> {
         let unknown = |what: &str, text: &str, known: &BTreeSet<String>| {
-            let none = match known.is_empty() {
-                true => format!("; the input names no {what}s"),
-                false => String::new(),
+            let none = if known.is_empty() {
+                format!("; the input names no {what}s")
+            } else {
+                String::new()
             };
             let near =
                 nearest(text, known).map_or(none, |near| format!("; did you mean `{near}`?"));
@@ -303,10 +304,13 @@ impl Found {
             return Ok(());
         }
         match (&selection.matching, &selection.exclude) {
-            (Some(regex), None) => match regex_is_plain(regex.as_str()) {
-                true => unknown("function matches", regex.as_str(), &self.functions),
-                false => Err(format!("no function matches `{regex}`")),
-            },
+            (Some(regex), None) => {
+                if regex_is_plain(regex.as_str()) {
+                    unknown("function matches", regex.as_str(), &self.functions)
+                } else {
+                    Err(format!("no function matches `{regex}`"))
+                }
+            }
             _ => Err("no function is selected by --match, --exclude and --module".into()),
         }
     }

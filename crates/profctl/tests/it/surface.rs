@@ -19,7 +19,7 @@ fn commands() -> Vec<String> {
     let commands = lines.take_while(|line| !line.is_empty());
     // A description that was wrapped is indented further.
     let commands = commands.filter(|line| !line.starts_with("   "));
-    commands.map(|line| line.split_whitespace().next().unwrap().to_owned()).collect()
+    commands.filter_map(|line| line.split_whitespace().next().map(str::to_owned)).collect()
 }
 
 #[test]
