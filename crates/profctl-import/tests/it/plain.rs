@@ -1,5 +1,7 @@
 //! Every trace reads back from the plain format as what it was.
 
+use std::fmt::Write as _;
+
 use profctl_import::{ImportOptions, ReadOptions, Single, load, write_plain};
 use profctl_model::{Trace, TraceBuilder};
 use profctl_testkit::fixtures;
@@ -13,8 +15,9 @@ fn whole(trace: &Trace) -> String {
     for id in spans.ids() {
         let row = id.index();
         let cpu = spans.cpu[row].map(|cpu| trace.names.cpus[cpu]);
-        text += &format!(
-            "{:?} {:?} {cpu:?} {} {:?}..{:?} {:?} {:?} {:?} {:?} {:?}\n",
+        writeln!(
+            text,
+            "{:?} {:?} {cpu:?} {} {:?}..{:?} {:?} {:?} {:?} {:?} {:?}",
             trace.names.funcs[spans.func[id]],
             trace.names.threads[spans.thread[row]],
             spans.depth[row],
@@ -25,12 +28,13 @@ fn whole(trace: &Trace) -> String {
             spans.net[row],
             spans.stolen[row],
             spans.fidelity[row],
-        );
+        )
+        .unwrap();
     }
-    text += &format!("{:?}\n{:?}\n{:?}\n", trace.marks, trace.wakes, trace.gaps);
-    text += &format!("{:?}\n{:?}\n", trace.states, trace.lives);
+    writeln!(text, "{:?}\n{:?}\n{:?}", trace.marks, trace.wakes, trace.gaps).unwrap();
+    writeln!(text, "{:?}\n{:?}", trace.states, trace.lives).unwrap();
     for entry in meta.diags.sorted() {
-        text += &format!("{} {}\n", entry.code.name, entry.count);
+        writeln!(text, "{} {}", entry.code.name, entry.count).unwrap();
     }
     text
 }

@@ -1,6 +1,8 @@
 //! A format in forty lines: all that a new one needs. It is two streams in one directory, merged by
 //! time, and knows nothing of files, blocks, threads or stacks.
 
+use std::fmt::Write as _;
+
 use profctl_import::emit::{At, Emitter, LaneKey, Stated, ThreadKey};
 use profctl_import::files::FileId;
 use profctl_import::formats::{
@@ -25,7 +27,7 @@ impl Importer for Toy {
         Recognition::No
     }
     fn recognize_directory(&self, files: &dyn Files) -> Recognition {
-        if files.entries().iter().all(|entry| entry.name.ends_with(".toy")) {
+        if files.entries().iter().all(|entry| entry.name.rsplit('.').next() == Some("toy")) {
             return Recognition::Yes("`*.toy` files".into());
         }
         Recognition::No
@@ -139,7 +141,7 @@ fn streams_are_merged_by_time_whoever_reads_them() {
         let mut time = cpu * 31 % 11;
         for call in 0..200 + cpu * 97 {
             let length = 1 + call * (cpu + 3) % 17;
-            text.push_str(&format!("{time} + f{}\n{} - f{}\n", call % 5, time + length, call % 5));
+            writeln!(text, "{time} + f{0}\n{1} - f{0}", call % 5, time + length).unwrap();
             time += length + call % 3;
             expected += 1;
         }
