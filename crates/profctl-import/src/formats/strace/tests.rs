@@ -149,20 +149,24 @@ fn a_call_in_every_state() {
          7 1700000000.000502 <... wait4 resumed>[{WIFSIGNALED(s)}], 0, NULL) = 8 <0.000200>\n\
          7 1700000000.000600 exit_group(0) = ?\n\
          7 1700000000.000700 +++ exited with 0 +++\n",
-        expect![[r#"
+        expect![[r##"
             # profctl plain 1 unit=ns
             1700000000000001000 #7 . execve$ 100000
+            - "my shell"-7 is tid=7
             1700000000000201000 #7 . clone$ 50000
+            1700000000000201000 #7 fork #8
             1700000000000301000 #7 > wait4$
             1700000000000302000 #8 . read$ 2000
             1700000000000304000 #8 . pause$ 100000
-            1700000000000405000 #8 ! SIGALRM
+            1700000000000405000 #8 ! SIGALRM "SIGALRM {si_signo=SIGALRM, si_code=SI_KERNEL}"
             1700000000000410000 #8 > nanosleep$
-            1700000000000500000 #8 ! exit
+            1700000000000500000 #8 ! exit "killed by SIGKILL"
+            1700000000000500000 #8 exits
             1700000000000502000 #7 < wait4$ wall=200000
             1700000000000600000 #7 > exit_group$
-            1700000000000700000 #7 ! exit
-        "#]],
+            1700000000000700000 #7 ! exit "exited with 0"
+            1700000000000700000 #7 exits
+        "##]],
     );
 }
 
