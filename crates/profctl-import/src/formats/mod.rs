@@ -14,6 +14,7 @@ pub use crate::stitch::Quirks;
 
 pub mod callgrind;
 pub mod chrome;
+pub mod cpuprofile;
 pub mod ctf;
 pub mod execlog;
 pub mod folded;
@@ -29,6 +30,8 @@ pub mod ltrace;
 pub mod mcrae;
 pub mod measureme;
 pub mod otf2;
+pub mod perf_data;
+pub mod perf_script;
 pub mod perf_trace;
 pub mod perfetto;
 pub mod plain;
@@ -41,6 +44,7 @@ pub mod speedscope;
 pub mod spike;
 pub mod strace;
 pub mod systemview;
+pub mod systrace;
 pub mod trace_cmd_report;
 pub mod trace_dat;
 pub mod uftrace;
@@ -48,6 +52,7 @@ pub mod vcd;
 
 /// Every format that is read, in the order in which they are asked.
 pub static FORMATS: &[&dyn Importer] = &[
+    &systrace::Systrace,
     &function_graph::FunctionGraph,
     &kernel_log::KernelLog,
     &ftrace::TracefsText,
@@ -57,7 +62,9 @@ pub static FORMATS: &[&dyn Importer] = &[
     &ktrace::Ktrace,
     &strace::StraceLog,
     &ltrace::LtraceLog,
+    &perf_data::PerfData,
     &perf_trace::PerfTrace,
+    &perf_script::PerfScript,
     &otf2::Otf2Print,
     &mcrae::CodeTrace,
     &plain::Plain,
@@ -74,6 +81,7 @@ pub static FORMATS: &[&dyn Importer] = &[
     &perfetto::Packets,
     &callgrind::Profile,
     &chrome::TraceEvents,
+    &cpuprofile::CpuProfile,
     &speedscope::Profiles,
     &folded::FoldedStacks,
     &execlog::PluginLog,

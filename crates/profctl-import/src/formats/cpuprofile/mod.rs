@@ -1,0 +1,63 @@
+//! CPU profiles of V8: `node --cpu-prof`, the profiler of Chrome's developer tools, Deno, VS Code.
+//! Stacks that were sampled, as a tree of calls and a list of its nodes.
+//!
+//! ```text
+//! {"nodes": [{"id": 1, "callFrame": {"functionName": "f", "url": …, "lineNumber": 0}, "children": [2]}, …],
+//!  "startTime": 6523927231, "endTime": 6524088346, "samples": [2, 7, …], "timeDeltas": [17429, …]}
+//! ```
+//!
+//! Times are microseconds. A sample stands for the time until the next, the last one until the end.
+
+use profctl_model::{TickUnit, Ticks, Timebase, Timeline};
+
+use super::{
+    Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Recognition, all_bytes,
+};
+use crate::files::Files;
+use crate::json::{self, Scanner};
+use crate::text;
+
+mod read;
+#[cfg(test)]
+mod tests;
+
+/// See the module.
+pub struct CpuProfile;
+
+static DESCRIPTOR: Descriptor = Descriptor {
+    name: "cpuprofile",
+    about: "CPU profile of V8: node --cpu-prof, Chrome's developer tools, Deno (.cpuprofile)",
+    recognized: "an object with `nodes` that have a `callFrame`",
+};
+
+impl Importer for CpuProfile {
+    fn descriptor(&self) -> &'static Descriptor {
+        &DESCRIPTOR
+    }
+
+    fn recognize(&self, probe: &Probe<'_>) -> Recognition {
+        let head = probe.head;
+        let is_object = json::looks_like_json(head)
+            && Scanner::new(head, text::after_byte_order_mark(head)).peek() == Ok(b'{');
+        let has = |key: &[u8]| memchr::memmem::find(head, key).is_some();
+        if is_object && has(b"\"nodes\"") && has(b"\"callFrame\"") && !has(b"\"traceEvents\"") {
+            return Recognition::Yes("`nodes` with a `callFrame`".into());
+        }
+        Recognition::No
+    }
+
+    fn open(&self, files: &dyn Files, _options: &ImportOptions) -> Result<Opened, ImportError> {
+        let bytes = all_bytes(files)?;
+        let profile = read::Profile::new(&bytes);
+        if profile.nodes.is_empty() {
+            return Err(ImportError::whole("a CPU profile without `nodes`"));
+        }
+        let timebase = Timebase {
+            unit: TickUnit::Seconds { numerator: 1, denominator: 1_000_000 },
+            resolution: Ticks(1),
+            timeline: Timeline::Recorded,
+        };
+        let facts = vec![("samples", profile.samples.len().to_string())];
+        Ok(Opened::lines(timebase, Box::new(read::Whole)).with_facts(facts).in_one_block())
+    }
+}

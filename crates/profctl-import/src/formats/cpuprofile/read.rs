@@ -1,0 +1,204 @@
+//! A whole file as samples.
+
+use profctl_model::diag::codes::{CUT_RECORD, SKIPPED_RECORD};
+use profctl_model::hash::FastMap;
+use profctl_model::{Func, FuncKind};
+
+use crate::emit::{Emitter, LaneKey, NameRef, ThreadKey};
+use crate::formats::{Block, Reader, State};
+use crate::json::{Scanner, Stop, Text};
+use crate::samples::Samples;
+use crate::text::{self, decimal};
+
+/// A node of the tree of calls.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Node<'a> {
+    id: u64,
+    name: Option<Text<'a>>,
+    url: Option<Text<'a>>,
+    /// From 0; nothing for what is no script.
+    line: Option<u64>,
+    parent: Option<usize>,
+    parent_id: Option<u64>,
+    children: Vec<u64>,
+}
+
+/// What a file holds.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Profile<'a> {
+    pub(super) nodes: Vec<Node<'a>>,
+    pub(super) samples: Vec<u64>,
+    /// Microseconds since the sample before; some versions of V8 print negative ones.
+    deltas: Vec<i64>,
+    start: u64,
+    end: Option<u64>,
+    /// Where the file could not be followed any more.
+    stopped: Option<(usize, Stop)>,
+}
+
+fn signed(text: &[u8]) -> i64 {
+    // Rounded towards 0: they are whole but for files that other programs made.
+    let whole = text.split(|byte| *byte == b'.').next().unwrap_or_default();
+    std::str::from_utf8(whole).ok().and_then(|text| text.parse().ok()).unwrap_or(0)
+}
+
+impl<'a> Profile<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
+        let mut profile = Self::default();
+        let mut scanner = Scanner::new(bytes, text::after_byte_order_mark(bytes));
+        let read = scanner.object(|scanner, key| {
+            match key.raw {
+                b"nodes" => scanner.array(|scanner| {
+                    profile.nodes.push(node(scanner)?);
+                    Ok(())
+                })?,
+                b"samples" => scanner.array(|scanner| {
+                    profile.samples.push(decimal(scanner.scalar()?, 0).unwrap_or(u64::MAX));
+                    Ok(())
+                })?,
+                b"timeDeltas" => scanner.array(|scanner| {
+                    profile.deltas.push(signed(scanner.scalar()?));
+                    Ok(())
+                })?,
+                b"startTime" => profile.start = signed(scanner.scalar()?).max(0) as u64,
+                b"endTime" => profile.end = u64::try_from(signed(scanner.scalar()?)).ok(),
+                _ => scanner.skip()?,
+            }
+            Ok(())
+        });
+        profile.stopped = read.err().map(|stop| (scanner.at, stop));
+        profile.link();
+        profile
+    }
+
+    /// Finds the parent of every node; older files name children, newer ones parents.
+    fn link(&mut self) {
+        let rows: FastMap<u64, usize> =
+            self.nodes.iter().enumerate().map(|(row, node)| (node.id, row)).collect();
+        for row in 0..self.nodes.len() {
+            if let Some(parent) = self.nodes[row].parent_id {
+                self.nodes[row].parent = rows.get(&parent).copied();
+            }
+            for child in std::mem::take(&mut self.nodes[row].children) {
+                if let Some(&child) = rows.get(&child) {
+                    self.nodes[child].parent = Some(row);
+                }
+            }
+        }
+    }
+
+    /// The rows of the nodes from the root to `row`, but for the root. A file that is damaged may
+    /// have a ring: it is cut after as many steps as there are nodes.
+    fn stack(&self, row: usize) -> Vec<usize> {
+        let mut stack = Vec::new();
+        let mut next = Some(row);
+        while let Some(row) = next {
+            if stack.len() > self.nodes.len() {
+                return Vec::new();
+            }
+            stack.push(row);
+            next = self.nodes[row].parent;
+        }
+        stack.reverse();
+        if stack.len() > 1 {
+            stack.remove(0);
+        }
+        stack
+    }
+}
+
+fn node<'a>(scanner: &mut Scanner<'a>) -> Result<Node<'a>, Stop> {
+    let mut node = Node::default();
+    scanner.object(|scanner, key| {
+        match key.raw {
+            b"id" => node.id = decimal(scanner.scalar()?, 0).unwrap_or(u64::MAX),
+            b"parent" => node.parent_id = decimal(scanner.scalar()?, 0),
+            b"children" => scanner.array(|scanner| {
+                node.children.extend(decimal(scanner.scalar()?, 0));
+                Ok(())
+            })?,
+            b"callFrame" => scanner.object(|scanner, key| {
+                match key.raw {
+                    b"functionName" => node.name = Some(scanner.string()?),
+                    b"url" => node.url = Some(scanner.string()?),
+                    b"lineNumber" => node.line = decimal(scanner.scalar()?, 0),
+                    _ => scanner.skip()?,
+                }
+                Ok(())
+            })?,
+            _ => scanner.skip()?,
+        }
+        Ok(())
+    })?;
+    Ok(node)
+}
+
+impl Node<'_> {
+    fn name(&self, out: &mut Emitter) -> NameRef {
+        let name = self.name.map_or(String::new(), Text::to_string_lossy);
+        let url = self.url.map_or(String::new(), Text::to_string_lossy);
+        let file = url.rsplit('/').next().filter(|file| !file.is_empty()).map(str::to_owned);
+        let name = match (name.as_str(), self.line) {
+            ("", Some(line)) => format!("(anonymous):{}", line.saturating_add(1)),
+            ("", None) => "(anonymous)".to_owned(),
+            _ => name,
+        };
+        let kind = if name == "(idle)" { FuncKind::Idle } else { FuncKind::Function };
+        let spelling =
+            [name.as_bytes(), b"\0", file.as_deref().unwrap_or("\0").as_bytes()].concat();
+        out.name(&spelling, |_| Func { name, module: file, kind, ..Func::default() })
+    }
+}
+
+/// Reads a whole file.
+pub(super) struct Whole;
+
+impl Reader for Whole {
+    fn fork(&self) -> Box<dyn Reader> {
+        Box::new(Self)
+    }
+
+    fn boundary(&self, _bytes: &[u8]) -> usize {
+        // Only the end of the file is one.
+        0
+    }
+
+    fn read(&mut self, block: &Block<'_>, _state: &State, out: &mut Emitter) -> Option<State> {
+        out.lines += memchr::memchr_iter(b'\n', block.bytes).count() as u64;
+        let profile = Profile::new(block.bytes);
+        let names: Vec<NameRef> = profile.nodes.iter().map(|node| node.name(out)).collect();
+        let rows: FastMap<u64, usize> =
+            profile.nodes.iter().enumerate().map(|(row, node)| (node.id, row)).collect();
+        let lane = out.lane(LaneKey { cpu: None, thread: ThreadKey::Named("main".into()) });
+        let mut samples = Samples::new(lane);
+        let mut time = profile.start;
+        for (sample, delta) in profile.samples.iter().zip(&profile.deltas) {
+            out.records += 1;
+            // A step back is one of V8's clock: samples are in the order in which they were taken.
+            time = time.saturating_add(u64::try_from(*delta).unwrap_or(0));
+            let Some(&row) = rows.get(sample) else {
+                out.diag(&SKIPPED_RECORD, 0, || {
+                    format!("a sample of node {sample}, which is not described")
+                });
+                samples.are(&[], Some(time), 0, out);
+                continue;
+            };
+            let stack: Vec<NameRef> = profile.stack(row).iter().map(|&row| names[row]).collect();
+            samples.are(&stack, Some(time), 0, out);
+        }
+        samples.are(&[], Some(profile.end.unwrap_or(time).max(time)), 0, out);
+        if let Some((at, stop)) = profile.stopped {
+            let (code, message) = match stop {
+                Stop::End => (&CUT_RECORD, "the file ends before its last brace".to_owned()),
+                Stop::Expected(expected) => {
+                    let shown = text::excerpt(&block.bytes[at.min(block.bytes.len())..]);
+                    let message =
+                        format!("found `{shown}`, expected {expected}: nothing behind it was read");
+                    (&SKIPPED_RECORD, message)
+                }
+            };
+            out.diag(code, at, || message);
+        }
+        None
+    }
+}

@@ -1,0 +1,137 @@
+//! Lines as events.
+
+use std::sync::Arc;
+
+use profctl_model::diag::codes::CUT_RECORD;
+use profctl_model::hash::FastSet;
+use profctl_model::{Func, FuncKind};
+
+use super::mark::{self, Mark};
+use crate::emit::{At, Emitter, LaneKey, Stated, ThreadKey, ThreadName};
+use crate::formats::{Block, Reader, State};
+use crate::kernel_events::line::{self, EventLine, Stamp};
+use crate::kernel_events::text as event_text;
+use crate::kernel_events::{Applier, IrqNames, Place, Scope, Task};
+use crate::text;
+
+/// Reads lines. What is no event (a page, a list of processes) is passed over.
+pub(super) struct Lines {
+    applier: Applier,
+    /// Threads of this block whose process was said.
+    described: FastSet<u64>,
+}
+
+impl Lines {
+    pub(super) fn new(scope: Scope) -> Self {
+        Self { applier: Applier::new(scope), described: FastSet::default() }
+    }
+}
+
+impl Reader for Lines {
+    fn fork(&self) -> Box<dyn Reader> {
+        Box::new(Self { applier: self.applier.fork(), described: FastSet::default() })
+    }
+
+    fn boundary(&self, bytes: &[u8]) -> usize {
+        text::last_line_boundary(bytes)
+    }
+
+    fn read(&mut self, block: &Block<'_>, state: &State, out: &mut Emitter) -> Option<State> {
+        let before = state.downcast_ref::<IrqNames>().cloned().unwrap_or_default();
+        self.applier.set_irqs(&before);
+        self.described.clear();
+        for line in text::lines(block.bytes) {
+            out.lines += 1;
+            match line::parse(line.text) {
+                Some(_) if !line.ended => {
+                    out.records += 1;
+                    out.diag(&CUT_RECORD, line.offset, || "the last line is cut".into());
+                }
+                Some(event) => self.event(&event, line.offset, out),
+                None => {
+                    if let Some(lost) = line::lost(line.text.trim_ascii()) {
+                        out.records += 1;
+                        let thread = ThreadKey::Unstated;
+                        let lane = out.lane(LaneKey { cpu: lost.cpu, thread });
+                        out.lost(At { time: None, lane, offset: line.offset }, lost.events);
+                    }
+                }
+            }
+        }
+        let after = self.applier.irqs();
+        (*after != before).then(|| Arc::new(after.clone()) as State)
+    }
+}
+
+impl Lines {
+    fn event(&mut self, event: &EventLine<'_>, offset: usize, out: &mut Emitter) {
+        out.records += 1;
+        let name = if event.task == b"<...>" { b"" } else { event.task };
+        let lane = self.applier.lane(Some(event.cpu), Task { tid: event.tid, name }, out);
+        let (Stamp::Nanos(time) | Stamp::Count(time) | Stamp::SinceStart(time)) = event.time;
+        let at = At { time: Some(time), lane, offset };
+        let printed = event_text::printed(event.body);
+        let Some(mark) = mark::of(printed.name, printed.arguments) else {
+            let place = Place {
+                time: Some(time),
+                cpu: Some(event.cpu),
+                lane,
+                context: event.context,
+                offset,
+            };
+            if !self.applier.apply(&printed.event, &place, out) {
+                let name = if printed.name.is_empty() { b"event" } else { printed.name };
+                let detail = String::from_utf8_lossy(printed.arguments);
+                self.applier.mark(name, detail.trim(), at, out);
+            }
+            return;
+        };
+        let process = match mark {
+            Mark::Begin { process, .. } => event.pid.or(process),
+            _ => event.pid,
+        };
+        if let Some(pid) = process
+            && event.tid != 0
+            && self.described.insert(event.tid)
+        {
+            let name = ThreadName { tid: Some(event.tid), pid: Some(pid), idle: false };
+            out.name_thread(lane, offset, name);
+        }
+        say(&mark, at, out);
+    }
+}
+
+fn say(mark: &Mark<'_>, at: At, out: &mut Emitter) {
+    let text = String::from_utf8_lossy;
+    match *mark {
+        Mark::Begin { name, .. } => {
+            let name = out.name(&[b"slice ", name].concat(), |_| Func {
+                name: text(name).into_owned(),
+                ..Func::default()
+            });
+            out.enter(at, name, Stated::NOTHING);
+        }
+        Mark::End => out.exit(at, None, Stated::NOTHING),
+        Mark::Counter { name, value } => {
+            let name = marked(b"counter ", name, out);
+            out.counter(at, name, value);
+        }
+        Mark::Async { begins, name, detail } => {
+            let kind: &[u8] = if begins { b"begin " } else { b"end " };
+            let name = marked(kind, &[kind, name].concat(), out);
+            out.instant_with(at, name, &text(detail));
+        }
+        Mark::Instant { name } => {
+            let name = marked(b"instant ", name, out);
+            out.instant(at, name);
+        }
+    }
+}
+
+fn marked(sort: &[u8], name: &[u8], out: &mut Emitter) -> crate::emit::NameRef {
+    out.name(&[sort, b"|", name].concat(), |_| Func {
+        name: String::from_utf8_lossy(name).into_owned(),
+        kind: FuncKind::Mark,
+        ..Func::default()
+    })
+}
