@@ -190,7 +190,7 @@ impl<'a> Line<'a> {
             "exit" => ("<- ", String::new()),
             _ => ("== ", String::new()),
         };
-        let flags = flags(columns.text(row, "flag"));
+        let flags = flags(columns.text(row, "flag")).replace("no entry, no exit", "no entry/exit");
         if !flags.is_empty() {
             after.push_str("  ");
             after.push_str(&flags);

@@ -58,6 +58,8 @@ impl PrevState {
 
     pub(crate) fn unpack(packed: u64) -> Self {
         match packed & 0xFF {
+            // What does not say waits, as in the logs that tell only preemptions.
+            _ if packed == UNSTATED => Self::Sleeping,
             0 => Self::Sleeping,
             1 => Self::Runnable,
             2 => Self::Preempted,

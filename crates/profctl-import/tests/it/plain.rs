@@ -73,7 +73,8 @@ fn every_fixture_reads_back_from_the_plain_format() {
     let mut n_traces = 0;
     for format in profctl_import::FORMATS {
         let name = format.descriptor().name;
-        for path in fixtures::of_format(name) {
+        // Directories are several streams; what is written is what a single one says.
+        for path in fixtures::of_format(name).into_iter().filter(|path| path.is_file()) {
             let bytes = fixtures::read(&path);
             let what = path.display().to_string();
             let options = ReadOptions { workers: 2, block_size: 8 << 10, ..ReadOptions::default() };

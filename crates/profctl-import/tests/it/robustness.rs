@@ -53,10 +53,7 @@ fn what_is_no_trace_is_refused() {
 #[test]
 fn a_refusal_says_what_was_tried() {
     let error = read(b"Dear Sir,\n", &ReadOptions::default()).unwrap_err();
-    assert!(
-        error.message.contains("function_graph") && error.message.contains("--input-format"),
-        "{error}"
-    );
+    assert!(error.message.contains("function_graph"), "{error}");
     let options = ReadOptions { format: Some("vhs".to_owned()), ..ReadOptions::default() };
     let error = read(b"Dear Sir,\n", &options).unwrap_err();
     assert!(error.message.contains("vhs") && error.message.contains("mcrae"), "{error}");

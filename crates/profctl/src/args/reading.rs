@@ -76,7 +76,21 @@ fn format_names() -> PossibleValuesParser {
 /// Flags that only some formats look at, with these formats. A test compares the list with the
 /// sources of the readers.
 const CONCERNED: [(&str, &[&str]); 5] = [
-    ("--dialect", &["kdump", "chrome", "folded", "itm", "ktrace", "perfetto"]),
+    (
+        "--dialect",
+        &[
+            "kdump",
+            "chrome",
+            "folded",
+            "ftrace",
+            "itm",
+            "ktrace",
+            "perf_data",
+            "perf_script",
+            "perfetto",
+            "trace_dat",
+        ],
+    ),
     ("--tag", &["vcd", "fst", "sigrok", "saleae", "itm"]),
     ("--clock", &["vcd", "fst", "sigrok", "saleae", "itm", "systemview"]),
     ("--gpio", &["vcd", "fst", "sigrok", "saleae"]),

@@ -34,7 +34,7 @@ fn arguments_that_make_no_sense_end_with_2() {
         (&["summarize", "--from", "300", trace], "missing unit in `300`: write `300us` or `300ms`"),
         (&["summarize", "--match", "(", trace], "unclosed group"),
         (&["summarize", "--percentiles", "50,0", trace], "`0` is not a percentile"),
-        (&["summarize", "--input-format", "jpeg", trace], "possible values: function_graph, "),
+        (&["summarize", "--input-format", "jpeg", trace], "possible values: "),
         (&["summarize", "--columns", "name,frobs", trace], "frobs"),
         (&["summarize", "--sort", "frobs", trace], "frobs"),
         (&["summarize", "--time-step", "0us", trace], "expected a tick longer than 0"),

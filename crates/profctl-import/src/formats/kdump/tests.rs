@@ -38,7 +38,7 @@ fn check(input: &str, expected: Expect) {
 
 #[test]
 fn every_type_of_record() {
-    expect![[r#"
+    expect![[r##"
         # profctl plain 1 unit=ns
         1700000000000000000 #1001 < ktrace$
         1700000000000002000 #1001 > execve$
@@ -52,7 +52,7 @@ fn every_type_of_record() {
         1700000000000300000 demo-1001 > tcp_input[user]
         1700000000000310000 demo-1001 > read$
         1700000000000312000 switch demo-1001 ?
-        1700000000000400000 demo-1002 < fork$
+        1700000000000400000 demo-1002 < "fork"$
         1700000000000450000 demo-1002 > getpid$
         1700000000000451000 demo-1002 < getpid$
         1700000000003312000 switch ? demo-1001
@@ -62,7 +62,7 @@ fn every_type_of_record() {
         1700000000003399000 demo-1002 > exit$
         - lost
         1700000000003500000 demo-1001 > exit$
-    "#]]
+    "##]]
     .assert_eq(&show(&KdumpText, &fixture("freebsd-H-T"), &ImportOptions::default()));
 }
 

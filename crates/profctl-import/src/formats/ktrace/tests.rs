@@ -152,7 +152,7 @@ fn events_of_a_dialect_with_everything() {
         1700000000000300000 cpu1 demo-1001 > tcp_input[user]
         1700000000000310000 cpu1 demo-1001 > read$
         1700000000000312000 cpu1 switch demo-1001 ?
-        1700000000000400000 cpu1 demo-1002 < fork$
+        1700000000000400000 cpu1 demo-1002 < "fork"$
         1700000000000450000 cpu1 demo-1002 > getpid$
         1700000000000451000 cpu1 demo-1002 < getpid$
         1700000000003312000 cpu1 switch ? demo-1001

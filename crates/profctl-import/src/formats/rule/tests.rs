@@ -161,7 +161,7 @@ fn a_counter_that_wraps_keeps_its_ticks() {
         rule,
         "0xfffffff0 > f\n16 < f\n",
         expect![[r#"
-            # profctl plain 1
+            # profctl plain 1 unit=1/24000000s
             4294967280 > f
             16 < f
         "#]],

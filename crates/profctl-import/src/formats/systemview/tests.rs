@@ -108,12 +108,12 @@ fn tasks_interrupts_markers_and_calls() {
         expect![[r##"
             # profctl plain 1 unit=us
             10 cpu0 idle runs
-            15 cpu0 wake worker-1
+            15 cpu0 wake worker-1 kind=waking
             20 cpu0 switch idle worker-1
             20 cpu0 worker-1 runs
             30 cpu0 > frame
             60 cpu0 > SysTick^
-            62 cpu0 wake sender-2
+            62 cpu0 wake sender-2 kind=waking
             65 cpu0 < SysTick^
             70 cpu0 switch worker-1 sender-2 preempted
             70 cpu0 sender-2 runs

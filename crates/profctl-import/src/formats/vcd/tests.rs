@@ -153,7 +153,7 @@ fn wires_are_functions() {
     let gpio = Some("outer=work, irq^ , last".replace("irq^", "irq=isr^"));
     let capture = CaptureOptions { gpio, ..CaptureOptions::default() };
     expect![[r#"
-        # profctl plain 1
+        # profctl plain 1 unit=10/1000000000s
         1 > isr^
         2 < isr^
         3 < work
