@@ -2,7 +2,7 @@
 //! `sys_enter` and their like mean for a trace.
 //!
 //! [`text`] reads events as the kernel and `trace-cmd report` print them, [`record`] reads them
-//! from binary records by the kernel's own descriptions ([`format`]); both give a
+//! from binary records by the kernel's own descriptions ([`mod@format`]); both give a
 //! [`KernelEvent`], and [`Applier`] says it to the emitter.
 
 mod apply;

@@ -20,7 +20,7 @@ pub fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
     write_tree(&tree, &trace.names, &trace.meta.timebase, out)
 }
 
-/// Writes the net time of each path of a tree, as [`write`] does.
+/// Writes the net time of each path of a tree, as [`write()`] does.
 pub fn write_tree(
     tree: &CallTree,
     names: &Names,
