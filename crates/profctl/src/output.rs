@@ -89,7 +89,7 @@ enum Destination {
     Replacing(Replacement),
 }
 
-/// A file that takes the place of another once it is whole.
+/// A file that is written completely, then renamed to its final name.
 struct Replacement {
     temporary: NamedTempFile,
     target: PathBuf,

@@ -1,4 +1,4 @@
-//! A row a CPU, and the depth of run queues.
+//! One row per CPU, and the depth of run queues.
 
 use profctl_model::{Cell, Column, CpuId, IdVec, Role, RunState, Table, Tick, Ticks, Trace};
 

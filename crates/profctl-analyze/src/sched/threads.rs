@@ -1,4 +1,4 @@
-//! A row a thread.
+//! One row per thread.
 
 use std::cmp::Reverse;
 

@@ -127,7 +127,7 @@ fn record(line: &[u8]) -> Option<Line<'_>> {
     Some(Line::Event(head, system, name, rest))
 }
 
-/// What stands behind the colon of an event that is no tracepoint: `uH`, `ppp`, nothing.
+/// What stands behind the colon of an event that is not a tracepoint: `uH`, `ppp`, nothing.
 fn is_modifier(name: &[u8]) -> bool {
     name.iter().all(|byte| b"ukhGHpPSDIWe".contains(byte))
 }

@@ -14,7 +14,7 @@ use crate::kernel_events::text as event_text;
 use crate::kernel_events::{Applier, IrqNames, Place, Scope, Task};
 use crate::text;
 
-/// Reads lines. What is no event (a page, a list of processes) is passed over.
+/// Reads lines. Lines that are not events (markup, lists of processes) are skipped.
 pub(super) struct Lines {
     applier: Applier,
     /// Threads of this block whose process was said.

@@ -75,7 +75,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Parses the file. Lines that are none of its kind are passed over.
+    /// Parses the file. Other lines are skipped.
     pub(super) fn parse(file: &[u8]) -> Self {
         let mut table = Self::default();
         let mut entries = Vec::new();
