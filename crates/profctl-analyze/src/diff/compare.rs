@@ -176,7 +176,7 @@ fn summary(side: &Side, profile: Profile) -> SideSummary {
         name: side.name.clone(),
         runs: side.runs.iter().map(|run| (run.name.clone(), run.block.clone())).collect(),
         n_blocks: side.blocks().1,
-        passed_over: side.passed_over,
+        skipped: side.skipped,
         profile,
     }
 }

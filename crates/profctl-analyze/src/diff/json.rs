@@ -63,7 +63,7 @@ struct SideFile<'a> {
     sources: Vec<SourceFile<'a>>,
     runs: Vec<RunFile<'a>>,
     blocks: u32,
-    passed_over: u64,
+    skipped: u64,
     totals: TotalsFile,
     quality: QualityFile,
 }
@@ -360,7 +360,7 @@ fn side(side: &SideSummary) -> SideFile<'_> {
             .map(|(name, block)| RunFile { name, block: block.as_deref() })
             .collect(),
         blocks: side.n_blocks,
-        passed_over: side.passed_over,
+        skipped: side.skipped,
         totals: TotalsFile {
             real: profile.real,
             lanes: profile.lanes,

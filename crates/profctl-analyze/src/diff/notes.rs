@@ -233,11 +233,9 @@ fn variance(components: &Components) -> String {
 /// What was repaired or lost on one side.
 fn quality(side: &SideSummary) -> Vec<String> {
     let mut notes = side.profile.quality.notes(side.profile.timebase.timeline);
-    if side.passed_over > 0 {
-        notes.push(format!(
-            "skipped: {} that are not traces",
-            count(side.passed_over, "file", "files")
-        ));
+    if side.skipped > 0 {
+        notes
+            .push(format!("skipped: {} that are not traces", count(side.skipped, "file", "files")));
     }
     notes
 }

@@ -32,7 +32,7 @@ pub struct Side {
     /// Its runs, at least one.
     pub runs: Vec<Run>,
     /// Files of it that are no trace.
-    pub passed_over: u64,
+    pub skipped: u64,
 }
 
 impl Side {

@@ -28,7 +28,7 @@ fn of_line(name: &str, line: &str) -> Run {
 }
 
 fn side(name: &str, runs: Vec<Run>) -> Side {
-    Side { name: name.into(), runs, passed_over: 0 }
+    Side { name: name.into(), runs, skipped: 0 }
 }
 
 /// Six runs whose costs wander by a percent or two; `of` says what run number n is made of.

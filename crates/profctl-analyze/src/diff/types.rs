@@ -102,7 +102,7 @@ pub struct SideSummary {
     /// How many blocks these are; as many as runs where there are none.
     pub n_blocks: u32,
     /// Files of it that are no trace.
-    pub passed_over: u64,
+    pub skipped: u64,
     /// Everything in it.
     pub profile: Profile,
 }

@@ -1,4 +1,4 @@
-//! The formats that programs exchange: each is recognised by its own reader and no other, and large
+//! The formats that programs exchange: each is recognized by its own reader and no other, and large
 //! files are read alike in any blocks.
 
 use profctl_import::formats::Probe;

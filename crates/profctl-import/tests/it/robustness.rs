@@ -8,7 +8,7 @@ use profctl_testkit::generate::{self, Layout, Random, Recording, Shape};
 
 use crate::recorder::{Outcome, read};
 
-/// Reads without caring for the answer, once as recognised and once as every format.
+/// Reads without caring for the answer, once as recognized and once as every format.
 fn read_anyhow(bytes: &[u8]) -> Vec<Result<Outcome, String>> {
     let formats = [None, Some("function_graph"), Some("mcrae"), Some("plain"), Some("probe")];
     formats

@@ -16,7 +16,7 @@ fn run(name: String, calls: &Calls) -> Run {
 fn side(name: &str, lines: &[String]) -> Side {
     let runs = lines.iter().enumerate();
     let runs = runs.map(|(n, line)| run(format!("{name}{n}"), &Calls::parse(line)));
-    Side { name: name.into(), runs: runs.collect(), passed_over: 0 }
+    Side { name: name.into(), runs: runs.collect(), skipped: 0 }
 }
 
 fn compared(before: &Side, after: &Side) -> PathComparison {
@@ -129,7 +129,7 @@ fn random_side(name: &'static str) -> impl Strategy<Value = Side> {
     prop::collection::vec(random_calls(), 1..5).prop_map(move |calls| {
         let runs = calls.iter().enumerate();
         let runs = runs.map(|(n, calls)| run(format!("{name}{n}"), calls)).collect();
-        Side { name: name.into(), runs, passed_over: 0 }
+        Side { name: name.into(), runs, skipped: 0 }
     })
 }
 

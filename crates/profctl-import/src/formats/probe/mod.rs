@@ -1,7 +1,7 @@
 //! What a hardware probe captures: records of a tag and a free-running counter, and a name file
 //! that says what the tags mean. After the manner of McRae's EPROM-socket board of 1993.
 //!
-//! The file holds nothing but records, so nothing in it can be recognised: it is read where
+//! The file holds nothing but records, so nothing in it can be recognized: it is read where
 //! `--input-format probe` or a name file says so.
 
 use profctl_model::{Code, TickUnit, Ticks, Timebase, Timeline};

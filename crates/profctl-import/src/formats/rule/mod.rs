@@ -2,7 +2,7 @@
 //! the time, the thread, the function, and what it means.
 //!
 //! A rule states its units; nothing is guessed. Presets are rules that are shipped
-//! ([`PRESETS`]); a few of them have a text so distinct that it is recognised.
+//! ([`PRESETS`]); a few of them have a text so distinct that it is recognized.
 
 use std::sync::Arc;
 

@@ -336,9 +336,9 @@ fn every_preset_reads_its_fixture() {
 fn presets_with_a_text_of_their_own_are_recognised() {
     for (preset, file, ..) in FIXTURES {
         let bytes = fixture(file);
-        let recognised = presets::recognise(&bytes).map(|rule| rule.name.clone());
+        let recognized = presets::recognise(&bytes).map(|rule| rule.name.clone());
         let expected = (preset != "printk").then(|| preset.to_owned());
-        assert_eq!(recognised, expected, "{file}");
+        assert_eq!(recognized, expected, "{file}");
     }
     for other in ["", "CPU FUNCTION\n", "1.5 E 0x1 0x2\n", "# DURATION  TID  FUNCTION\nprose\n"] {
         assert_eq!(ByRule.recognize_bytes(other.as_bytes(), true), Recognition::No, "{other}");

@@ -68,7 +68,7 @@ fn side(
         let trace = keep.paths.then(TraceBuilder::default);
         (Summary::new(options), (series, trace))
     };
-    let mut side = Side { name: path.display().to_string(), runs: Vec::new(), passed_over: 0 };
+    let mut side = Side { name: path.display().to_string(), runs: Vec::new(), skipped: 0 };
     let mut read = 0;
     session.each_of_some(std::slice::from_ref(path), sink, |item| {
         let block = is_directory.then(|| below(path, Path::new(&item.name))).flatten();
@@ -85,7 +85,7 @@ fn side(
         }
         Ok(())
     })?;
-    side.passed_over = (files - read) as u64;
+    side.skipped = (files - read) as u64;
     Ok(side)
 }
 

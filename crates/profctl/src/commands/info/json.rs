@@ -12,7 +12,7 @@ use crate::input::session::Read;
 struct Info<'a> {
     schema: &'static str,
     source: Source<'a>,
-    recognised: &'a str,
+    recognized: &'a str,
     facts: Vec<Fact<'a>>,
     timebase: Clock,
     first: u64,
@@ -86,7 +86,7 @@ pub(super) fn bytes(read: &Read<Tally>) -> Vec<u8> {
             bytes: origin.bytes,
             compression: origin.compression,
         },
-        recognised: &origin.reason,
+        recognized: &origin.reason,
         facts: origin.facts.iter().map(|(name, value)| Fact { name, value }).collect(),
         timebase: clock(&meta.timebase),
         first: point(meta.first),

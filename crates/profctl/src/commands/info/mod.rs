@@ -1,4 +1,4 @@
-//! `profctl info`: what a trace is, how it was recognised, and what is wrong with it.
+//! `profctl info`: what a trace is, how it was recognized, and what is wrong with it.
 
 use std::fmt::Write as _;
 use std::io;
