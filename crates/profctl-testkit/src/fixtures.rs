@@ -1,4 +1,4 @@
-//! Where the sample traces are.
+//! Paths of the sample traces.
 
 use std::path::{Path, PathBuf};
 
@@ -8,14 +8,14 @@ pub fn root() -> PathBuf {
     crates.and_then(Path::parent).expect("this crate lies two levels below the root").to_owned()
 }
 
-/// A directory of captures beside the checkout, too large or not ours to commit. Tests use it
-/// where it is and do without it where it is not.
+/// A directory of captures beside the checkout that are too large, or not licensed, to commit.
+/// Tests that use it are skipped without it.
 pub fn shared() -> Option<PathBuf> {
     root().parent().map(|parent| parent.join("shared")).filter(|shared| shared.is_dir())
 }
 
-/// The traces in `fixtures/FORMAT/`, by name: its files, of which READMEs and goldens (`*.golden`)
-/// are no traces, or, if there are no others, its folders.
+/// The traces in `fixtures/FORMAT/`, by name: its files except READMEs and goldens (`*.golden`), or
+/// its folders if it has no such files.
 ///
 /// # Panics
 /// If there is no trace: a test over no files cannot fail.
@@ -29,14 +29,14 @@ pub fn of_format(format: &str) -> Vec<PathBuf> {
     traces
 }
 
-/// The files directly in `folder`, by name, that are neither a README nor a golden. None if there
-/// is no such folder.
+/// The files directly in `folder`, by name, except READMEs and goldens. Empty if there is no such
+/// folder.
 pub fn files(folder: &Path) -> Vec<PathBuf> {
     let is_trace = |path: &PathBuf| path.is_file() && !is_about_traces(path);
     entries(folder).into_iter().filter(is_trace).collect()
 }
 
-/// What is directly in `folder`, by name. Nothing if there is no such folder.
+/// The entries of `folder`, by name. Empty if there is no such folder.
 fn entries(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = folder.read_dir() else {
         return Vec::new();
