@@ -57,7 +57,7 @@ fn stitch(criterion: &mut Criterion) {
     let view = BlockView { bytes: &sample.bytes, source: 0, offset: 0, lines: 0 };
     let mut group = criterion.benchmark_group("stitch");
     group.sample_size(10);
-    group.throughput(Throughput::Elements(events.events.len() as u64));
+    group.throughput(Throughput::Elements(events.said().len() as u64));
     group.bench_function(sample.name, |bencher| {
         let input = || events.clone();
         let stitch = |mut block: BlockEvents| {

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use profctl_model::diag::{Code, Severity};
 use profctl_model::{Func, FuncKind};
 
-use crate::emit::{Emitter, Event, EventKind, LaneKey, NO_DEPTH, NameRef, ThreadKey, UNSTATED};
+use crate::emit::{At, DEPTH_MAX, Emitter, LaneKey, NameRef, ThreadKey};
 
 pub(crate) mod asm;
 mod input;
@@ -169,7 +169,9 @@ impl Flow {
             let passed = cpu.before.take().map_or(0, |before| before.stretch.instructions);
             cpu.clock = cpu.clock.saturating_add(passed);
             let Some(top) = cpu.frames.last() else { continue };
-            emit(EventKind::Seen, (number, cpu.clock), top, cpu.frames.len() - 1, offset, out);
+            let at = at((number, cpu.clock), offset, out);
+            let name = name_of(top, out);
+            out.seen_at_depth(at, name, Some(depth(cpu.frames.len() - 1)));
         }
     }
 }
@@ -181,27 +183,15 @@ fn parent_of_cold(name: &[u8]) -> Option<&[u8]> {
     bare.strip_suffix(b".cold").filter(|parent| !parent.is_empty())
 }
 
-fn emit(
-    kind: EventKind,
-    (cpu, time): (u32, u64),
-    frame: &Frame,
-    level: usize,
-    offset: usize,
-    out: &mut Emitter,
-) {
+fn at((cpu, time): (u32, u64), offset: usize, out: &mut Emitter) -> At {
     let lane = out.lane(LaneKey { cpu: Some(cpu), thread: ThreadKey::Unstated });
-    let name = name_of(frame, out);
-    out.push(Event {
-        time,
-        duration: UNSTATED,
-        extra: UNSTATED,
-        name,
-        lane,
-        offset: offset as u32,
-        // Calls nested deeper than that end one another, which the stitcher counts.
-        depth: u16::try_from(level).unwrap_or(u16::MAX).min(NO_DEPTH - 1),
-        kind,
-    });
+    At { time: Some(time), lane, offset }
+}
+
+/// The depth of a frame. Calls nested deeper than can be said end one another, which the stitcher
+/// counts.
+fn depth(level: usize) -> u16 {
+    u16::try_from(level).unwrap_or(u16::MAX).min(DEPTH_MAX)
 }
 
 /// Functions without a name are called by their address. What is entered by an interrupt is an

@@ -12,8 +12,10 @@ pub mod emit;
 pub mod files;
 pub mod flow;
 pub mod formats;
+mod importer;
 pub mod json;
 pub mod kernel_events;
+mod options;
 pub mod samples;
 pub mod sort;
 pub mod stitch;
@@ -22,6 +24,8 @@ pub mod text;
 
 mod drive;
 mod recognize;
+mod tags;
+mod tap;
 #[cfg(test)]
 mod testing;
 
@@ -36,6 +40,7 @@ pub use stitch::Grouping;
 /// ([`Importer::codes`]).
 pub static CODES: &[&Code] = &[
     &stitch::AMBIGUOUS_SWITCH,
+    &tags::UNKNOWN_TAG,
     &capture::INFERRED_CALLS,
     &capture::NO_STROBE,
     &capture::UNKNOWN_ADDRESS,

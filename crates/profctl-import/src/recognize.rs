@@ -2,7 +2,8 @@
 
 use crate::ReadOptions;
 use crate::files::Files;
-use crate::formats::{FORMATS, ImportError, Importer, Probe, Recognition};
+use crate::formats::FORMATS;
+use crate::importer::{self, ImportError, Importer, Probe, Recognition};
 
 /// How much of the head the formats are asked about.
 const SNIFFED: usize = 64 << 10;
@@ -25,7 +26,7 @@ pub(crate) fn recognize(
         return directory(files)
             .ok_or_else(|| ImportError::whole("is a directory, and no trace as a whole"));
     };
-    let head = crate::formats::head(files)?;
+    let head = importer::head(files)?;
     let sniffed = &head.bytes[..head.bytes.len().min(SNIFFED)];
     let whole = head.whole && sniffed.len() == head.bytes.len();
     let probe = Probe { name: files.name(), head: sniffed, whole };
@@ -67,7 +68,7 @@ pub fn directory(files: &dyn Files) -> Option<(&'static dyn Importer, String)> {
 /// Whether an input has no byte at all.
 pub(crate) fn is_empty(files: &dyn Files) -> Result<bool, ImportError> {
     let [_] = files.entries() else { return Ok(false) };
-    Ok(crate::formats::head(files)?.bytes.is_empty())
+    Ok(importer::head(files)?.bytes.is_empty())
 }
 
 fn named(name: &str) -> Option<&'static dyn Importer> {

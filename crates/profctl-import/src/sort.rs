@@ -253,7 +253,7 @@ impl Sorter {
     }
 
     /// Takes back a buffer for the next batch.
-    pub fn reuse(&mut self, events: Vec<Event>) {
+    pub(crate) fn reuse(&mut self, events: Vec<Event>) {
         self.out.reuse(events);
     }
 
@@ -316,8 +316,9 @@ impl Sorter {
         if held.event.kind == EventKind::Mark
             && let Some(detail) = self.details.remove(&held.event.extra)
         {
-            held.event.extra = self.out.details.len() as u64;
-            self.out.details.push(detail);
+            let details = self.out.details_mut();
+            held.event.extra = details.len() as u64;
+            details.push(detail);
         }
         let offset = self.offset(held.at);
         self.out.push(Event { offset, ..held.event });

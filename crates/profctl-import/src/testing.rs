@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use profctl_model::Trace;
 
-use crate::emit::Emitter;
+use crate::emit::{At, Emitter, NameRef, Record};
 use crate::formats::{Block, Importer, Opened, Probe, Reader, Recognition, State};
 use crate::{ImportError, ImportOptions, ReadOptions, Single, load};
 
@@ -116,4 +116,23 @@ impl<T: Reader + ?Sized> ReaderOfBytes for T {
     ) -> Option<State> {
         self.read(&Block { bytes, at_end, stream: 0, offset: 0 }, state, out)
     }
+}
+
+/// What a reader said, in short: what happened as the plain format spells it, to which function,
+/// when.
+pub(crate) fn verbs(said: &Emitter) -> Vec<(&'static str, String, Option<u64>)> {
+    let verb = |record: &Record<'_>| match record {
+        Record::Enter { .. } => ">",
+        Record::Exit { .. } => "<",
+        Record::Leaf { .. } => "=",
+        Record::Instant { .. } => "!",
+        Record::Lost { .. } => "lost",
+        Record::SchedSwitch { .. } => "switch",
+        _ => "other",
+    };
+    let name = |name: NameRef| said.names[name.0 as usize].name.clone();
+    let shown = |(at, record): (At, Record<'_>)| {
+        (verb(&record), record.name().map(name).unwrap_or_default(), at.time)
+    };
+    said.said().map(shown).collect()
 }

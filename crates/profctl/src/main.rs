@@ -29,7 +29,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, FromArgMatches as _};
 
-use crate::args::Cli;
+use crate::commands::Cli;
 use crate::config::Config;
 use crate::exit::{Exit, Failure};
 use crate::input::session as read;

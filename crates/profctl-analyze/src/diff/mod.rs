@@ -22,6 +22,7 @@ mod measure;
 mod moved;
 mod notes;
 mod renamed;
+mod run_paths;
 mod seen;
 mod series;
 mod side;

@@ -2,7 +2,7 @@
 
 use profctl_model::FuncKind;
 
-use super::paths::run::RunPaths;
+use super::run_paths::RunPaths;
 use super::series::Series;
 use crate::summarize::{FuncStats, Profile};
 

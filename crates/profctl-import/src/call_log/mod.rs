@@ -21,7 +21,8 @@ pub(crate) use clock::Clock;
 pub(crate) use read::{Flavor, Lines, Stream};
 pub(crate) use survey::{Survey, survey};
 
-use crate::formats::{ImportError, ImportOptions};
+use crate::importer::ImportError;
+use crate::options::ImportOptions;
 
 /// A call whose length the log does not state.
 pub(crate) static NO_LENGTH: Code = Code {

@@ -11,7 +11,7 @@ use super::clock::{Clock, ClockState};
 use super::leader::{Leader, Who};
 use super::line::{Line, What, before_message, parse};
 use crate::emit::{At, Emitter, LaneKey, LaneRef, NameRef, Stated, ThreadKey, ThreadName};
-use crate::formats::{Block, Reader, State};
+use crate::importer::{Block, Reader, State};
 use crate::text;
 
 /// Which tool wrote the log.

@@ -3,7 +3,7 @@
 use super::clock::Clock;
 use super::leader::StampKind;
 use super::line::{Line, What, parse};
-use crate::formats::ktrace;
+use crate::kernel_events::syscalls::is_linux_syscall;
 use crate::text;
 
 /// Stamps of seconds from here on count from 1970: 2001-09-09. Uptimes and differences are less.
@@ -85,7 +85,7 @@ pub(crate) fn survey(head: &[u8]) -> Survey {
             }
             What::Signal { .. } => continue,
         };
-        let is_syscall = ktrace::is_linux_syscall(name) || name.starts_with(b"syscall_0x");
+        let is_syscall = is_linux_syscall(name) || name.starts_with(b"syscall_0x");
         found.syscalls += usize::from(is_syscall);
         found.functions += usize::from(!is_syscall && !name.is_empty());
         let of_ltrace = name.starts_with(b"SYS_") || memchr::memmem::find(name, b"->").is_some();

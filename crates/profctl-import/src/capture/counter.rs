@@ -6,8 +6,9 @@
 use profctl_model::FuncKind;
 
 use super::UNKNOWN_ADDRESS;
-use crate::emit::{Emitter, EventKind, NameRef};
-use crate::formats::{ImportError, ImportOptions};
+use crate::emit::{At, Emitter, Stated};
+use crate::importer::ImportError;
+use crate::options::ImportOptions;
 use crate::symbols::Symbols;
 
 /// Open calls that are remembered; of more, the outermost are forgotten.
@@ -30,19 +31,18 @@ pub(super) fn read_symbols(options: &ImportOptions) -> Result<Symbols, ImportErr
 pub(super) fn step(
     symbols: &Symbols,
     address: u64,
-    offset: usize,
+    at: At,
     open: &mut Vec<u64>,
     out: &mut Emitter,
-    mut push: impl FnMut(&mut Emitter, EventKind, NameRef),
 ) {
     let Some((name, behind)) = symbols.lookup(address) else {
-        out.diag(&UNKNOWN_ADDRESS, offset, || format!("found program counter {address:#x}"));
+        out.diag(&UNKNOWN_ADDRESS, at.offset, || format!("found program counter {address:#x}"));
         return;
     };
     let start = address - behind;
     if behind == 0 {
         let entered = out.func(name, FuncKind::Function);
-        push(out, EventKind::Enter, entered);
+        out.enter(at, entered, Stated::NOTHING);
         if open.len() == DEPTH_MAX {
             open.remove(0);
         }
@@ -54,7 +54,7 @@ pub(super) fn step(
     for &left in open[kept..].iter().rev() {
         if let Some((name, _)) = symbols.lookup(left) {
             let left = out.func(name, FuncKind::Function);
-            push(out, EventKind::Exit, left);
+            out.exit(at, Some(left), Stated::NOTHING);
         }
     }
     open.truncate(kept);

@@ -5,10 +5,8 @@ use std::sync::Arc;
 use super::select::{Edge, Plan, Source};
 use super::{INFERRED_CALLS, NO_STROBE, UNKNOWN_LEVEL, counter};
 use crate::bytes::low_bits;
-use crate::emit::{
-    Emitter, Event, EventKind, LaneKey, LaneRef, NO_DEPTH, NameRef, ThreadKey, UNSTATED,
-};
-use crate::formats::probe::tags::Tags;
+use crate::emit::{At, Emitter, LaneKey, LaneRef, NameRef, Stated, ThreadKey};
+use crate::tags::Tags;
 
 /// The level of every bit of a word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -150,7 +148,7 @@ impl Sampler {
             self.announce(offset, out);
         }
         let lane = self.lane(levels, out);
-        let at = At { time, offset, lane };
+        let at = At { time: Some(time), lane, offset };
         self.settle_wires(levels, at, out);
         let edge = std::mem::take(&mut levels.edge);
         if let Some(word) = self.plan.tag.or(self.plan.pc) {
@@ -173,7 +171,7 @@ impl Sampler {
         self.settle(levels, time, offset, out);
         let lane = out.lane(LaneKey { cpu: None, thread: ThreadKey::Unstated });
         let announced = levels.announced;
-        push(out, EventKind::Gap, NameRef::ANONYMOUS, At { time, offset, lane });
+        out.lost(At { time: Some(time), lane, offset }, None);
         *levels = Levels { announced, ..self.levels() };
     }
 
@@ -248,7 +246,7 @@ impl Sampler {
             if fell.binary_search(&levels.nested[level]).is_ok() {
                 let row = levels.nested.remove(level);
                 let name = self.wire_name(row, out);
-                push(out, EventKind::Exit, name, at);
+                out.exit(at, Some(name), Stated::NOTHING);
                 n_left += 1;
                 levels.inside[row] = None;
             }
@@ -257,13 +255,13 @@ impl Sampler {
         for row in fell.into_iter().rev() {
             if levels.inside[row].replace(false).is_some() {
                 let name = self.wire_name(row, out);
-                push(out, EventKind::Exit, name, at);
+                out.exit(at, Some(name), Stated::NOTHING);
             }
         }
         for row in rose {
             levels.nested.push(row);
             let name = self.wire_name(row, out);
-            push(out, EventKind::Enter, name, at);
+            out.enter(at, name, Stated::NOTHING);
         }
     }
 
@@ -313,34 +311,10 @@ impl Sampler {
         }
         if let Some(tags) = &mut self.tags {
             let (kind, name) = tags.meaning(now.value as u32, at.offset, out);
-            push(out, kind, name, at);
+            out.tag(at, name, kind);
         }
         if let Some(symbols) = &self.plan.symbols {
-            let open = &mut levels.open;
-            counter::step(symbols, now.value, at.offset, open, out, |out, kind, name| {
-                push(out, kind, name, at);
-            });
+            counter::step(symbols, now.value, at, &mut levels.open, out);
         }
     }
-}
-
-/// When and where something happened.
-#[derive(Clone, Copy)]
-struct At {
-    time: u64,
-    offset: usize,
-    lane: LaneRef,
-}
-
-fn push(out: &mut Emitter, kind: EventKind, name: NameRef, at: At) {
-    out.push(Event {
-        time: at.time,
-        duration: UNSTATED,
-        extra: UNSTATED,
-        name,
-        lane: at.lane,
-        offset: at.offset as u32,
-        depth: NO_DEPTH,
-        kind,
-    });
 }

@@ -8,9 +8,10 @@ use profctl_model::hash::FastMap;
 use super::CaptureOptions;
 use super::counter;
 use crate::bytes::low_bits;
-use crate::formats::probe::{names, tags::Tags};
-use crate::formats::{ImportError, ImportOptions};
+use crate::importer::ImportError;
+use crate::options::ImportOptions;
 use crate::symbols::Symbols;
+use crate::tags::{self, Tags};
 use crate::text;
 
 /// Signals named in an error at most.
@@ -195,7 +196,7 @@ fn read_names(options: &ImportOptions, bits: u32) -> Result<Tags, ImportError> {
              `name/tag`)",
         ));
     };
-    Ok(Tags::new(names::parse(file, bits)?))
+    Ok(Tags::new(tags::parse(file, bits)?))
 }
 
 /// What to watch where the user did not say: with a name file the bus `tag` and its strobe `stb` or
@@ -437,7 +438,7 @@ impl<'a> Draft<'a> {
                 _ => return Err(format!("`{wire}` is a bus, expected a wire")),
             };
             let (name, marks) = name.split_at(name.trim_end_matches(['^', '~']).len());
-            let (kind, _) = names::kind_of(marks)?;
+            let (kind, _) = tags::kind_of(marks)?;
             if name.is_empty() {
                 return Err(format!("found `{item}`, expected a name behind `=`"));
             }

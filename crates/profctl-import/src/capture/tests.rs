@@ -6,6 +6,7 @@ use super::testing::{calls, capture, check_blocks, complaints, load};
 use super::*;
 use crate::testing::ImporterOfBytes;
 use crate::{FORMATS, ReadOptions, Recognition};
+use profctl_model::TickUnit;
 
 fn table(text: &str) -> Result<CaptureOptions, String> {
     CaptureOptions::from_toml_table(&text.parse().expect("TOML"))

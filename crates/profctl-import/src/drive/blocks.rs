@@ -15,7 +15,7 @@ use super::feed::Feed;
 use super::stage::{Content, StitchStage, view_of};
 use crate::blocks::CutBlock;
 use crate::emit::{Emitter, Event};
-use crate::formats::{Reader, State};
+use crate::importer::{Reader, State};
 
 /// What the workers share.
 struct Pipeline<'a, 't, S> {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::blocks::{BLOCK, CutBlock, Source};
 use crate::decompress::OpenFile;
 use crate::files::{FileId, Files, ReadAt};
-use crate::formats::{Extents, Stream};
+use crate::importer::{Extents, Stream};
 
 /// See the module.
 pub(super) struct Feed<'a> {

@@ -15,7 +15,7 @@ use super::feed::Feed;
 use super::stage::{StitchStage, view_of};
 use crate::blocks::{BLOCK, CutBlock};
 use crate::emit::{BlockEvents, Emitter, EventKind, UNSTATED};
-use crate::formats::{Reader, State, Stream, StreamClock};
+use crate::importer::{Reader, State, Stream, StreamClock};
 use crate::stitch::BlockView;
 
 /// Blocks of a stream that are read ahead.

@@ -15,14 +15,14 @@ use profctl_model::diag::codes;
 use profctl_model::{Place, SpanSink, Tick, Ticks, Timebase, Timeline};
 
 use crate::files::{FileId, Files};
-use crate::formats::{ImportError, Importer, Opened, Reader, State};
+use crate::importer::{ImportError, Importer, Opened, Reader, State};
 use crate::recognize::{is_empty, recognize};
 use crate::sort::{Order, Sorter};
 use crate::stitch::{Bound, Setup, Stitched};
+use crate::tap::Tap;
 use crate::{Origin, ReadOptions, Streamed};
 use feed::Feed;
 use stage::StitchStage;
-pub(crate) use stage::Tap;
 
 pub(crate) fn run<S: SpanSink + Send>(
     files: &dyn Files,

@@ -1,20 +1,13 @@
 //! The last stage: what blocks say is put in order, where it is in another, and stitched.
 
-use profctl_model::{Func, SpanSink};
+use profctl_model::SpanSink;
 
 use crate::blocks::CutBlock;
-use crate::emit::{BlockEvents, Emitter, Event, LaneKey};
-use crate::formats::{Block, Reader, State};
+use crate::emit::{BlockEvents, Emitter, Event};
+use crate::importer::{Block, Reader, State};
 use crate::sort::Sorter;
 use crate::stitch::{BlockView, Setup, Stitched, Stitcher, WorkerIds};
-
-/// Is told what readers say, in order, before it is stitched.
-pub(crate) trait Tap: Send {
-    /// What is to be known of the input before its first record.
-    fn start(&mut self, setup: &Setup);
-    /// The next records; what they refer to stands in `names` and `lanes`.
-    fn take(&mut self, block: &BlockEvents, names: &[Func], lanes: &[LaneKey]);
-}
+use crate::tap::Tap;
 
 /// The stitcher with what it needs to know of the emitters.
 pub(super) struct StitchStage<'t, S> {

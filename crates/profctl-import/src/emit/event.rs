@@ -4,13 +4,17 @@
 use super::{LaneRef, NameRef};
 
 /// A time or duration that the record does not state.
-pub const UNSTATED: u64 = u64::MAX;
+pub(crate) const UNSTATED: u64 = u64::MAX;
 /// A depth that the format does not show: exits are then paired by name.
-pub const NO_DEPTH: u16 = u16::MAX;
+pub(crate) const NO_DEPTH: u16 = u16::MAX;
+/// The largest depth that can be stated.
+pub const DEPTH_MAX: u16 = NO_DEPTH - 1;
+/// The latest time and the longest duration that can be stated.
+pub const TIME_MAX: u64 = UNSTATED - 1;
 
 /// What happened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum EventKind {
+pub(crate) enum EventKind {
     /// A call began. `duration` and `extra` may state its wall and net time in advance.
     Enter,
     /// A call ended. `duration` may state its wall time.
@@ -66,7 +70,7 @@ pub enum EventKind {
 
 /// One record, as far as it matters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Event {
+pub(crate) struct Event {
     /// Ticks of the trace's clock (or the raw counter, if it wraps); [`UNSTATED`] if the format
     /// has durations only.
     pub time: u64,

@@ -15,10 +15,11 @@ use profctl_model::{Func, FuncKind};
 
 pub use profctl_model::WakerContext;
 
-pub use event::{Event, EventKind, NO_DEPTH, UNSTATED};
+pub use event::{DEPTH_MAX, TIME_MAX};
+pub(crate) use event::{Event, EventKind, NO_DEPTH, UNSTATED};
 pub use record::Record;
 pub use sched::{PrevState, Waking, WakingKind};
-pub use verbs::{At, CallPart, Stated, ThreadName};
+pub use verbs::{At, CallPart, Stated, TagKind, ThreadName};
 
 /// A function name as this worker interned it; 0 is "no name".
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -96,11 +97,11 @@ pub struct BlockDiag {
 #[derive(Clone, Debug, Default)]
 pub struct BlockEvents {
     /// The events, in file order.
-    pub events: Vec<Event>,
+    pub(crate) events: Vec<Event>,
     /// Sums, of inputs that have no events.
     pub totals: Vec<Total>,
     /// Texts that belong to marks; events name a row.
-    pub details: Vec<Box<str>>,
+    pub(crate) details: Vec<Box<str>>,
     /// Functions that this worker met for the first time; see [`Emitter::names`].
     pub names: Vec<Func>,
     /// Lanes that this worker met for the first time; see [`Emitter::lanes`].
@@ -115,15 +116,22 @@ pub struct BlockEvents {
     pub records: u64,
 }
 
+impl BlockEvents {
+    /// The records, in file order.
+    pub fn said(&self) -> impl ExactSizeIterator<Item = (At, Record<'_>)> + DoubleEndedIterator {
+        record::said(&self.events, &self.details)
+    }
+}
+
 /// What a reader writes to: the events of one block, and the worker's memory of names and lanes.
 #[derive(Debug)]
 pub struct Emitter {
     /// The events of this block, in file order.
-    pub events: Vec<Event>,
+    events: Vec<Event>,
     /// Sums, of inputs that have no events.
     pub totals: Vec<Total>,
     /// Texts that belong to marks; events name a row.
-    pub details: Vec<Box<str>>,
+    details: Vec<Box<str>>,
     /// All functions that this worker has met; a [`NameRef`] is a row. Row 0 is the anonymous one.
     pub names: Vec<Func>,
     /// All lanes that this worker has met; a [`LaneRef`] is a row.
@@ -163,7 +171,7 @@ impl Default for Emitter {
 
 impl Emitter {
     /// Takes an old buffer for the events of the next block.
-    pub fn reuse(&mut self, mut events: Vec<Event>) {
+    pub(crate) fn reuse(&mut self, mut events: Vec<Event>) {
         events.clear();
         self.events = events;
     }
@@ -243,10 +251,20 @@ impl Emitter {
         }
     }
 
-    /// Adds an event.
+    /// The records of this block so far, in file order.
+    pub fn said(&self) -> impl ExactSizeIterator<Item = (At, Record<'_>)> + DoubleEndedIterator {
+        record::said(&self.events, &self.details)
+    }
+
+    /// Adds an event that is packed already.
     #[inline]
-    pub fn push(&mut self, event: Event) {
+    pub(crate) fn push(&mut self, event: Event) {
         self.events.push(event);
+    }
+
+    /// Where to put the details of such events.
+    pub(crate) fn details_mut(&mut self) -> &mut Vec<Box<str>> {
+        &mut self.details
     }
 
     /// Counts one occurrence of `code`; `message` is made only while samples are still kept.

@@ -29,14 +29,40 @@ pub enum Record<'a> {
     Advance { ticks: u64 },
 }
 
+impl Record<'_> {
+    /// The function that it is about.
+    pub fn name(&self) -> Option<NameRef> {
+        match *self {
+            Self::Enter { name, .. }
+            | Self::Leaf { name, .. }
+            | Self::Returned { name, .. }
+            | Self::Complete { name, .. }
+            | Self::Instant { name, .. }
+            | Self::Seen { name, .. }
+            | Self::SwitchTag { name, .. }
+            | Self::PartialEnd { name, .. } => Some(name),
+            Self::Exit { name, .. } => name,
+            _ => None,
+        }
+    }
+}
+
+/// The records of a block, in file order; `details` are its texts.
+pub(super) fn said<'a>(
+    events: &'a [Event],
+    details: &'a [Box<str>],
+) -> impl ExactSizeIterator<Item = (At, Record<'a>)> + DoubleEndedIterator {
+    events.iter().map(|event| (event.at(), event.record(details)))
+}
+
 impl Event {
     /// When and on whom it happened.
-    pub fn at(&self) -> At {
+    fn at(&self) -> At {
         At { time: stated(self.time), lane: self.lane, offset: self.offset as usize }
     }
 
     /// What was said; `details` are those of its block.
-    pub fn record<'a>(&self, details: &'a [Box<str>]) -> Record<'a> {
+    fn record<'a>(&self, details: &'a [Box<str>]) -> Record<'a> {
         let name = self.name;
         let depth = (self.depth != NO_DEPTH).then_some(self.depth);
         let lane = stated(self.extra).map(|lane| LaneRef(lane as u32));

@@ -54,6 +54,34 @@ pub enum CallPart {
     Return,
 }
 
+/// What a tag of a probe says. See [`Emitter::tag`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TagKind {
+    /// A call began.
+    Enter,
+    /// A call ended.
+    Exit,
+    /// An instant.
+    Instant,
+    /// The running thread leaves the CPU in this function.
+    SwitchEnter,
+    /// A thread comes back, and the exits that follow tell which.
+    SwitchExit,
+}
+
+impl TagKind {
+    #[inline]
+    fn packed(self) -> EventKind {
+        match self {
+            Self::Enter => EventKind::Enter,
+            Self::Exit => EventKind::Exit,
+            Self::Instant => EventKind::Mark,
+            Self::SwitchEnter => EventKind::SwitchTagEnter,
+            Self::SwitchExit => EventKind::SwitchTagExit,
+        }
+    }
+}
+
 /// What a thread is called.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ThreadName {
@@ -136,7 +164,7 @@ impl Emitter {
     }
 
     /// A call from `at.time` on, `wall` ticks long, that may hold others and stands anywhere among
-    /// them. Only from readers whose records are sorted ([`crate::formats::Reader::order`]).
+    /// them. Only from readers whose records are sorted ([`crate::importer::Reader::order`]).
     #[inline]
     pub fn complete(&mut self, at: At, name: NameRef, wall: u64, depth: Option<u16>) {
         let stated = Stated { depth, wall: Some(wall), net: None };
@@ -237,8 +265,39 @@ impl Emitter {
     /// A probe's switch tag: the running thread leaves the CPU in function `name` (`entered`), or
     /// a thread comes back, and the exits that follow tell which.
     pub fn switch_tag(&mut self, at: At, name: NameRef, entered: bool) {
-        let kind = if entered { EventKind::SwitchTagEnter } else { EventKind::SwitchTagExit };
-        self.record(kind, at, name, Stated::NOTHING);
+        self.tag(at, name, if entered { TagKind::SwitchEnter } else { TagKind::SwitchExit });
+    }
+
+    /// A tag of a probe.
+    #[inline]
+    pub fn tag(&mut self, at: At, name: NameRef, kind: TagKind) {
+        self.record(kind.packed(), at, name, Stated::NOTHING);
+    }
+
+    /// `n` tags of a probe, all of one lane. `read` says of each row its time, its byte offset and
+    /// what it means. One loop for all of them, because a probe's capture is little else.
+    #[inline]
+    pub fn tags(
+        &mut self,
+        lane: LaneRef,
+        n: usize,
+        mut read: impl FnMut(usize, &mut Self) -> (u64, usize, NameRef, TagKind),
+    ) {
+        let mut events = std::mem::take(&mut self.events);
+        events.extend((0..n).map(|row| {
+            let (time, offset, name, kind) = read(row, self);
+            Event {
+                time,
+                duration: UNSTATED,
+                extra: UNSTATED,
+                name,
+                lane,
+                offset: offset as u32,
+                depth: NO_DEPTH,
+                kind: kind.packed(),
+            }
+        }));
+        self.events = events;
     }
 
     /// The innermost call that `enter` began ends here for all that is known: when it was left was

@@ -8,7 +8,8 @@ use profctl_model::diag::codes::{CUT_RECORD, SKIPPED_RECORD};
 
 use super::{FOREIGN_LINE, Flow};
 use crate::emit::Emitter;
-use crate::formats::{Block, ImportError, ImportOptions, Reader, State};
+use crate::importer::{Block, ImportError, Reader, State};
+use crate::options::ImportOptions;
 use crate::symbols::Symbols;
 use crate::text;
 

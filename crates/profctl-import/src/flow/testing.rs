@@ -5,7 +5,8 @@ use std::fmt::Write;
 
 use profctl_model::{Trace, TraceMeta};
 
-use crate::formats::{ImportOptions, Importer};
+use crate::importer::Importer;
+use crate::options::ImportOptions;
 use crate::{ReadOptions, Single, load};
 
 /// The whole of `bytes`, read in blocks of `block_size` (0: one) by `workers`.

@@ -1,4 +1,5 @@
 use super::*;
+use crate::emit::Record;
 use crate::formats::{FORMATS, Recognition};
 use crate::testing::ImporterOfBytes;
 
@@ -70,6 +71,8 @@ fn a_recursion_without_end_stays_within_bounds() {
     for _ in 0..70_000 {
         flow.step(&step, &mut out);
     }
-    assert_eq!(out.events.len(), 70_000);
-    assert!(out.events.iter().all(|event| event.depth != NO_DEPTH));
+    assert_eq!(out.said().len(), 70_000);
+    let states_depth =
+        |record| matches!(record, Record::Enter { stated, .. } if stated.depth.is_some());
+    assert!(out.said().all(|(_, record)| states_depth(record)));
 }

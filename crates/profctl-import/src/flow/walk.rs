@@ -1,7 +1,8 @@
 //! One step of a CPU: what the end of the stretch before it and its own address make of the stack.
 
 use super::asm::{Ending, Kind};
-use super::{Before, Cpu, Emitter, EventKind, Frame, INFERRED, LONGEST, Step, emit};
+use super::{Before, Cpu, Emitter, Frame, INFERRED, LONGEST, Step, at, depth, name_of};
+use crate::emit::Stated;
 
 /// A step, and what it changes.
 pub(super) struct Walk<'a, 'b> {
@@ -213,25 +214,30 @@ impl Walk<'_, '_> {
     }
 
     fn enter(&mut self, site: Option<(u64, u64)>, interrupted: Option<Before>) {
-        self.push(EventKind::Enter, site, interrupted);
+        self.push(true, site, interrupted);
     }
 
     /// The function of the step is open already, without having been seen to begin.
     fn appear(&mut self) {
-        self.push(EventKind::Seen, None, None);
+        self.push(false, None, None);
     }
 
-    fn push(&mut self, kind: EventKind, site: Option<(u64, u64)>, interrupted: Option<Before>) {
+    fn push(&mut self, was_entered: bool, site: Option<(u64, u64)>, interrupted: Option<Before>) {
         let frame = Frame {
             name: self.step.name.map(Into::into),
             first: self.step.pc,
-            entered: kind == EventKind::Enter && self.step.at_start != Some(false),
+            entered: was_entered && self.step.at_start != Some(false),
             site,
             is_inferred: false,
             interrupted,
         };
-        let at = (self.step.cpu, self.cpu.clock);
-        emit(kind, at, &frame, self.cpu.frames.len(), self.step.offset, self.out);
+        let at = at((self.step.cpu, self.cpu.clock), self.step.offset, self.out);
+        let (name, depth) = (name_of(&frame, self.out), depth(self.cpu.frames.len()));
+        if was_entered {
+            self.out.enter(at, name, Stated::depth(depth));
+        } else {
+            self.out.seen_at_depth(at, name, Some(depth));
+        }
         self.cpu.frames.push(frame);
     }
 
@@ -250,8 +256,9 @@ impl Walk<'_, '_> {
     /// Leaves the call at `level`, and with it whatever is open above.
     fn leave(&mut self, level: usize) {
         let Some(frame) = self.cpu.frames.get(level) else { return };
-        let at = (self.step.cpu, self.cpu.clock);
-        emit(EventKind::Exit, at, frame, level, self.step.offset, self.out);
+        let at = at((self.step.cpu, self.cpu.clock), self.step.offset, self.out);
+        let name = name_of(frame, self.out);
+        self.out.exit(at, Some(name), Stated::depth(depth(level)));
         self.cpu.frames.truncate(level);
     }
 

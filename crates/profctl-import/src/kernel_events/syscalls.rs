@@ -2,7 +2,7 @@
 
 /// The number of the first name, then names with one space between them; `-` stands for a number
 /// without a name.
-type Run = (u16, &'static str);
+pub type Run = (u16, &'static str);
 
 /// Whose numbers a kernel uses for its native programs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -47,15 +47,25 @@ impl Machine {
             Self::Generic => GENERIC,
             Self::Unlisted => return None,
         };
-        let number = u16::try_from(number).ok()?;
-        let run = list.partition_point(|(first, _)| *first <= number).checked_sub(1)?;
-        let (first, names) = list[run];
-        names.split(' ').nth(usize::from(number - first)).filter(|name| *name != "-")
+        within(list, u16::try_from(number).ok()?)
     }
 }
 
+/// The name of a number in a list.
+pub fn within(list: &[Run], number: u16) -> Option<&'static str> {
+    let run = list.partition_point(|(first, _)| *first <= number).checked_sub(1)?;
+    let (first, names) = list[run];
+    names.split(' ').nth(usize::from(number - first)).filter(|name| *name != "-")
+}
+
+/// Whether Linux has a system call of that name (on 64-bit x86).
+pub fn is_linux_syscall(name: &[u8]) -> bool {
+    let mut names = X86_64.iter().flat_map(|(_, names)| names.split(' '));
+    names.any(|known| known.as_bytes() == name)
+}
+
 /// 64-bit x86 (arch/x86/entry/syscalls/syscall_64.tbl).
-static X86_64: &[Run] = &[
+pub static X86_64: &[Run] = &[
     (0, "read write open close stat fstat lstat poll lseek mmap mprotect munmap brk"),
     (13, "rt_sigaction rt_sigprocmask rt_sigreturn ioctl pread64 pwrite64 readv writev access"),
     (22, "pipe select sched_yield mremap msync mincore madvise shmget shmat shmctl dup dup2"),

@@ -6,46 +6,14 @@ mod selection;
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{Args, ColorChoice, Parser};
+use clap::{Args, ColorChoice};
 use profctl_render::TimeUnit;
 use profctl_render::table::Format;
 
-use crate::commands::Command;
 use crate::outputs::{self, OutputFormat, What};
 
 pub(crate) use reading::Reading;
 pub(crate) use selection::Selection;
-
-const AFTER_HELP: &str = "\
-Exit codes:
-  0  done; gate: no regression
-  1  gate: at least one regression, or a budget exceeded
-  2  usage error, or the output cannot be written
-  3  an input cannot be read or is not a trace; nothing was written
-  4  gate: inconclusive (too few runs, incomplete traces, incomparable sides)
-  5  --strict was given and the input was incomplete
-
-A TRACE is a file, `-` for standard input, a directory of runs, or a saved profile.
-gzip, zstd and xz are decompressed automatically. The format is recognized from
-the content. `profctl help COMMAND` explains a command, `profctl help input` the
-flags for probe captures, logic captures and rule files.";
-
-/// Profile function-call traces, compare builds, gate CI
-#[derive(Parser, Debug)]
-#[command(
-    name = "profctl",
-    version,
-    long_version = env!("PROFCTL_LONG_VERSION"),
-    after_help = AFTER_HELP,
-    disable_help_subcommand = true,
-    max_term_width = 100
-)]
-pub(crate) struct Cli {
-    #[command(subcommand)]
-    pub(crate) command: Command,
-    #[command(flatten)]
-    pub(crate) global: Global,
-}
 
 /// Where and how to write.
 #[derive(Args, Debug)]

@@ -7,7 +7,8 @@ use clap::{Arg, Command, CommandFactory as _};
 use profctl_import::{CODES, FORMATS};
 use profctl_model::diag::codes;
 
-use crate::args::{Cli, Global};
+use super::Cli;
+use crate::args::Global;
 use crate::exit::{Exit, Failure};
 use crate::output;
 

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use clap::{Args as _, CommandFactory as _};
 
-use crate::args::{Cli, Global, Reading};
+use super::Cli;
+use crate::args::{Global, Reading};
 use crate::exit::{Exit, Failure};
 use crate::input::selected::nearest;
 use crate::output;

@@ -3,7 +3,8 @@
 use clap::CommandFactory as _;
 use clap_mangen::Man;
 
-use crate::args::{Cli, Global};
+use super::Cli;
+use crate::args::Global;
 use crate::exit::{Exit, Failure};
 use crate::output;
 

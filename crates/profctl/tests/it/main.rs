@@ -14,6 +14,7 @@ mod gate;
 mod html;
 mod made;
 mod merge;
+mod modules;
 mod pages;
 mod pprof;
 mod program;

@@ -4,11 +4,11 @@ use profctl_model::hash::FastMap;
 use profctl_model::{NodeId, PairedNode, PairedTree, PathCost, Timebase};
 
 use super::super::decide::{Asking, decide, explain_one};
+use super::super::run_paths::{RunPaths, Sums};
 use super::super::side::{Side, SideStats, rounded};
 use super::super::stats;
 use super::super::types::{Function, Interval, Moved, Pairing};
 use super::super::{Measure, Options, Parts, Verdict};
-use super::run::{RunPaths, Sums};
 use super::{Found, PathComparison};
 use crate::summarize::Profile;
 

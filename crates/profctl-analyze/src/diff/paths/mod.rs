@@ -6,7 +6,6 @@
 //! calls, so they find less; what they find, they place.
 
 mod join;
-pub(super) mod run;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -16,8 +15,8 @@ use profctl_model::{PairedTree, Timebase};
 use super::types::{Function, Interval};
 use super::{Measure, Parts, Verdict};
 
+pub use super::run_paths::RunPaths;
 pub(super) use join::{Ground, compare};
-pub use run::RunPaths;
 pub use table::Shown;
 
 /// What was found of one path.

@@ -8,7 +8,7 @@ use profctl_model::{Code, Severity, TickUnit, Ticks, Timebase, Timeline};
 
 use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Recognition};
 use crate::files::Files;
-use crate::formats::probe::{names, tags::Tags};
+use crate::tags::{self, Tags};
 
 mod packet;
 mod read;
@@ -98,7 +98,7 @@ impl Importer for Instrumentation {
         let ports = ports(options.capture.tag.as_deref()).map_err(ImportError::whole)?;
         let names = match &options.names {
             None => Vec::new(),
-            Some(file) => names::parse(file, TAG_BITS)?,
+            Some(file) => tags::parse(file, TAG_BITS)?,
         };
         let facts = vec![
             ("frames", if is_framed { "of a TPIU".into() } else { "none".into() }),

@@ -5,11 +5,9 @@ use profctl_model::diag::codes::{CUT_RECORD, SKIPPED_RECORD};
 
 use super::packet::{Action, Packet, Packets};
 use super::{DELAYED, NO_TIMES, Ports, tpiu};
-use crate::emit::{
-    Emitter, Event, EventKind, LaneKey, LaneRef, NO_DEPTH, NameRef, ThreadKey, UNSTATED,
-};
-use crate::formats::probe::tags::Tags;
+use crate::emit::{At, Emitter, LaneKey, LaneRef, NameRef, TagKind, ThreadKey};
 use crate::formats::{Block, Reader, State};
+use crate::tags::Tags;
 
 /// Exceptions that have a name; those from 16 on are the interrupts of the chip.
 const EXCEPTIONS: [(u32, &str); 10] = [
@@ -40,10 +38,34 @@ pub(super) struct Stream {
 struct Progress {
     lane: LaneRef,
     time: u64,
-    /// Events from here on wait for their timestamp.
-    untimed: usize,
+    /// What waits for its timestamp, each with its place.
+    untimed: Vec<(usize, Waiting)>,
     /// Exceptions that were entered, the innermost last.
     open: Vec<u32>,
+}
+
+/// What a packet said.
+#[derive(Clone, Copy)]
+enum Waiting {
+    Tag(TagKind, NameRef),
+    Lost,
+}
+
+impl Progress {
+    fn say(&mut self, offset: usize, kind: TagKind, name: NameRef) {
+        self.untimed.push((offset, Waiting::Tag(kind, name)));
+    }
+
+    /// Emits what waited: it happened now.
+    fn settle(&mut self, out: &mut Emitter) {
+        for (offset, waiting) in self.untimed.drain(..) {
+            let at = At { time: Some(self.time), lane: self.lane, offset };
+            match waiting {
+                Waiting::Tag(kind, name) => out.tag(at, name, kind),
+                Waiting::Lost => out.lost(at, None),
+            }
+        }
+    }
 }
 
 impl Reader for Stream {
@@ -66,20 +88,19 @@ impl Reader for Stream {
             block
         };
         let lane = out.lane(LaneKey { cpu: None, thread: ThreadKey::Unstated });
-        let mut progress = Progress { lane, time: 0, untimed: 0, open: Vec::new() };
+        let mut progress = Progress { lane, time: 0, untimed: Vec::new(), open: Vec::new() };
         let mut has_times = false;
         for (offset, packet) in Packets::new(bytes) {
             out.records += 1;
             has_times |= matches!(packet, Packet::Time { .. });
             self.take(packet, offset, &mut progress, out);
         }
-        if !has_times && !out.events.is_empty() {
+        if !has_times && !progress.untimed.is_empty() {
             out.diag(&NO_TIMES, 0, || "no local timestamp in the whole stream".into());
-        } else if let Some(event) = out.events.get(progress.untimed) {
-            let offset = event.offset as usize;
-            let untimed = out.events.len() - progress.untimed;
+            progress.settle(out);
+        } else if let Some(&(offset, _)) = progress.untimed.first() {
+            let untimed = progress.untimed.len();
             out.diag(&CUT_RECORD, offset, || format!("{untimed} events without their timestamp"));
-            out.events.truncate(progress.untimed);
         }
         None
     }
@@ -91,22 +112,19 @@ impl Stream {
             Packet::Synchronised | Packet::Other => {}
             Packet::Time { delta, waited } => {
                 progress.time = progress.time.saturating_add(delta.into());
-                for event in &mut out.events[progress.untimed..] {
-                    event.time = progress.time;
-                }
-                progress.untimed = out.events.len();
+                progress.settle(out);
                 if waited {
                     out.diag(&DELAYED, offset, || "a timestamp or its events waited".into());
                 }
             }
             Packet::Overflow => {
                 progress.open.clear();
-                push(EventKind::Gap, NameRef::ANONYMOUS, offset, progress, out);
+                progress.untimed.push((offset, Waiting::Lost));
             }
             Packet::Write { port, value } => {
                 if self.ports.include(port) {
                     let (kind, name) = self.tags.meaning(value, offset, out);
-                    push(kind, name, offset, progress, out);
+                    progress.say(offset, kind, name);
                 }
             }
             Packet::Exception { number, action } => {
@@ -129,8 +147,7 @@ fn exception(
 ) {
     match action {
         Action::Entered => {
-            let name = name(number, out);
-            push(EventKind::Enter, name, offset, progress, out);
+            progress.say(offset, TagKind::Enter, name(number, out));
             if progress.open.len() < OPEN_MAX {
                 progress.open.push(number);
             }
@@ -139,8 +156,7 @@ fn exception(
             if let Some(at) = progress.open.iter().rposition(|&open| open == number) {
                 progress.open.truncate(at);
             }
-            let name = name(number, out);
-            push(EventKind::Exit, name, offset, progress, out);
+            progress.say(offset, TagKind::Exit, name(number, out));
         }
         // Whatever is open within it has ended, though its exit was not seen.
         Action::Returned => {
@@ -150,8 +166,7 @@ fn exception(
             }
             while progress.open.len() > kept.map_or(0, |at| at + 1) {
                 let Some(left) = progress.open.pop() else { return };
-                let left = name(left, out);
-                push(EventKind::Exit, left, offset, progress, out);
+                progress.say(offset, TagKind::Exit, name(left, out));
             }
         }
     }
@@ -166,17 +181,4 @@ fn name(number: u32, out: &mut Emitter) -> NameRef {
         }
         None => out.func(&format!("exception {number}"), FuncKind::Interrupt),
     }
-}
-
-fn push(kind: EventKind, name: NameRef, offset: usize, progress: &Progress, out: &mut Emitter) {
-    out.push(Event {
-        time: progress.time,
-        duration: UNSTATED,
-        extra: UNSTATED,
-        name,
-        lane: progress.lane,
-        offset: offset as u32,
-        depth: NO_DEPTH,
-        kind,
-    });
 }

@@ -8,9 +8,7 @@
 use profctl_model::{Func, FuncKind};
 
 use super::line::{Record, Who};
-use crate::emit::{
-    Emitter, Event, EventKind, LaneKey, LaneRef, NO_DEPTH, NameRef, ThreadKey, UNSTATED,
-};
+use crate::emit::{At, Emitter, LaneKey, LaneRef, NameRef, PrevState, Stated, ThreadKey};
 
 /// What a page fault is called, a path that was looked up, and what a program logged that says
 /// nothing to us.
@@ -31,9 +29,16 @@ const USER_EXIT: &[u8] = b"pf<";
 /// Makes events; remembers a record whose second line is still to come.
 #[derive(Debug, Default)]
 pub(super) struct Events {
-    /// The row of an event that the next line may turn into an entry or exit, and which of them
-    /// its identifier says it is.
-    logged: Option<(usize, Option<EventKind>)>,
+    /// An instant that the next line may turn into an entry or exit, and which of them its
+    /// identifier says it is.
+    logged: Option<(At, Option<Side>)>,
+}
+
+/// Which end of a call a program logged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Side {
+    Entry,
+    Exit,
 }
 
 /// The second line of a record.
@@ -57,104 +62,98 @@ impl Events {
         offset: usize,
         out: &mut Emitter,
     ) {
-        self.logged = None;
+        self.finish(out);
         let lane = lane(&record.who, out);
-        let event = Event {
-            time,
-            duration: UNSTATED,
-            extra: UNSTATED,
-            name: NameRef::ANONYMOUS,
-            lane,
-            offset: offset as u32,
-            depth: NO_DEPTH,
-            kind: EventKind::Mark,
-        };
-        let call = |kind, name| Event { name, kind, ..event };
+        let at = At { time: Some(time), lane, offset };
         match record.kind {
             b"CALL" => {
                 let name = named(system_call(record.rest), FuncKind::Syscall, out);
-                out.push(call(EventKind::Enter, name));
+                out.enter(at, name, Stated::NOTHING);
             }
             b"RET" => {
                 let name = named(system_call(record.rest), FuncKind::Syscall, out);
-                out.push(call(EventKind::Exit, name));
+                out.exit(at, Some(name), Stated::NOTHING);
             }
             b"PFLT" => {
                 let name = named(FAULT, FuncKind::Function, out);
-                out.push(call(EventKind::Enter, name));
+                out.enter(at, name, Stated::NOTHING);
             }
             b"PRET" => {
                 let name = named(FAULT, FuncKind::Function, out);
-                out.push(call(EventKind::Exit, name));
+                out.exit(at, Some(name), Stated::NOTHING);
             }
             b"NAMI" => {
                 let name = named(PATH, FuncKind::Mark, out);
-                out.push(call(EventKind::Mark, name));
+                out.instant(at, name);
             }
             b"PSIG" => {
                 let name = named(first_word(record.rest), FuncKind::Mark, out);
-                out.push(call(EventKind::Mark, name));
+                out.instant(at, name);
             }
-            b"CSW" => switch(record.rest, event, out),
-            b"USER" | b"MISC" => self.user(record.rest, event, out),
+            b"CSW" => switch(record.rest, at, out),
+            b"USER" | b"MISC" => self.user(record.rest, at, out),
             _ => {}
         }
     }
 
     /// Lost records: what is open in any process may have ended meanwhile.
     pub(super) fn dropped(&mut self, offset: usize, out: &mut Emitter) {
-        self.logged = None;
+        self.finish(out);
         let lane = nobody(out);
-        out.push(Event {
-            time: UNSTATED,
-            duration: UNSTATED,
-            extra: UNSTATED,
-            name: NameRef::ANONYMOUS,
-            lane,
-            offset: offset as u32,
-            depth: NO_DEPTH,
-            kind: EventKind::Gap,
-        });
+        out.lost(At { time: None, lane, offset }, None);
     }
 
     /// What a program logged: FreeBSD prints the bytes, or their meaning where it knows it; the
     /// others an identifier, with the data on the lines behind.
-    fn user(&mut self, rest: &[u8], event: Event, out: &mut Emitter) {
-        if let Some((kind, name)) = bytes(rest).as_deref().and_then(convention) {
-            let name = of_the_program(name, FuncKind::Function, out);
-            out.push(Event { name, kind, ..event });
+    fn user(&mut self, rest: &[u8], at: At, out: &mut Emitter) {
+        if let Some((side, name)) = bytes(rest).as_deref().and_then(convention) {
+            announced(side, name, at, out);
             return;
         }
         let by_identifier = match identifier(rest) {
-            USER_ENTER => Some(EventKind::Enter),
-            USER_EXIT => Some(EventKind::Exit),
+            USER_ENTER => Some(Side::Entry),
+            USER_EXIT => Some(Side::Exit),
             _ => None,
         };
-        self.logged = Some((out.events.len(), by_identifier));
-        let name = of_the_program(LOGGED, FuncKind::Mark, out);
-        out.push(Event { name, ..event });
+        self.logged = Some((at, by_identifier));
     }
 
     /// The line behind a record: data that a program logged, if it was such a record.
     pub(super) fn detail(&mut self, detail: Detail<'_>, out: &mut Emitter) {
-        let Some((row, by_identifier)) = self.logged.take() else { return };
+        let Some((at, by_identifier)) = self.logged else { return };
         let Detail(data) = detail;
-        let by_identifier = by_identifier.map(|kind| (kind, function(data)));
+        let by_identifier = by_identifier.map(|side| (side, function(data)));
         let found = convention(data).or(by_identifier).filter(|(_, name)| !name.is_empty());
-        let Some((kind, name)) = found else { return };
-        let name = of_the_program(name, FuncKind::Function, out);
-        let event = out.events[row];
-        out.events[row] = Event { name, kind, ..event };
+        let Some((side, name)) = found else { return };
+        self.logged = None;
+        announced(side, name, at, out);
+    }
+
+    /// No line follows that could say more of the last record.
+    pub(super) fn finish(&mut self, out: &mut Emitter) {
+        if let Some((at, _)) = self.logged.take() {
+            let name = of_the_program(LOGGED, FuncKind::Mark, out);
+            out.instant(at, name);
+        }
+    }
+}
+
+/// What a program says of one of its own functions.
+fn announced(side: Side, name: &[u8], at: At, out: &mut Emitter) {
+    let name = of_the_program(name, FuncKind::Function, out);
+    match side {
+        Side::Entry => out.enter(at, name, Stated::NOTHING),
+        Side::Exit => out.exit(at, Some(name), Stated::NOTHING),
     }
 }
 
 /// `pf> name` or `pf< name`.
-fn convention(data: &[u8]) -> Option<(EventKind, &[u8])> {
-    let (kind, name) = match data.strip_prefix(USER_ENTER) {
-        Some(name) => (EventKind::Enter, function(name)),
-        None => (EventKind::Exit, function(data.strip_prefix(USER_EXIT)?)),
+fn convention(data: &[u8]) -> Option<(Side, &[u8])> {
+    let (side, name) = match data.strip_prefix(USER_ENTER) {
+        Some(name) => (Side::Entry, function(name)),
+        None => (Side::Exit, function(data.strip_prefix(USER_EXIT)?)),
     };
-    (!name.is_empty()).then_some((kind, name))
+    (!name.is_empty()).then_some((side, name))
 }
 
 /// The name in logged data: up to a NUL, or how kdump prints one.
@@ -188,17 +187,16 @@ fn identifier(rest: &[u8]) -> &[u8] {
 }
 
 /// A thread that leaves the CPU or is back on it. Which CPU is not said.
-fn switch(rest: &[u8], event: Event, out: &mut Emitter) {
+fn switch(rest: &[u8], at: At, out: &mut Emitter) {
     let nobody = nobody(out);
-    let event = Event { kind: EventKind::Switch, ..event };
     match first_word(rest) {
         b"stop" => {
-            let left = u64::from(event.lane.0);
             // The second word says whether it was made to leave.
-            let preempted = u64::from(rest.trim_ascii_end().starts_with(b"stop user"));
-            out.push(Event { lane: nobody, extra: left, duration: preempted, ..event });
+            let preempted = rest.trim_ascii_end().starts_with(b"stop user");
+            let state = if preempted { PrevState::Runnable } else { PrevState::Sleeping };
+            out.sched_switch(at, Some(at.lane), state, Some(nobody));
         }
-        b"resume" => out.push(Event { extra: u64::from(nobody.0), duration: 0, ..event }),
+        b"resume" => out.sched_switch(at, Some(nobody), PrevState::Sleeping, Some(at.lane)),
         _ => {}
     }
 }

@@ -229,6 +229,7 @@ impl Reader for Lines {
                 }
             }
         }
+        events.finish(out);
         (self.clock == Clock::Relative && sum != before.0).then(|| Arc::new(Sum(sum)) as State)
     }
 }

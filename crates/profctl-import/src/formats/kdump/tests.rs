@@ -6,9 +6,8 @@ use profctl_model::{Record, Span, SpanSink};
 use proptest::prelude::*;
 
 use super::*;
-use crate::emit::EventKind;
 use crate::formats::plain::show::{read, show};
-use crate::testing::{ImporterOfBytes, ReaderOfBytes};
+use crate::testing::{ImporterOfBytes, ReaderOfBytes, verbs};
 use crate::{ReadOptions, Single};
 
 const FIXTURES: [&str; 12] = [
@@ -67,16 +66,13 @@ fn every_type_of_record() {
 }
 
 /// The events of a fixture: kind, name, and nanoseconds since the first.
-fn events(name: &str) -> Vec<(EventKind, String, u64)> {
+fn events(name: &str) -> Vec<(&'static str, String, u64)> {
     let said = read(&KdumpText, &fixture(name), &ImportOptions::default());
     assert!(said.diags.is_empty(), "{name}: {:?}", said.diags);
-    let first = said.events[0].time;
-    let events = said.events.iter().map(|event| {
-        let name = said.names[event.name.0 as usize].name.clone();
-        let time = if event.kind == EventKind::Gap { first } else { event.time };
-        (event.kind, name, time.saturating_sub(first))
-    });
-    events.collect()
+    let events = verbs(&said);
+    let first = events[0].2.unwrap();
+    let since = |time: Option<u64>| time.map_or(0, |time| time.saturating_sub(first));
+    events.into_iter().map(|(verb, name, time)| (verb, name, since(time))).collect()
 }
 
 /// Times of a trace that were printed in different ways are the same, as far as they were printed.
@@ -175,7 +171,8 @@ fn the_size_of_blocks_changes_nothing() {
 fn every_cut() {
     for name in FIXTURES {
         let bytes = fixture(name);
-        let whole = read(&KdumpText, &bytes, &ImportOptions::default()).events;
+        let whole = read(&KdumpText, &bytes, &ImportOptions::default());
+        let whole: Vec<_> = whole.said().collect();
         let opened = KdumpText.open_bytes(&bytes, &ImportOptions::default()).unwrap();
         for cut in 0..=bytes.len() {
             let start = &bytes[..cut];
@@ -184,9 +181,10 @@ fn every_cut() {
             reader.read_bytes(start, true, &opened.state, &mut said);
             // The last whole record is held back for what may follow it, and half a one is left.
             let boundary = reader.boundary(start);
-            let kept = whole.iter().filter(|e| (e.offset as usize) < boundary).count();
-            assert_eq!(said.events[..kept], whole[..kept], "{name} cut at {cut}");
-            assert!(said.events.len() <= kept + 2, "{name} cut at {cut}");
+            let kept = whole.iter().filter(|(at, _)| at.offset < boundary).count();
+            let said: Vec<_> = said.said().collect();
+            assert_eq!(said[..kept], whole[..kept], "{name} cut at {cut}");
+            assert!(said.len() <= kept + 2, "{name} cut at {cut}");
             assert!(boundary == 0 || bytes[boundary - 1] == b'\n', "{name} cut at {cut}");
         }
     }
@@ -306,7 +304,8 @@ fn a_dialect_says_what_stamps_count_from() {
     let times = |dialect: Option<&str>| {
         let dialect = dialect.map(str::to_owned);
         let options = ImportOptions { dialect, ..ImportOptions::default() };
-        read(&KdumpText, text, &options).events.iter().map(|e| e.time).collect::<Vec<_>>()
+        let said = read(&KdumpText, text, &options);
+        said.said().filter_map(|(at, _)| at.time).collect::<Vec<_>>()
     };
     assert_eq!(times(None), [0, 2_000, 3_000]);
     assert_eq!(times(Some("relative")), [0, 2_000, 5_000]);
@@ -321,7 +320,7 @@ fn the_documented_example_is_kdump_text() {
     let example = crate::formats::plain::show::example(page);
     assert!(matches!(KdumpText.recognize_bytes(example.as_bytes(), true), Recognition::Yes(_)));
     let said = read(&KdumpText, example.as_bytes(), &ImportOptions::default());
-    assert!(said.diags.is_empty() && said.events.len() > 3, "{:?}", said.diags);
+    assert!(said.diags.is_empty() && said.said().len() > 3, "{:?}", said.diags);
 }
 
 proptest! {

@@ -26,7 +26,6 @@ mod tests;
 
 use dialect::{Dialect, System};
 use records::{Before, Records};
-pub use syscalls::is_linux_syscall;
 
 /// See the module.
 pub struct Ktrace;

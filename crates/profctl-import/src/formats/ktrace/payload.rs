@@ -3,7 +3,7 @@
 
 use super::dialect::{Dialect, Field, System};
 use super::header::unsigned;
-use crate::emit::EventKind;
+use crate::emit::CallPart;
 
 const SHORT: Field = Field { at: 0, width: 2 };
 const INT: Field = Field { at: 0, width: 4 };
@@ -101,7 +101,7 @@ const NAME_MAX: usize = 1024;
 /// What a program announces with utrace(2) by our convention: `pf>` and a name where a function
 /// begins, `pf<` and the name where it ends. The mark may also be the identifier that stands
 /// before the data.
-pub(super) fn announcement(payload: &[u8], id: usize) -> Option<(EventKind, &[u8])> {
+pub(super) fn announcement(payload: &[u8], id: usize) -> Option<(CallPart, &[u8])> {
     let (id, data) = payload.split_at_checked(id)?;
     let (kind, name) = match (kind_of(data), kind_of(id)) {
         (Some(kind), _) => (kind, &data[3..]),
@@ -113,10 +113,10 @@ pub(super) fn announcement(payload: &[u8], id: usize) -> Option<(EventKind, &[u8
     (name.len() <= NAME_MAX && !name.is_empty()).then_some((kind, name))
 }
 
-fn kind_of(text: &[u8]) -> Option<EventKind> {
+fn kind_of(text: &[u8]) -> Option<CallPart> {
     match text.get(..3)? {
-        b"pf>" => Some(EventKind::Enter),
-        b"pf<" => Some(EventKind::Exit),
+        b"pf>" => Some(CallPart::Enter),
+        b"pf<" => Some(CallPart::Exit),
         _ => None,
     }
 }

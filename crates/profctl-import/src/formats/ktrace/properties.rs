@@ -7,9 +7,9 @@ use super::encode::{Said, What, can_say, encode};
 use super::tests::{FIXTURES, NOW, forced, load, show_calls};
 use super::{Ktrace, detect, payload, syscalls};
 use crate::bytes::Endian;
-use crate::emit::{Emitter, EventKind, ThreadKey};
+use crate::emit::{Emitter, Record, ThreadKey};
 use crate::formats::plain::show::read;
-use crate::testing::ImporterOfBytes;
+use crate::testing::{ImporterOfBytes, verbs};
 
 /// Any record that some dialect has.
 fn any_said() -> impl Strategy<Value = Said> {
@@ -42,43 +42,44 @@ fn any_said() -> impl Strategy<Value = Said> {
 }
 
 /// What the reader must say of `said`: kind, name, thread, CPU, time.
-fn expected(dialect: &Dialect, said: &Said) -> Vec<(EventKind, Option<String>, u64)> {
+fn expected(dialect: &Dialect, said: &Said) -> Vec<(&'static str, String, Option<u64>)> {
     let time = if dialect.nanos { said.time } else { said.time / 1_000 * 1_000 };
+    let time = Some(time);
     let mut events = Vec::new();
     if said.dropped && dialect.system == System::FreeBsd {
-        events.push((EventKind::Gap, None, time));
+        events.push(("lost", String::new(), time));
     }
     let number = |number: u16| {
         let listed = syscalls::name(dialect.system, syscalls::Abi::Native, number);
         listed.map_or_else(|| format!("[{number}]"), str::to_owned)
     };
     let (kind, name) = match &said.what {
-        What::Call { number: n, .. } => (EventKind::Enter, number(*n)),
-        What::Return { number: n, .. } => (EventKind::Exit, number(*n)),
-        What::Path(_) => (EventKind::Mark, "namei".into()),
+        What::Call { number: n, .. } => (">", number(*n)),
+        What::Return { number: n, .. } => ("<", number(*n)),
+        What::Path(_) => ("!", "namei".into()),
         What::Signal(n) => {
             let name = payload::signal(*n).map_or_else(|| format!("SIG{n}"), str::to_owned);
-            (EventKind::Mark, name)
+            ("!", name)
         }
         What::Switch { .. } => {
-            events.push((EventKind::Switch, None, time));
+            events.push(("switch", String::new(), time));
             return events;
         }
-        What::Fault => (EventKind::Enter, "page_fault".into()),
-        What::FaultEnd => (EventKind::Exit, "page_fault".into()),
+        What::Fault => (">", "page_fault".into()),
+        What::FaultEnd => ("<", "page_fault".into()),
         What::User(text) => match text.split_at_checked(3) {
-            Some(("pf>", name)) => (EventKind::Enter, name.trim().into()),
-            Some(("pf<", name)) => (EventKind::Exit, name.trim().into()),
-            _ => (EventKind::Mark, "utrace".into()),
+            Some(("pf>", name)) => (">", name.trim().into()),
+            Some(("pf<", name)) => ("<", name.trim().into()),
+            _ => ("!", "utrace".into()),
         },
         What::Data(_) | What::Emulation(_) | What::Abi(_) | What::ProcessEnd | What::Start => {
             return events;
         }
     };
-    if name == "utrace" && kind != EventKind::Mark {
+    if name == "utrace" && kind != "!" {
         return events;
     }
-    events.push((kind, Some(name), time));
+    events.push((kind, name, time));
     events
 }
 
@@ -103,15 +104,7 @@ proptest! {
         let said = read(&Ktrace, &bytes, &options);
         prop_assert_eq!(said.records, records.len() as u64);
         prop_assert!(said.diags.is_empty());
-        let found: Vec<_> = said
-            .events
-            .iter()
-            .map(|event| {
-                let name = &said.names[event.name.0 as usize].name;
-                let name = (!name.is_empty()).then(|| name.clone());
-                (event.kind, name, event.time)
-            })
-            .collect();
+        let found = verbs(&said);
         let wanted: Vec<_> = records.iter().flat_map(|said| expected(&dialect, said)).collect();
         prop_assert_eq!(found, wanted);
         check_lanes(&dialect, &records, &said)?;
@@ -127,7 +120,7 @@ proptest! {
         let endian = if big { Endian::Big } else { Endian::Little };
         let options = forced(&DIALECTS[which].full_name(endian));
         let said = read(&Ktrace, &bytes, &options);
-        prop_assert!(said.events.len() <= bytes.len());
+        prop_assert!(said.said().len() <= bytes.len());
     }
 
     #[test]
@@ -152,17 +145,20 @@ proptest! {
 
 /// Every event is on the thread and CPU of its record.
 fn check_lanes(dialect: &Dialect, records: &[Said], said: &Emitter) -> Result<(), TestCaseError> {
-    let mut events = said.events.iter();
+    let mut said_records = said.said();
     for record in records {
         for (kind, ..) in expected(dialect, record) {
-            let event = events.next().expect("as many events as expected");
-            let left =
-                kind == EventKind::Switch && matches!(record.what, What::Switch { out: true, .. });
-            let row = if left { event.extra as usize } else { event.lane.0 as usize };
-            let lane = &said.lanes[row];
-            let cpu = dialect.layout.cpu.map(|_| record.cpu).filter(|_| kind != EventKind::Gap);
+            let (at, found) = said_records.next().expect("as many records as expected");
+            let lane = match (found, &record.what) {
+                (Record::SchedSwitch { prev: Some(left), .. }, What::Switch { out: true, .. }) => {
+                    left
+                }
+                _ => at.lane,
+            };
+            let lane = &said.lanes[lane.0 as usize];
+            let cpu = dialect.layout.cpu.map(|_| record.cpu).filter(|_| kind != "lost");
             prop_assert_eq!(lane.cpu, cpu);
-            if kind == EventKind::Gap {
+            if kind == "lost" {
                 prop_assert_eq!(&lane.thread, &ThreadKey::Unstated);
                 continue;
             }
@@ -173,6 +169,6 @@ fn check_lanes(dialect: &Dialect, records: &[Said], said: &Emitter) -> Result<()
             prop_assert_eq!(&lane.thread, &ThreadKey::Tid(tid, record.comm.into()));
         }
     }
-    prop_assert!(events.next().is_none());
+    prop_assert!(said_records.next().is_none());
     Ok(())
 }

@@ -15,7 +15,7 @@ use super::names::{self, Interned};
 use super::payload;
 use super::syscalls::Abi;
 use crate::bytes::Endian;
-use crate::emit::{Emitter, Event, EventKind, LaneRef, NO_DEPTH, NameRef, UNSTATED};
+use crate::emit::{At, CallPart, Emitter, LaneRef, PrevState, Stated};
 use crate::formats::{Block, Reader, State};
 
 /// A type of record that is in no list.
@@ -153,19 +153,10 @@ impl Records {
         after: &mut Before,
         out: &mut Emitter,
     ) {
-        let event = Event {
-            time: header.time,
-            duration: UNSTATED,
-            extra: UNSTATED,
-            name: NameRef::ANONYMOUS,
-            lane: LaneRef(0),
-            offset: at as u32,
-            depth: NO_DEPTH,
-            kind: EventKind::Mark,
-        };
+        let on = |lane: LaneRef| At { time: Some(header.time), lane, offset: at };
         if header.dropped {
             let lane = names::nobody(None, out);
-            out.push(Event { kind: EventKind::Gap, lane, ..event });
+            out.lost(on(lane), None);
         }
         let system = self.dialect.system;
         match header.record {
@@ -184,9 +175,9 @@ impl Records {
                     after.foreign.get(&header.pid).copied().unwrap_or(Abi::Native)
                 };
                 let Some(name) = self.interned.call(system, abi, number, out) else { return };
-                let kind = if is_call { EventKind::Enter } else { EventKind::Exit };
+                let part = if is_call { CallPart::Enter } else { CallPart::Exit };
                 let lane = self.lane::<BIG>(header, bytes, out);
-                out.push(Event { name, lane, kind, ..event });
+                out.call(part, on(lane), Some(name), Stated::NOTHING);
             }
             Record::Switch => {
                 let Some((left, runnable)) = payload::switch::<BIG>(payload) else {
@@ -196,21 +187,21 @@ impl Records {
                 let other = names::nobody(self.dialect.cpu::<BIG>(bytes), out);
                 let own = self.lane::<BIG>(header, bytes, out);
                 let (lane, from) = if left { (other, own) } else { (own, other) };
-                let duration = if left { u64::from(runnable) } else { UNSTATED };
-                let extra = u64::from(from.0);
-                out.push(Event { duration, extra, lane, kind: EventKind::Switch, ..event });
+                let was_preempted = left && runnable;
+                let state = if was_preempted { PrevState::Runnable } else { PrevState::Sleeping };
+                out.sched_switch(on(lane), Some(from), state, Some(lane));
             }
             Record::Fault | Record::FaultEnd => {
                 let is_begin = header.record == Record::Fault;
-                let kind = if is_begin { EventKind::Enter } else { EventKind::Exit };
+                let part = if is_begin { CallPart::Enter } else { CallPart::Exit };
                 let name = self.interned.fault(out);
                 let lane = self.lane::<BIG>(header, bytes, out);
-                out.push(Event { name, lane, kind, ..event });
+                out.call(part, on(lane), Some(name), Stated::NOTHING);
             }
             Record::Path => {
                 let name = self.interned.path(out);
                 let lane = self.lane::<BIG>(header, bytes, out);
-                out.push(Event { name, lane, ..event });
+                out.instant(on(lane), name);
             }
             Record::Signal => {
                 let Some(number) = payload::first::<BIG>(payload) else {
@@ -218,15 +209,17 @@ impl Records {
                 };
                 let name = names::signal(number, out);
                 let lane = self.lane::<BIG>(header, bytes, out);
-                out.push(Event { name, lane, ..event });
+                out.instant(on(lane), name);
             }
             Record::User { id } => {
-                let (kind, name) = match payload::announcement(payload, id) {
-                    Some((kind, name)) => (kind, self.interned.function(name, out)),
-                    None => (EventKind::Mark, self.interned.user(out)),
-                };
                 let lane = self.lane::<BIG>(header, bytes, out);
-                out.push(Event { name, lane, kind, ..event });
+                if let Some((part, name)) = payload::announcement(payload, id) {
+                    let name = self.interned.function(name, out);
+                    out.call(part, on(lane), Some(name), Stated::NOTHING);
+                } else {
+                    let name = self.interned.user(out);
+                    out.instant(on(lane), name);
+                }
             }
             Record::Emulation => {
                 let end = payload.iter().position(|byte| *byte == 0).unwrap_or(payload.len());

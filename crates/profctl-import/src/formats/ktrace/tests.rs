@@ -10,7 +10,7 @@ use profctl_model::{SpanId, Trace};
 use super::dialect::DIALECTS;
 use super::encode::{Said, What, encode};
 use super::*;
-use crate::emit::{Emitter, EventKind};
+use crate::emit::{CallPart, Emitter};
 use crate::formats::plain::show::{check_cuts, read, show};
 use crate::testing::{ImporterOfBytes, ReaderOfBytes};
 use crate::{ReadOptions, Single};
@@ -173,7 +173,7 @@ fn a_file_that_was_cut_says_so() {
     assert_eq!(said.diags[0].code.name, CUT_RECORD.name);
     let whole = read(&Ktrace, fixture("freebsd-v1-amd64"), &ImportOptions::default());
     // The record that was cut is the last; it held a gap and an entry.
-    assert_eq!(said.events, whole.events[..whole.events.len() - 2]);
+    assert!(said.said().eq(whole.said().take(whole.said().len() - 2)));
 }
 
 #[test]
@@ -272,7 +272,7 @@ fn a_dialect_can_be_forced() {
     let opened = open(&bytes, "netbsd-v2-32").unwrap();
     let mut said = Emitter::default();
     opened.reader.fork().read_bytes(&bytes, true, &opened.state, &mut said);
-    assert_eq!(said.events[0].time, 5_000_000_000);
+    assert_eq!(said.said().next().unwrap().0.time, Some(5_000_000_000));
 
     let error = open(&bytes, "plan9").err().unwrap().message;
     assert!(error.starts_with("there is no dialect `plan9`"), "{error}");
@@ -400,7 +400,7 @@ fn announcements_and_what_is_none() {
     let said = read(&Ktrace, &bytes, &forced("freebsd-v0-64"));
     assert!(said.names.iter().all(|func| !func.name.contains("secret")));
     let id = [b"pf>".as_slice(), &[0; 17], b"of the id"].concat();
-    assert_eq!(payload::announcement(&id, 20), Some((EventKind::Enter, &b"of the id"[..])));
+    assert_eq!(payload::announcement(&id, 20), Some((CallPart::Enter, &b"of the id"[..])));
     assert_eq!(payload::announcement(&id[..10], 20), None);
 }
 
@@ -456,14 +456,14 @@ fn absurd_lengths_end_nothing() {
     for length in [u32::MAX, 1 << 30, header::PAYLOAD_MAX as u32 + 1] {
         bytes[second..second + 4].copy_from_slice(&length.to_le_bytes());
         let said = read(&Ktrace, &bytes, &ImportOptions::default());
-        assert_eq!((said.events.len(), said.diags.len()), (3, 1));
+        assert_eq!((said.said().len(), said.diags.len()), (3, 1));
         assert_eq!(said.diags[0].code.name, SKIPPED_RECORD.name);
         assert_eq!(said.diags[0].offset as usize, second);
     }
     // The longest that is believed reaches past the end: the input was cut there.
     bytes[second..second + 4].copy_from_slice(&(header::PAYLOAD_MAX as u32).to_le_bytes());
     let said = read(&Ktrace, &bytes, &ImportOptions::default());
-    assert_eq!((said.events.len(), said.diags[0].code.name), (1, CUT_RECORD.name));
+    assert_eq!((said.said().len(), said.diags[0].code.name), (1, CUT_RECORD.name));
 }
 
 /// Old NetBSD counts the threads of a process from 1, where others have one number for each thread

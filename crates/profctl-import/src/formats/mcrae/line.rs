@@ -8,7 +8,7 @@
 //!    └─┴───┴ seconds, milliseconds, microseconds (maybe with decimals)
 //! ```
 
-use crate::emit::NO_DEPTH;
+use crate::emit::DEPTH_MAX;
 use crate::text;
 
 /// What a line says; times in nanoseconds.
@@ -57,7 +57,7 @@ pub(super) fn parse(line: &[u8]) -> Result<Record<'_>, &'static str> {
     };
     let (thread, cpu) = lane.map_or((None, None), thread_and_cpu);
     let (indent, arrow) = indented(rest).ok_or("an indentation of one space and four a level")?;
-    let depth = u16::try_from(indent / INDENT).ok().filter(|&depth| depth != NO_DEPTH);
+    let depth = u16::try_from(indent / INDENT).ok().filter(|&depth| depth <= DEPTH_MAX);
     let depth = depth.ok_or("a depth below 65535")?;
     let arrow = arrow.trim_ascii_end();
     let record = Record { time, has_decimals, thread, cpu, depth, arrow: Arrow::Exit };

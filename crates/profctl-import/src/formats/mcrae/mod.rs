@@ -10,7 +10,7 @@ use super::{
     Block, Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Reader, Recognition,
     State,
 };
-use crate::emit::{Emitter, Event, EventKind, LaneKey, NO_DEPTH, NameRef, ThreadKey, UNSTATED};
+use crate::emit::{At, Emitter, LaneKey, NameRef, Stated, ThreadKey};
 use crate::files::Files;
 use crate::text;
 
@@ -87,10 +87,7 @@ impl Reader for Lines {
             }
             out.records += 1;
             match line::parse(line.text).and_then(|record| self.in_ticks(record)) {
-                Ok(record) => {
-                    let event = event(&record, line.offset, out);
-                    out.push(event);
-                }
+                Ok(record) => emit(&record, line.offset, out),
                 Err(_) if !line.ended && line::begins_like_record(line.text) => {
                     out.diag(&CUT_RECORD, line.offset, || {
                         format!("the last line stops at `{}`", text::excerpt(line.text))
@@ -124,31 +121,25 @@ impl Lines {
     }
 }
 
-fn event(record: &Record<'_>, offset: usize, out: &mut Emitter) -> Event {
+fn emit(record: &Record<'_>, offset: usize, out: &mut Emitter) {
     let thread = record.thread.map_or(ThreadKey::Unstated, thread_of);
     let lane = out.lane(LaneKey { cpu: record.cpu, thread });
-    let (kind, name, duration, extra) = match record.arrow {
+    let at = At { time: Some(record.time), lane, offset };
+    let stated = Stated::depth(record.depth);
+    match record.arrow {
         Arrow::Enter { name, net, total: None } => {
-            (EventKind::Leaf, named(name, out), net, UNSTATED)
+            let name = named(name, out);
+            out.leaf(at, name, Stated { wall: Some(net), ..stated });
         }
-        Arrow::Enter { name, net, total: Some(total) } => {
-            (EventKind::Enter, named(name, out), total, net)
+        Arrow::Enter { name, net, total } => {
+            let name = named(name, out);
+            out.enter(at, name, Stated { wall: total, net: Some(net), ..stated });
         }
-        Arrow::Exit => (EventKind::Exit, NameRef::ANONYMOUS, UNSTATED, UNSTATED),
+        Arrow::Exit => out.exit(at, None, stated),
         Arrow::Mark(name) => {
             let name = out.func(&String::from_utf8_lossy(name), FuncKind::Mark);
-            (EventKind::Mark, name, UNSTATED, UNSTATED)
+            out.instant(at, name);
         }
-    };
-    Event {
-        time: record.time,
-        duration,
-        extra,
-        name,
-        lane,
-        offset: offset as u32,
-        depth: if kind == EventKind::Mark { NO_DEPTH } else { record.depth },
-        kind,
     }
 }
 

@@ -6,8 +6,9 @@ use proptest::prelude::*;
 
 use super::line::{self, Arrow};
 use super::*;
+use crate::emit::Record;
 use crate::formats::plain::show::{check_cuts, example, read, show};
-use crate::testing::{ImporterOfBytes, ReaderOfBytes};
+use crate::testing::{ImporterOfBytes, ReaderOfBytes, verbs};
 
 static POST: &[u8] =
     include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/mcrae/trace.txt"));
@@ -114,7 +115,7 @@ fn decimals_below_a_head_without_are_refused() {
     let mut said = Emitter::default();
     let block = b"   2:394 280.500 -> g (1 us)\n";
     opened.reader.fork().read_bytes(block, true, &opened.state, &mut said);
-    assert!(said.events.is_empty());
+    assert!(said.said().len() == 0);
     assert_eq!(said.diags[0].code.name, SKIPPED_RECORD.name);
 }
 
@@ -155,23 +156,22 @@ fn lines_that_are_nearly_records() {
 #[test]
 fn the_trace_of_the_post_reads_whole() {
     let said = read(&CodeTrace, POST, &ImportOptions::default());
-    let count = |kind| said.events.iter().filter(|event| event.kind == kind).count();
+    let count = |verb| verbs(&said).iter().filter(|found| found.0 == verb).count();
     assert_eq!(said.lines, 102);
-    assert_eq!(said.events.len(), 102);
-    assert_eq!(count(EventKind::Enter), 24);
-    assert_eq!(count(EventKind::Exit), 24);
-    assert_eq!(count(EventKind::Leaf), 54);
+    assert_eq!(said.said().len(), 102);
+    assert_eq!(count(">"), 24);
+    assert_eq!(count("<"), 24);
+    assert_eq!(count("="), 54);
     assert!(said.diags.is_empty());
     // Each exit stands where its entry said that it would.
     let mut open = Vec::new();
-    for event in &said.events {
-        match event.kind {
-            EventKind::Enter => open.push(event),
-            EventKind::Exit => {
-                let entry = open.pop().unwrap();
-                assert_eq!((event.depth, event.time), (entry.depth, entry.time + entry.duration));
-            }
-            _ => assert_eq!(event.depth as usize, open.len()),
+    for (at, record) in said.said() {
+        let time = at.time.unwrap();
+        match record {
+            Record::Enter { stated, .. } => open.push((stated.depth, time + stated.wall.unwrap())),
+            Record::Exit { stated, .. } => assert_eq!(open.pop(), Some((stated.depth, time))),
+            Record::Leaf { stated, .. } => assert_eq!(stated.depth, Some(open.len() as u16)),
+            other => panic!("{other:?}"),
         }
     }
 }
@@ -192,7 +192,7 @@ fn recognised_by_its_lines_only() {
 fn the_documented_example_reads_whole() {
     let page = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/formats/mcrae.md"));
     let said = read(&CodeTrace, example(page).as_bytes(), &ImportOptions::default());
-    assert_eq!((said.events.len(), said.diags.len()), (4, 0));
+    assert_eq!((said.said().len(), said.diags.len()), (4, 0));
 }
 
 #[test]
@@ -212,6 +212,6 @@ proptest! {
     ) {
         let said = read(&CodeTrace, input.as_bytes(), &ImportOptions::default());
         let refused: u64 = said.diags.len() as u64 + said.more_diags.iter().map(|more| more.1).sum::<u64>();
-        prop_assert_eq!(said.events.len() as u64 + refused, said.records);
+        prop_assert_eq!(said.said().len() as u64 + refused, said.records);
     }
 }

@@ -1,6 +1,6 @@
 //! Branches: from where to where, and of what kind.
 
-use super::line::{Symbol, first_word, frame};
+use super::symbol::{Symbol, first_word, frame};
 
 /// Of what kind a branch is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -13,6 +13,7 @@ mod branch;
 mod line;
 mod read;
 mod stack;
+mod symbol;
 #[cfg(test)]
 mod tests;
 

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use profctl_model::diag::codes::{CUT_RECORD, SKIPPED_RECORD};
 
-use super::line::{Head, Indented, Line, Symbol, Trouble, parse};
+use super::line::{Head, Indented, Line, Trouble, parse};
 use super::stack::{Stack, function};
+use super::symbol::Symbol;
 use super::{DECODER_ERROR, Mode, SAMPLE_LEFT_OUT};
 use crate::emit::{At, Emitter, LaneKey, LaneRef, NameRef, Stated, ThreadKey, WakerContext};
 use crate::formats::{Block, Reader, State};

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use profctl_model::{Func, FuncKind};
 
 use super::branch::{Branch, End, Kind};
-use super::line::Symbol;
+use super::symbol::Symbol;
 use crate::emit::{At, Emitter, NameRef, Stated};
 
 /// A function: its kind (one byte), its name, NUL, its file.

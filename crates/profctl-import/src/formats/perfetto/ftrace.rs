@@ -2,7 +2,7 @@
 
 use profctl_model::diag::codes::SKIPPED_RECORD;
 
-use super::read::Reading;
+use super::reading::Reading;
 use super::wire::{Fields, Value};
 use crate::emit::{LaneKey, LaneRef, NameRef, PrevState, Stated, ThreadKey, Waking, WakingKind};
 

@@ -21,6 +21,7 @@ mod layered;
 mod memory;
 mod packet;
 mod read;
+mod reading;
 #[cfg(test)]
 mod tests;
 mod wire;
@@ -120,7 +121,7 @@ impl Importer for Packets {
         };
         // Descriptors of tracks may stand behind the first events that need them.
         let mut ignored = Emitter::default();
-        let mut reading = read::Reading::new(Memory::default(), &mut ignored);
+        let mut reading = reading::Reading::new(Memory::default(), &mut ignored);
         reading.block(&head[..packet::boundary(head)]);
         let Memory { tracks, .. } = reading.memory;
         Ok(Opened::records(Timebase::NANOSECONDS, Box::new(read::PacketReader { order }))

@@ -3,16 +3,16 @@
 use std::io::Read as _;
 use std::sync::Arc;
 
+use profctl_model::FuncKind;
 use profctl_model::diag::codes::{CUT_RECORD, SKIPPED_RECORD};
-use profctl_model::hash::FastMap;
-use profctl_model::{Func, FuncKind};
 
 use super::clocks::{self, BOOT_TIME};
 use super::event::{Kind, Said};
 use super::memory::{Memory, Sequence};
 use super::packet::{self, Item, Packet, Payload};
-use super::{MISSING_NAME, NO_STATE, NOT_READ, UNKNOWN_CLOCK, ftrace};
-use crate::emit::{At, Emitter, LaneKey, LaneRef, NameRef, Stated, ThreadKey};
+use super::reading::Reading;
+use super::{MISSING_NAME, NO_STATE, UNKNOWN_CLOCK, ftrace};
+use crate::emit::{Emitter, LaneKey, LaneRef, Stated, ThreadKey};
 use crate::formats::{Block, Reader, State};
 use crate::sort::Order;
 
@@ -49,22 +49,7 @@ impl Reader for PacketReader {
     }
 }
 
-/// How far reading a block came.
-pub(super) struct Reading<'o> {
-    pub(super) memory: Memory,
-    changed: bool,
-    pub(super) out: &'o mut Emitter,
-    /// Lanes of tracks, while no descriptor changes one.
-    lanes: FastMap<u64, LaneRef>,
-    /// The packet, as an offset in the block.
-    pub(super) offset: usize,
-}
-
-impl<'o> Reading<'o> {
-    pub(super) fn new(memory: Memory, out: &'o mut Emitter) -> Self {
-        Self { memory, changed: false, out, lanes: FastMap::default(), offset: 0 }
-    }
-
+impl Reading<'_> {
     pub(super) fn block(&mut self, block: &[u8]) {
         let mut at = 0;
         while at < block.len() {
@@ -172,20 +157,6 @@ impl<'o> Reading<'o> {
     fn unreadable(&mut self, error: &std::io::Error) {
         let offset = self.offset;
         self.out.diag(&SKIPPED_RECORD, offset, || format!("compressed packets: {error}"));
-    }
-
-    #[cold]
-    pub(super) fn not_read(&mut self, why: &str) {
-        self.out.diag(&NOT_READ, self.offset, || why.into());
-    }
-
-    pub(super) fn sequence(&self, id: u32) -> Option<&Sequence> {
-        self.memory.sequences.get(&id).map(|sequence| &**sequence)
-    }
-
-    pub(super) fn sequence_mut(&mut self, id: u32) -> &mut Sequence {
-        self.changed = true;
-        Arc::make_mut(self.memory.sequences.edit(id))
     }
 
     /// What a packet says for those that follow on its sequence.
@@ -304,14 +275,6 @@ impl<'o> Reading<'o> {
         }
     }
 
-    /// A plain function.
-    pub(super) fn func(&mut self, name: &[u8]) -> NameRef {
-        self.out.name(name, |name| Func {
-            name: String::from_utf8_lossy(name).into_owned(),
-            ..Func::default()
-        })
-    }
-
     fn lane(&mut self, track: u64) -> LaneRef {
         if let Some(&lane) = self.lanes.get(&track) {
             return lane;
@@ -319,10 +282,5 @@ impl<'o> Reading<'o> {
         let lane = self.out.lane(LaneKey { cpu: None, thread: self.memory.tracks.thread(track) });
         self.lanes.insert(track, lane);
         lane
-    }
-
-    /// When and on whom something happened that the present packet tells.
-    pub(super) fn at(&self, lane: LaneRef, time: u64) -> At {
-        At { time: Some(time), lane, offset: self.offset }
     }
 }

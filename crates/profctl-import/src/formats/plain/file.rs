@@ -6,9 +6,9 @@ use profctl_model::Func;
 use profctl_model::hash::FastMap;
 
 use super::write::{self, Said};
-use crate::drive::Tap;
 use crate::emit::{BlockEvents, LaneKey};
 use crate::stitch::Setup;
+use crate::tap::Tap;
 
 /// See the module.
 pub(crate) struct PlainFile<'o> {
@@ -45,8 +45,7 @@ impl Tap for PlainFile<'_> {
 
     fn take(&mut self, block: &BlockEvents, names: &[Func], lanes: &[LaneKey]) {
         write::count(block, &mut self.diags);
-        let said = Said { names, lanes, details: &block.details };
-        said.write(&block.events, &block.totals, &mut self.text);
+        Said { names, lanes }.write(block.said(), &block.totals, &mut self.text);
         self.flush();
     }
 }

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use super::write;
-use crate::emit::{Emitter, Event};
+use crate::emit::{At, Emitter, Record};
 use crate::formats::{ImportOptions, Importer};
 use crate::testing::{ImporterOfBytes, ReaderOfBytes};
 
@@ -33,7 +33,8 @@ pub(crate) fn read(importer: &dyn Importer, input: &[u8], options: &ImportOption
 /// Cuts `input` after every byte, as if the copy had stopped there, and in two blocks, and says
 /// where that changed what it should not have.
 pub(crate) fn check_cuts(importer: &dyn Importer, input: &[u8], options: &ImportOptions) {
-    let whole = read(importer, input, options).events;
+    let whole = read(importer, input, options);
+    let whole: Vec<(At, Record<'_>)> = whole.said().collect();
     for cut in 0..=input.len() {
         let start = &input[..cut];
         let opened = importer.open_bytes(input, options).expect("an input that can be opened");
@@ -42,20 +43,22 @@ pub(crate) fn check_cuts(importer: &dyn Importer, input: &[u8], options: &Import
 
         let mut said = Emitter::default();
         reader.read_bytes(start, true, &opened.state, &mut said);
-        let complete = |event: &&Event| (event.offset as usize) < boundary;
-        let kept: Vec<_> = said.events.iter().filter(complete).collect();
-        let expected: Vec<_> = whole.iter().filter(complete).collect();
+        let complete = |(at, _): &(At, Record<'_>)| at.offset < boundary;
+        let kept: Vec<_> = said.said().filter(complete).collect();
+        let expected: Vec<_> = whole.iter().copied().filter(complete).collect();
         assert_eq!(kept, expected, "cut at byte {cut}");
-        assert!(said.events.len() <= kept.len() + 1, "one half record at most, cut at {cut}");
+        assert!(said.said().len() <= kept.len() + 1, "one half record at most, cut at {cut}");
 
         let mut reader = reader.fork();
         let mut said = Emitter::default();
         reader.read_bytes(&input[..boundary], false, &opened.state, &mut said);
-        let mut events = said.take().events;
+        let first = said.take();
         reader.read_bytes(&input[boundary..], true, &opened.state, &mut said);
-        let moved = |event: &Event| Event { offset: event.offset + boundary as u32, ..*event };
-        events.extend(said.events.iter().map(moved));
-        assert_eq!(events, whole, "two blocks, the second from byte {boundary}");
+        let mut both: Vec<(At, Record<'_>)> = first.said().collect();
+        for (at, record) in said.said() {
+            both.push((At { offset: at.offset + boundary, ..at }, record));
+        }
+        assert_eq!(both, whole, "two blocks, the second from byte {boundary}");
     }
 }
 

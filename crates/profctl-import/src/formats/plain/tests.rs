@@ -53,23 +53,22 @@ fn check(input: &str, expected: Expect) {
 fn a_line_says_all_that_an_event_holds() {
     let input = "5 cpu3 sh-7 > f[mod]$ wall=9 net=4 depth=2\n6 cpu3 switch sh-7 idle preempted\n";
     let said = read(&Plain, input.as_bytes(), &options());
-    let [call, switch] = said.events[..] else { panic!("two events: {:?}", said.events) };
+    let records: Vec<_> = said.said().collect();
+    let [(call_at, call), (switch_at, switch)] = records[..] else { panic!("two: {records:?}") };
 
-    let func = &said.names[call.name.0 as usize];
+    let func = &said.names[call.name().unwrap().0 as usize];
     assert_eq!((func.name.as_str(), func.module.as_deref()), ("f", Some("mod")));
     assert_eq!(func.kind, profctl_model::FuncKind::Syscall);
     let shell = LaneKey { cpu: Some(3), thread: ThreadKey::Tid(7, "sh".into()) };
     let idle = LaneKey { cpu: Some(3), thread: ThreadKey::Idle };
-    assert_eq!(said.lanes[call.lane.0 as usize], shell);
-    assert_eq!((call.at().time, call.at().offset), (Some(5), 0));
-    let Record::Enter { stated, .. } = call.record(&[]) else { panic!("an entry: {call:?}") };
+    assert_eq!(said.lanes[call_at.lane.0 as usize], shell);
+    assert_eq!((call_at.time, call_at.offset), (Some(5), 0));
+    let Record::Enter { stated, .. } = call else { panic!("an entry: {call:?}") };
     assert_eq!(stated, Stated { depth: Some(2), wall: Some(9), net: Some(4) });
 
-    assert_eq!((switch.at().time, switch.at().offset), (Some(6), 43));
-    assert_eq!(said.lanes[switch.lane.0 as usize], idle);
-    let Record::SchedSwitch { prev, prev_state } = switch.record(&[]) else {
-        panic!("a switch: {switch:?}")
-    };
+    assert_eq!((switch_at.time, switch_at.offset), (Some(6), 43));
+    assert_eq!(said.lanes[switch_at.lane.0 as usize], idle);
+    let Record::SchedSwitch { prev, prev_state } = switch else { panic!("a switch: {switch:?}") };
     assert_eq!(prev.map(|prev| &said.lanes[prev.0 as usize]), Some(&shell));
     assert_eq!(prev_state, PrevState::Runnable);
 }
@@ -199,7 +198,7 @@ fn lines_that_are_refused() {
     ] {
         let input = format!("{line}\n");
         let emitted = read(&Plain, input.as_bytes(), &options());
-        assert!(emitted.events.is_empty(), "{line}");
+        assert!(emitted.said().len() == 0, "{line}");
         assert_eq!(emitted.diags[0].code.name, SKIPPED_RECORD.name);
         said.extend([emitted.diags[0].message.as_str(), "\n"]);
     }
@@ -474,8 +473,7 @@ fn emit(sketch: &Sketch, out: &mut Emitter) {
 /// Records with their references resolved, so that those of two emitters can be compared.
 fn resolved(block: &Emitter) -> Vec<String> {
     let lane = |lane: LaneRef| &block.lanes[lane.0 as usize];
-    let describe = |event: &crate::emit::Event| {
-        let record = event.record(&block.details);
+    let describe = |(at, record): (At, Record<'_>)| {
         let other = match record {
             Record::SchedSwitch { prev, .. } => prev,
             Record::RunsNow { before } => before,
@@ -483,7 +481,6 @@ fn resolved(block: &Emitter) -> Vec<String> {
             Record::Fork { child } => Some(child),
             _ => None,
         };
-        let at = event.at();
         let shown = match record {
             Record::SchedSwitch { prev_state, .. } => format!("{prev_state:?}"),
             Record::RunsNow { .. } | Record::Fork { .. } => String::new(),
@@ -494,15 +491,16 @@ fn resolved(block: &Emitter) -> Vec<String> {
             | Record::Exit { stated, .. }
             | Record::Leaf { stated, .. }
             | Record::Returned { stated, .. } => format!("{stated:?}"),
-            Record::Complete { .. } | Record::Seen { .. } => format!("{:?}", event.depth),
+            Record::Complete { depth, .. } | Record::Seen { depth, .. } => format!("{depth:?}"),
             Record::SwitchTag { entered, .. } => entered.to_string(),
             other => format!("{other:?}"),
         };
         let kind = std::mem::discriminant(&record);
-        let (func, other) = (&block.names[event.name.0 as usize], other.map(lane));
+        let func = record.name().map(|name| &block.names[name.0 as usize]);
+        let other = other.map(lane);
         format!("{kind:?} {shown} {:?} {:?} {other:?} {func:?}", at.time, lane(at.lane))
     };
-    block.events.iter().map(describe).collect()
+    block.said().map(describe).collect()
 }
 
 proptest! {
@@ -531,6 +529,6 @@ proptest! {
     ) {
         let said = read(&Plain, input.as_bytes(), &options());
         let more: u64 = said.more_diags.iter().map(|more| more.1).sum();
-        prop_assert_eq!(said.events.len() as u64 + said.diags.len() as u64 + more, said.records);
+        prop_assert_eq!(said.said().len() as u64 + said.diags.len() as u64 + more, said.records);
     }
 }

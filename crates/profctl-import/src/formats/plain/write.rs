@@ -9,7 +9,7 @@ use super::MAGIC;
 use super::lex::{self, Verb, Words};
 use super::parse;
 use crate::emit::{
-    BlockEvents, Emitter, Event, LaneKey, LaneRef, NameRef, PrevState, Record, Stated, ThreadKey,
+    At, BlockEvents, Emitter, LaneKey, LaneRef, NameRef, PrevState, Record, Stated, ThreadKey,
     Total, WakerContext, Waking, WakingKind,
 };
 use crate::formats::Quirks;
@@ -19,8 +19,8 @@ pub fn write(block: &Emitter, timebase: &Timebase) -> String {
     let mut text = format!("{MAGIC} 1");
     unit(timebase, &mut text);
     text.push('\n');
-    let said = Said { names: &block.names, lanes: &block.lanes, details: &block.details };
-    said.write(&block.events, &block.totals, &mut text);
+    let said = Said { names: &block.names, lanes: &block.lanes };
+    said.write(block.said(), &block.totals, &mut text);
     text
 }
 
@@ -86,18 +86,22 @@ pub(crate) fn count(block: &BlockEvents, counts: &mut FastMap<&'static str, u64>
 pub(crate) struct Said<'a> {
     pub(crate) names: &'a [Func],
     pub(crate) lanes: &'a [LaneKey],
-    pub(crate) details: &'a [Box<str>],
 }
 
 impl Said<'_> {
     /// Writes records, a line each.
-    pub(crate) fn write(&self, events: &[Event], totals: &[Total], text: &mut String) {
+    pub(crate) fn write<'r>(
+        &self,
+        records: impl Iterator<Item = (At, Record<'r>)>,
+        totals: &[Total],
+        text: &mut String,
+    ) {
         let fail = "writing to a String cannot fail";
         for total in totals {
             self.total(total, text).expect(fail);
         }
-        for event in events {
-            self.line(event, text).expect(fail);
+        for (at, record) in records {
+            self.line(at, record, text).expect(fail);
         }
     }
 
@@ -134,8 +138,7 @@ impl Said<'_> {
         address.map_or(String::new(), |address| format!(" addr={address:#x}"))
     }
 
-    fn line(&self, event: &Event, text: &mut String) -> std::fmt::Result {
-        let (at, record) = (event.at(), event.record(self.details));
+    fn line(&self, at: At, record: Record<'_>, text: &mut String) -> std::fmt::Result {
         match at.time {
             Some(time) => write!(text, "{time}")?,
             None => text.push('-'),

@@ -4,20 +4,20 @@
 //! The file holds nothing but records, so nothing in it can be recognized: it is read where
 //! `--input-format probe` or a name file says so.
 
-use profctl_model::{Code, TickUnit, Ticks, Timebase, Timeline};
+use profctl_model::{Code, Ticks, Timebase, Timeline};
 
 use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Recognition};
-use crate::bytes::Endian;
 use crate::files::Files;
+pub use crate::options::{FieldOrder, ProbeOptions};
+use crate::tags;
 
 mod layout;
-pub(crate) mod names;
 mod records;
-pub(crate) mod tags;
 #[cfg(test)]
 mod tests;
 
 use layout::Layout;
+
 /// See the module.
 pub struct ProbeCapture;
 
@@ -26,46 +26,6 @@ static DESCRIPTOR: Descriptor = Descriptor {
     about: "tag and counter records of a hardware probe, with a name file",
     recognized: "not from content: needs `--names FILE` (`name/tag` lines)",
 };
-
-/// The layout of a probe's records.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ProbeOptions {
-    /// Bits of a tag, 1 to 32. A field takes whole bytes; bits beyond these are not looked at.
-    pub tag_bits: u32,
-    /// Bits of the counter, 1 to 64, likewise; it wraps after the last of them.
-    pub time_bits: u32,
-    /// What one step of the counter is.
-    pub tick: TickUnit,
-    /// Which byte of a field comes first.
-    pub endian: Endian,
-    /// Which field comes first.
-    pub order: FieldOrder,
-    /// Bytes from one record to the next, if there is something behind the two fields.
-    pub record_bytes: Option<usize>,
-}
-
-impl Default for ProbeOptions {
-    fn default() -> Self {
-        Self {
-            tag_bits: 16,
-            time_bits: 24,
-            tick: TickUnit::Seconds { numerator: 1, denominator: 1_000_000 },
-            endian: Endian::Little,
-            order: FieldOrder::TagTime,
-            record_bytes: None,
-        }
-    }
-}
-
-/// Which field of a record comes first.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum FieldOrder {
-    /// The tag.
-    #[default]
-    TagTime,
-    /// The counter.
-    TimeTag,
-}
 
 impl Importer for ProbeCapture {
     fn descriptor(&self) -> &'static Descriptor {
@@ -90,7 +50,7 @@ impl Importer for ProbeCapture {
                  `name/tag`)",
             ));
         };
-        let names = names::parse(names, probe.tag_bits)?;
+        let names = tags::parse(names, probe.tag_bits)?;
         let facts = vec![("record", layout.describe(probe)), ("tags", names.len().to_string())];
         Ok(Opened::records(
             Timebase { unit: probe.tick, resolution: Ticks(1), timeline: Timeline::Recorded },

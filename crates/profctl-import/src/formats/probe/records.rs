@@ -3,11 +3,10 @@
 use profctl_model::diag::codes::CUT_RECORD;
 
 use super::layout::{Field, Layout};
-use super::names::Named;
-use super::tags::Tags;
 use crate::bytes::Endian;
-use crate::emit::{Emitter, Event, LaneKey, LaneRef, NO_DEPTH, ThreadKey, UNSTATED};
+use crate::emit::{Emitter, LaneKey, LaneRef, ThreadKey};
 use crate::formats::{Block, Reader, State};
+use crate::tags::{Named, Tags};
 
 /// The most bytes that a field is read with.
 const WINDOW: usize = 8;
@@ -83,24 +82,13 @@ impl Records {
         out: &mut Emitter,
     ) {
         let Layout { stride, tag: tag_field, time: time_field, .. } = self.layout;
-        let mut events = std::mem::take(&mut out.events);
-        events.extend((0..len / stride).map(|record| {
+        out.tags(lane, len / stride, |record, out| {
             let offset = record * stride;
             let tag = load::<BIG>(bytes, offset, tag_field);
             let time = load::<BIG>(bytes, offset, time_field);
             let (kind, name) = self.tags.meaning(tag as u32, base + offset, out);
-            Event {
-                time,
-                duration: UNSTATED,
-                extra: UNSTATED,
-                name,
-                lane,
-                offset: (base + offset) as u32,
-                depth: NO_DEPTH,
-                kind,
-            }
-        }));
-        out.events = events;
+            (time, base + offset, name, kind)
+        });
     }
 }
 

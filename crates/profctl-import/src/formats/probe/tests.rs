@@ -2,13 +2,15 @@
 #![allow(clippy::needless_pass_by_value, clippy::needless_raw_string_hashes)]
 
 use expect_test::{Expect, expect};
+use profctl_model::TickUnit;
 use profctl_model::diag::codes::CUT_RECORD;
 use proptest::prelude::*;
 
 use super::*;
-use crate::emit::{Emitter, EventKind};
+use crate::bytes::Endian;
+use crate::emit::Emitter;
 use crate::formats::plain::show::{check_cuts, example, read, show};
-use crate::testing::ImporterOfBytes;
+use crate::testing::{ImporterOfBytes, verbs};
 
 static CAPTURE: &[u8] =
     include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/probe/tcp_rx.raw"));
@@ -95,7 +97,7 @@ fn half_a_record_at_the_end() {
     let mut input = records(&[(502, 1), (503, 2)]);
     input.truncate(8);
     let said = read(&ProbeCapture, &input, &options(b"main/502", ProbeOptions::default()));
-    assert_eq!(said.events.len(), 1);
+    assert_eq!(said.said().len(), 1);
     assert_eq!((said.diags[0].code.name, said.diags[0].offset), (CUT_RECORD.name, 5));
 }
 
@@ -139,13 +141,13 @@ fn name_files_that_are_refused() {
         said.extend([format!("{names:?} {error}\n")]);
     }
     expected.assert_eq(&said);
-    assert!(names::parse(b"\xff/2", 16).is_err(), "not UTF-8");
+    assert!(tags::parse(b"\xff/2", 16).is_err(), "not UTF-8");
 }
 
 #[test]
 fn names_that_are_unusual_but_right() {
     let parsed =
-        names::parse(b"a/b/2\r\noperator#/4\n  spaced  /  0x6 ! ~  # c\ntop/4294967295=\n", 32);
+        tags::parse(b"a/b/2\r\noperator#/4\n  spaced  /  0x6 ! ~  # c\ntop/4294967295=\n", 32);
     let found: Vec<_> = parsed.unwrap().into_iter().map(|n| (n.name, n.tag, n.switches)).collect();
     let expected =
         [("a/b", 2, false), ("operator#", 4, false), ("spaced", 6, true), ("top", u32::MAX, false)];
@@ -217,12 +219,12 @@ proptest! {
         use crate::bytes::low_bits;
         let records: Vec<_> = values.iter().flat_map(|&(tag, time)| encode(tag, time, &probe)).collect();
         let said = read(&ProbeCapture, &records, &options(b"zero/0=\n", probe));
-        let times: Vec<_> = said.events.iter().map(|event| event.time).collect();
+        let said = verbs(&said);
+        let times: Vec<_> = said.iter().filter_map(|(_, _, time)| *time).collect();
         let expected: Vec<_> = values.iter().map(|&(_, time)| time & low_bits(probe.time_bits)).collect();
         prop_assert_eq!(times, expected);
-        for (event, (tag, _)) in said.events.iter().zip(values) {
+        for ((_, name, _), (tag, _)) in said.iter().zip(values) {
             let tag = tag & low_bits(probe.tag_bits);
-            let name = &said.names[event.name.0 as usize].name;
             match tag {
                 0 => prop_assert_eq!(name, "zero"),
                 1..0x10_0000 => prop_assert_eq!(name, &format!("tag {tag:#06x}")),
@@ -234,7 +236,7 @@ proptest! {
     #[test]
     fn garbage_is_records(bytes: Vec<u8>, probe in any_layout()) {
         let said = read(&ProbeCapture, &bytes, &options(b"zero/0=\n", probe));
-        prop_assert!(said.events.len() <= bytes.len());
+        prop_assert!(said.said().len() <= bytes.len());
     }
 
     #[test]
@@ -243,8 +245,8 @@ proptest! {
         near in r"([a-z#/ ]{0,3}/(0x)?[0-9a-f]{0,5}[!=^~ ]{0,2}\n?){0,5}",
         bits in 1_u32..=32,
     ) {
-        let _ = names::parse(&bytes, bits);
-        let _ = names::parse(near.as_bytes(), bits);
+        let _ = tags::parse(&bytes, bits);
+        let _ = tags::parse(near.as_bytes(), bits);
     }
 }
 
@@ -256,17 +258,18 @@ fn the_capture_reads_whole() {
     let record = "tag 16 bits, counter 24 bits, little-endian, 5 bytes".to_owned();
     assert_eq!(opened.facts, [("record", record), ("tags", "26".to_owned())]);
     let said: Emitter = read(&ProbeCapture, CAPTURE, &options);
-    let count = |kind| said.events.iter().filter(|event| event.kind == kind).count();
     assert_eq!(said.records, 156);
-    assert_eq!((count(EventKind::Enter), count(EventKind::Exit)), (78, 78));
-    let wraps = said.events.windows(2).filter(|pair| pair[1].time < pair[0].time).count();
+    let said = verbs(&said);
+    let count = |verb| said.iter().filter(|found| found.0 == verb).count();
+    assert_eq!((count(">"), count("<")), (78, 78));
+    let wraps = said.windows(2).filter(|pair| pair[1].2 < pair[0].2).count();
     assert_eq!(wraps, 1, "the counter wraps once");
 }
 
 #[test]
 fn the_documented_example_is_a_name_file() {
     let page = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/formats/probe.md"));
-    let names = names::parse(example(page).as_bytes(), 16).unwrap();
+    let names = tags::parse(example(page).as_bytes(), 16).unwrap();
     assert_eq!(names.len(), 6);
     let marks: std::collections::BTreeSet<_> =
         names.iter().map(|named| (named.kind, named.switches)).collect();

@@ -8,8 +8,9 @@ use regex::bytes::CaptureLocations;
 
 use super::compile::{Group, Kind, Pattern, Rule};
 use super::times::{self, Format, Midnights};
-use crate::emit::UNSTATED;
-use crate::emit::{Emitter, Event, EventKind, LaneKey, LaneRef, NO_DEPTH, NameRef, ThreadKey};
+use crate::emit::{
+    At, DEPTH_MAX, Emitter, LaneKey, LaneRef, NameRef, PrevState, Stated, TIME_MAX, ThreadKey,
+};
 use crate::symbols::Symbols;
 use crate::text;
 
@@ -112,58 +113,42 @@ impl Matcher {
             return Ok(());
         }
         let time = self.time(row, line, midnights)?;
-        let (duration, net) =
+        let (wall, net) =
             (self.length(row, Group::Dur, line)?, self.length(row, Group::Net, line)?);
         let name = self.name(row, kind, line, out)?;
         let depth = self.depth(row, line)?;
         let thread = self.thread(row, [Group::Tid, Group::Pid], Group::Thread, line);
         let lane = self.lane(row, thread, line, out)?;
-        let event = Event {
-            time,
-            duration: UNSTATED,
-            extra: UNSTATED,
-            name,
-            lane,
-            offset: offset as u32,
-            depth,
-            kind: EventKind::Mark,
-        };
-        out.push(match kind {
-            Kind::Enter => Event { kind: EventKind::Enter, duration, extra: net, ..event },
-            Kind::Exit => Event { kind: EventKind::Exit, duration, ..event },
-            Kind::Leaf => Event { kind: EventKind::Leaf, duration, ..event },
-            Kind::Return => Event { kind: EventKind::Return, duration, ..event },
-            Kind::Mark | Kind::Ignore => event,
+        let at = At { time, lane, offset };
+        let stated = Stated { depth, wall, net: None };
+        match kind {
+            Kind::Enter => out.enter(at, name, Stated { net, ..stated }),
+            Kind::Exit => out.exit(at, Some(name), stated),
+            Kind::Leaf => out.leaf(at, name, stated),
+            Kind::Return => out.returned(at, name, stated),
+            Kind::Mark | Kind::Ignore => out.instant(at, name),
             Kind::Lost => {
                 let lost = self.group(row, Group::Lost, line).and_then(text::integer);
-                let duration = lost.unwrap_or(UNSTATED);
-                Event { kind: EventKind::Gap, name: NameRef::ANONYMOUS, duration, ..event }
+                out.lost(at, lost);
             }
-            Kind::Switch => return self.switch(row, event, line, out),
-        });
+            Kind::Switch => return self.switch(row, at, line, out),
+        }
         Ok(())
     }
 
     /// A switch moves time off the CPU if it says when and who left; where calls do not name
     /// their thread, it also says who they run on from here on.
-    fn switch(
-        &self,
-        row: usize,
-        event: Event,
-        line: &[u8],
-        out: &mut Emitter,
-    ) -> Result<(), String> {
-        let event = Event { name: NameRef::ANONYMOUS, depth: NO_DEPTH, ..event };
+    fn switch(&self, row: usize, at: At, line: &[u8], out: &mut Emitter) -> Result<(), String> {
         let from = self.thread(row, [Group::FromTid, Group::FromTid], Group::FromThread, line);
         let left = match from {
-            ThreadKey::Unstated => UNSTATED,
-            thread => u64::from(self.lane(row, thread, line, out)?.0),
+            ThreadKey::Unstated => None,
+            thread => Some(self.lane(row, thread, line, out)?),
         };
-        if self.rule.follows_switches || left == UNSTATED {
-            out.push(Event { kind: EventKind::RunsNow, extra: left, time: UNSTATED, ..event });
+        if self.rule.follows_switches || left.is_none() {
+            out.runs_now(at.lane, left, at.offset);
         }
-        if left != UNSTATED && event.time != UNSTATED {
-            out.push(Event { kind: EventKind::Switch, extra: left, ..event });
+        if left.is_some() && at.time.is_some() {
+            out.sched_switch(at, left, PrevState::Sleeping, Some(at.lane));
         }
         Ok(())
     }
@@ -184,13 +169,18 @@ impl Matcher {
         Ok(kind)
     }
 
-    fn time(&self, row: usize, line: &[u8], midnights: &mut Midnights) -> Result<u64, String> {
+    fn time(
+        &self,
+        row: usize,
+        line: &[u8],
+        midnights: &mut Midnights,
+    ) -> Result<Option<u64>, String> {
         let Some(text) = self.group(row, Group::Ts, line) else {
             return match self.rule.patterns[row].group(Group::Ts) {
                 Some(_) if self.rule.patterns[row].kind.is_none_or(Kind::needs_time) => {
                     Err("no time, expected one in group `ts`".into())
                 }
-                _ => Ok(UNSTATED),
+                _ => Ok(None),
             };
         };
         let (time, expected) = match self.rule.times.format {
@@ -200,24 +190,25 @@ impl Matcher {
             Format::Clock => (times::clock(text).map(|time| midnights.unfold(time)), "HH:MM:SS"),
             Format::Datetime => (times::datetime(text), "YYYY-MM-DD HH:MM:SS"),
         };
-        time.filter(|time| *time != UNSTATED)
+        time.filter(|time| *time <= TIME_MAX)
+            .map(Some)
             .ok_or_else(|| format!("the time `{}`, expected {expected}", text::excerpt(text)))
     }
 
-    fn length(&self, row: usize, group: Group, line: &[u8]) -> Result<u64, String> {
-        let Some(text) = self.group(row, group, line) else { return Ok(UNSTATED) };
+    fn length(&self, row: usize, group: Group, line: &[u8]) -> Result<Option<u64>, String> {
+        let Some(text) = self.group(row, group, line) else { return Ok(None) };
         let digits = match self.group(row, Group::DurUnit, line) {
             None => self.rule.times.dur_digits,
             Some(unit) => times::digits_of(unit).ok_or_else(|| {
                 format!("the unit `{}`, expected s, ms, us or ns", text::excerpt(unit))
             })?,
         };
-        decimal(text, digits).filter(|length| *length != UNSTATED).ok_or_else(|| {
+        decimal(text, digits).filter(|length| *length <= TIME_MAX).map(Some).ok_or_else(|| {
             format!("the duration `{}`, expected a number that fits the unit", text::excerpt(text))
         })
     }
 
-    fn depth(&self, row: usize, line: &[u8]) -> Result<u16, String> {
+    fn depth(&self, row: usize, line: &[u8]) -> Result<Option<u16>, String> {
         let depth = if let Some(text) = self.group(row, Group::Depth, line) {
             text::decimal(text, 0).ok_or_else(|| format!("depth `{}`", text::excerpt(text)))?
         } else if let Some(indent) = self.raw(row, Group::Indent, line) {
@@ -227,11 +218,12 @@ impl Matcher {
             }
             (indent.len() / self.step) as u64
         } else {
-            return Ok(NO_DEPTH);
+            return Ok(None);
         };
         u16::try_from(depth)
             .ok()
-            .filter(|depth| *depth != NO_DEPTH)
+            .filter(|depth| *depth <= DEPTH_MAX)
+            .map(Some)
             .ok_or_else(|| format!("depth {depth}, expected less than 65535"))
     }
 

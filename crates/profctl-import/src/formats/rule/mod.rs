@@ -15,6 +15,7 @@ use super::{
 };
 use crate::emit::Emitter;
 use crate::files::Files;
+pub use crate::options::RuleText;
 use crate::symbols::Symbols;
 use crate::text;
 
@@ -43,15 +44,6 @@ static DESCRIPTOR: Descriptor = Descriptor {
     about: "any text log with a rule file: named groups of regular expressions",
     recognized: "by --rule FILE or --rule PRESET; some presets by their text",
 };
-
-/// A rule file as the user gives it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct RuleText {
-    /// Its path, or the name of a preset.
-    pub name: String,
-    /// What it says.
-    pub text: String,
-}
 
 /// Whether `text` is a rule; the objection carries the line that is wrong.
 pub fn check(text: &str) -> Result<(), ImportError> {

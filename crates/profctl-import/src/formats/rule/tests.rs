@@ -526,7 +526,7 @@ proptest! {
         if ByRule.open_bytes(&bytes, &options).is_ok() {
             let said = read(&ByRule, &bytes, &options);
             let more: u64 = said.more_diags.iter().map(|more| more.1).sum();
-            let told = (said.events.len() + said.diags.len()) as u64 + more;
+            let told = (said.said().len() + said.diags.len()) as u64 + more;
             prop_assert_eq!(told, said.records);
         }
     }

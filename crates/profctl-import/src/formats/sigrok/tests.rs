@@ -10,9 +10,8 @@ use crate::capture::testing::{
     calls, capture, check_blocks, check_cuts, check_tells_of_1993, complaints, load, read_anyhow,
     rows, wires as options,
 };
-use crate::emit::EventKind;
 use crate::formats::plain::show::read;
-use crate::testing::ImporterOfBytes;
+use crate::testing::{ImporterOfBytes, verbs};
 
 macro_rules! fixture {
     ($name:literal) => {
@@ -71,15 +70,9 @@ fn row(tag: u32, strobe: u32, text: &mut String) {
 fn four_ways_to_write_one_capture() {
     let edges = |bytes: &[u8]| {
         let said = read(&Samples, bytes, &ImportOptions::default());
-        let edge = |event: &crate::emit::Event| {
-            (
-                event.time,
-                event.kind == EventKind::Enter,
-                said.names[event.name.0 as usize].name.clone(),
-            )
-        };
         assert!(said.diags.is_empty(), "{:?}", said.diags);
-        said.events.iter().map(edge).collect::<Vec<_>>()
+        let edge = |(verb, name, time): (_, _, Option<u64>)| (time.unwrap(), verb == ">", name);
+        verbs(&said).into_iter().map(edge).collect::<Vec<_>>()
     };
     let expected = edges(DEMO);
     // By hand, from the first rows: D0 falls, D1 and D2 rise at the second sample.

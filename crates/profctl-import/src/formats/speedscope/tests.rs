@@ -69,7 +69,8 @@ fn units_are_exact() {
              \"shared\":{{\"frames\":[{{\"name\":\"f\"}}]}}}}"
         );
         let unit = Profiles.open_bytes(text.as_bytes(), &options()).unwrap().timebase.unit;
-        (unit, read(&Profiles, text.as_bytes(), &options()).events.last().unwrap().time)
+        let said = read(&Profiles, text.as_bytes(), &options());
+        (unit, said.said().last().unwrap().0.time.unwrap())
     };
     let nanoseconds = Timebase::NANOSECONDS.unit;
     assert_eq!(of("nanoseconds", "17"), (nanoseconds, 17));
@@ -87,7 +88,7 @@ fn a_file_cut_anywhere_says_what_it_still_holds() {
         let end = text.trim_end().len();
         for cut in 0..end {
             let said = read(&Profiles, &text.as_bytes()[..cut], &options());
-            assert!(said.events.len() <= whole.events.len(), "cut at {cut}");
+            assert!(said.said().len() <= whole.said().len(), "cut at {cut}");
             let codes: Vec<_> = said.diags.iter().map(|diag| diag.code.name).collect();
             assert!(codes.contains(&"input/cut-record"), "cut at {cut}: {codes:?}");
         }

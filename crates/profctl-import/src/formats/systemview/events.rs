@@ -4,9 +4,9 @@ use profctl_model::FuncKind;
 use profctl_model::diag::codes::{CUT_RECORD, SKIPPED_RECORD};
 
 use super::names::{self, Names};
-use super::packet::{self, Event as Said, Packet, Packets};
+use super::packet::{self, Packet, Packets, Said};
 use crate::emit::{
-    Emitter, Event, EventKind, LaneKey, LaneRef, NO_DEPTH, NameRef, ThreadKey, UNSTATED,
+    At, Emitter, LaneKey, LaneRef, NameRef, PrevState, Stated, ThreadKey, Waking, WakingKind,
 };
 use crate::formats::{Block, Reader, State};
 
@@ -44,14 +44,6 @@ struct Progress<'a> {
     cores: [Core; CORES],
 }
 
-/// When and where something happened.
-#[derive(Clone, Copy)]
-struct At {
-    time: u64,
-    offset: usize,
-    core: u32,
-}
-
 impl Reader for Whole {
     fn fork(&self) -> Box<dyn Reader> {
         Box::new(Self)
@@ -74,7 +66,7 @@ impl Reader for Whole {
         for packet in Packets::new(block) {
             match packet {
                 Packet::Nop => {}
-                Packet::Event(said) => {
+                Packet::Said(said) => {
                     out.records += 1;
                     let offset = said.offset;
                     if progress.take(&said, out).is_none() {
@@ -99,11 +91,12 @@ impl Progress<'_> {
     /// Takes a packet; nothing if it is too short.
     fn take(&mut self, said: &Said<'_>, out: &mut Emitter) -> Option<()> {
         let &Said { id, core, offset, time, mut numbers } = said;
-        let at = At { time, offset, core };
+        let lane = out.lane(LaneKey { cpu: Some(core), thread: ThreadKey::Unstated });
+        let at = At { time: Some(time), lane, offset };
         match id {
             packet::OVERFLOW => {
                 let lost = numbers.number()?;
-                push(out, at, EventKind::Gap, NameRef::ANONYMOUS, [lost.into(), UNSTATED]);
+                out.lost(at, Some(lost.into()));
                 for core in &mut self.cores {
                     core.interrupts.clear();
                     core.timers.clear();
@@ -133,17 +126,20 @@ impl Progress<'_> {
                 let number = numbers.number()?;
                 let name = named(self.names.markers.get(&number), "marker", number);
                 let name = out.func(&name, FuncKind::Function);
-                let begins = id == packet::MARK_START;
-                simple(out, at, if begins { EventKind::Enter } else { EventKind::Exit }, name);
+                if id == packet::MARK_START {
+                    out.enter(at, name, Stated::NOTHING);
+                } else {
+                    out.exit(at, Some(name), Stated::NOTHING);
+                }
             }
             packet::TASK_START_EXEC => {
                 let task = numbers.number()?;
-                self.run(Running::Task(task), at, out);
+                self.run(Running::Task(task), core, at, out);
             }
-            packet::IDLE => self.run(Running::Idle, at, out),
+            packet::IDLE => self.run(Running::Idle, core, at, out),
             packet::TASK_STOP_EXEC => {
                 self.cores[core as usize].waits = true;
-                self.run(Running::Idle, at, out);
+                self.run(Running::Idle, core, at, out);
             }
             packet::TASK_STOP_READY => {
                 let here = &mut self.cores[core as usize];
@@ -151,19 +147,21 @@ impl Progress<'_> {
             }
             packet::TASK_START_READY => {
                 let woken = self.lane(Running::Task(numbers.number()?), core, out);
-                let extra = [UNSTATED, woken.0.into()];
-                push(out, at, EventKind::Wake, NameRef::ANONYMOUS, extra);
+                out.waking(at, woken, Waking { kind: WakingKind::Waking, ..Waking::default() });
             }
             packet::END_CALL => {
                 let call = numbers.number()?;
                 let name = self.call(call, out);
-                simple(out, at, EventKind::Exit, name);
+                out.exit(at, Some(name), Stated::NOTHING);
             }
             packet::FIRST_OF_API.. => {
                 let has_end = self.names.ended.contains(&id);
-                let kind = if has_end { EventKind::Enter } else { EventKind::Mark };
                 let name = self.call(id, out);
-                simple(out, at, kind, name);
+                if has_end {
+                    out.enter(at, name, Stated::NOTHING);
+                } else {
+                    out.instant(at, name);
+                }
             }
             _ => {}
         }
@@ -178,28 +176,22 @@ impl Progress<'_> {
     }
 
     /// From now on `next` runs on the core.
-    fn run(&mut self, next: Running, at: At, out: &mut Emitter) {
-        let here = &mut self.cores[at.core as usize];
+    fn run(&mut self, next: Running, core: u32, at: At, out: &mut Emitter) {
+        let here = &mut self.cores[core as usize];
         let (before, waited) = (here.running, std::mem::take(&mut here.waits));
         here.running = next;
         if before == next {
             return;
         }
-        let lane = self.lane(next, at.core, out);
-        let event = event(out, at, EventKind::RunsNow, NameRef::ANONYMOUS);
+        let lane = self.lane(next, core, out);
         if before != Running::Unknown {
             let is_preempted = matches!(before, Running::Task(_)) && !waited;
-            let left = self.lane(before, at.core, out);
-            out.push(Event {
-                kind: EventKind::Switch,
-                lane,
-                duration: is_preempted.into(),
-                extra: left.0.into(),
-                ..event
-            });
+            let left = self.lane(before, core, out);
+            let state = if is_preempted { PrevState::Runnable } else { PrevState::Sleeping };
+            out.sched_switch(at, Some(left), state, Some(lane));
         }
         // A switch says how long somebody was away; this, whose the next events are.
-        out.push(Event { lane, ..event });
+        out.runs_now(lane, None, at.offset);
     }
 
     fn lane(&self, running: Running, core: u32, out: &mut Emitter) -> LaneRef {
@@ -220,7 +212,7 @@ fn named(name: Option<&String>, what: &str, number: u32) -> String {
 }
 
 fn enter(out: &mut Emitter, at: At, name: NameRef, open: &mut Vec<NameRef>) {
-    simple(out, at, EventKind::Enter, name);
+    out.enter(at, name, Stated::NOTHING);
     if open.len() < OPEN_MAX {
         open.push(name);
     }
@@ -229,29 +221,5 @@ fn enter(out: &mut Emitter, at: At, name: NameRef, open: &mut Vec<NameRef>) {
 /// Leaves the innermost, or what was entered before the recording.
 fn leave(out: &mut Emitter, at: At, open: &mut Vec<NameRef>, unknown: (&str, FuncKind)) {
     let name = open.pop().unwrap_or_else(|| out.func(unknown.0, unknown.1));
-    simple(out, at, EventKind::Exit, name);
-}
-
-fn simple(out: &mut Emitter, at: At, kind: EventKind, name: NameRef) {
-    push(out, at, kind, name, [UNSTATED; 2]);
-}
-
-fn push(out: &mut Emitter, at: At, kind: EventKind, name: NameRef, [duration, extra]: [u64; 2]) {
-    let event = event(out, at, kind, name);
-    out.push(Event { duration, extra, ..event });
-}
-
-/// An event on whoever runs on the core.
-fn event(out: &mut Emitter, at: At, kind: EventKind, name: NameRef) -> Event {
-    let lane = out.lane(LaneKey { cpu: Some(at.core), thread: ThreadKey::Unstated });
-    Event {
-        time: at.time,
-        duration: UNSTATED,
-        extra: UNSTATED,
-        name,
-        lane,
-        offset: at.offset as u32,
-        depth: NO_DEPTH,
-        kind,
-    }
+    out.exit(at, Some(name), Stated::NOTHING);
 }

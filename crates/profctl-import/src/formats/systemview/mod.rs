@@ -44,7 +44,7 @@ impl Importer for Recording {
         // Bare bytes from the target begin with a start of the trace and its clock.
         let mut packets = Packets::new(head).filter(|packet| !matches!(packet, Packet::Nop));
         let begins = packets.by_ref().take(PACKETS_SURE).all(|packet| match packet {
-            Packet::Event(event) => matches!(event.id, packet::TRACE_START | packet::INIT),
+            Packet::Said(said) => matches!(said.id, packet::TRACE_START | packet::INIT),
             Packet::Nop | Packet::Skipped { .. } | Packet::Cut { .. } => false,
         });
         let follow = packets.next().is_some();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use profctl_model::hash::FastMap;
 
-use super::packet::{self, Event, Packet, Packets};
+use super::packet::{self, Packet, Packets, Said};
 use crate::text;
 
 /// Names by number.
@@ -29,17 +29,17 @@ pub(super) struct Names {
 pub(super) fn read(recording: &[u8]) -> Names {
     let mut names = Names::default();
     for packet in Packets::new(recording) {
-        if let Packet::Event(event) = packet {
+        if let Packet::Said(said) = packet {
             // A packet too short for what it is to say does not name anything.
-            let _ = names.take(&event);
+            let _ = names.take(&said);
         }
     }
     names
 }
 
 impl Names {
-    fn take(&mut self, event: &Event<'_>) -> Option<()> {
-        let &Event { id, mut numbers, .. } = event;
+    fn take(&mut self, said: &Said<'_>) -> Option<()> {
+        let &Said { id, mut numbers, .. } = said;
         match id {
             packet::TASK_INFO => {
                 let (task, _priority) = (numbers.number()?, numbers.number()?);

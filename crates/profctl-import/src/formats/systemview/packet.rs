@@ -58,7 +58,7 @@ const CORES: &[u8] = b"; ESP_Extension";
 pub(super) enum Packet<'a> {
     /// Nothing; so is every two bytes of a synchronisation.
     Nop,
-    Event(Event<'a>),
+    Said(Said<'a>),
     /// Bytes that are no packet, up to the next synchronisation.
     Skipped {
         offset: usize,
@@ -71,7 +71,7 @@ pub(super) enum Packet<'a> {
 }
 
 /// A packet that says something.
-pub(super) struct Event<'a> {
+pub(super) struct Said<'a> {
     pub(super) id: u32,
     pub(super) core: u32,
     pub(super) offset: usize,
@@ -181,7 +181,7 @@ impl<'a> Packets<'a> {
         if id == 0 {
             return Ok(Packet::Nop);
         }
-        Ok(Packet::Event(Event { id, core, offset, time: self.time, numbers }))
+        Ok(Packet::Said(Said { id, core, offset, time: self.time, numbers }))
     }
 
     /// Id, core and how many bytes they take.

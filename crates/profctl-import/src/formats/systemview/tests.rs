@@ -107,26 +107,26 @@ fn tasks_interrupts_markers_and_calls() {
         &demo(),
         expect![[r##"
             # profctl plain 1 unit=us
-            10 cpu0 idle runs
+            - cpu0 idle runs
             15 cpu0 wake worker-1 kind=waking
             20 cpu0 switch idle worker-1
-            20 cpu0 worker-1 runs
+            - cpu0 worker-1 runs
             30 cpu0 > frame
             60 cpu0 > SysTick^
             62 cpu0 wake sender-2 kind=waking
             65 cpu0 < SysTick^
             70 cpu0 switch worker-1 sender-2 preempted
-            70 cpu0 sender-2 runs
+            - cpu0 sender-2 runs
             90 cpu0 > xQueueSend
             105 cpu0 < xQueueSend
             109 cpu0 ! vTaskDelay
             115 cpu0 switch sender-2 worker-1
-            115 cpu0 worker-1 runs
+            - cpu0 worker-1 runs
             155 cpu0 < frame
             156 cpu0 > "timer 3"
             356 cpu0 < "timer 3"
             361 cpu0 switch worker-1 idle
-            361 cpu0 idle runs
+            - cpu0 idle runs
         "##]],
     );
 }
@@ -208,15 +208,15 @@ fn two_cores() {
     check(
         &bytes,
         expect![[r##"
-        # profctl plain 1 unit=us
-        1 cpu0 #1 runs
-        2 cpu1 #2 runs
-        3 cpu0 > "marker 1"
-        4 cpu1 > "marker 2"
-        5 cpu1 < "marker 2"
-        6 cpu0 < "marker 1"
-        7 cpu1 ! "event 128"
-    "##]],
+            # profctl plain 1 unit=us
+            - cpu0 #1 runs
+            - cpu1 #2 runs
+            3 cpu0 > "marker 1"
+            4 cpu1 > "marker 2"
+            5 cpu1 < "marker 2"
+            6 cpu0 < "marker 1"
+            7 cpu1 ! "event 128"
+        "##]],
     );
 }
 

@@ -6,6 +6,7 @@
 //! stream.
 
 mod container;
+mod data;
 mod input;
 mod names;
 mod opened;
@@ -26,7 +27,8 @@ use super::unreadable;
 use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Recognition};
 use crate::files::{FileId, Files};
 use container::Container;
-use opened::{Data, Parts};
+use data::Data;
+use opened::Parts;
 use page::PageLayout;
 
 pub use read::UNKNOWN_EVENT;

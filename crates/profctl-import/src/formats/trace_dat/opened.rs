@@ -1,33 +1,22 @@
 //! The parts of a recording put together, wherever they were found.
 
-use std::ops::Range;
 use std::sync::Arc;
 
 use profctl_model::{TickUnit, Ticks, Timebase, Timeline};
 
+use super::data::Data;
 use super::input::Compression;
 use super::names;
 use super::options::Options;
 use super::page::PageLayout;
 use super::read::{Clock, DatReader, Recording};
 use super::survey::survey;
-use crate::files::{FileId, ReadAt};
+
 use crate::formats::{Extents, ImportError, ImportOptions, Opened, Quirks, Stream, StreamClock};
 use crate::kernel_events::format::EventFormat;
 use crate::kernel_events::record::Decoder;
 use crate::kernel_events::syscalls::Machine;
 use crate::kernel_events::{IrqNames, Scope};
-
-/// The records of one CPU.
-pub(super) struct Data {
-    /// The file that they are in.
-    pub(super) file: FileId,
-    pub(super) source: Arc<dyn ReadAt>,
-    pub(super) cpu: u32,
-    /// Pages, or chunks of compressed pages.
-    pub(super) range: Range<u64>,
-    pub(super) compressed: bool,
-}
 
 /// See the module.
 #[derive(Default)]

@@ -7,7 +7,8 @@ mod tests;
 
 use std::io::Read as _;
 
-use super::opened::{Data, Parts};
+use super::data::Data;
+use super::opened::Parts;
 use super::options::Options;
 use super::page::{PageLayout, looks_like_pages};
 use crate::bytes::Endian;

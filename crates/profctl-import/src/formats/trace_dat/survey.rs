@@ -1,8 +1,8 @@
 //! Which events a recording holds, as far as its beginning tells: whether functions are the calls,
 //! or system calls and interrupts are.
 
+use super::data::Data;
 use super::input::{Chunks, Compression};
-use super::opened::Data;
 use super::page::{self, PageLayout};
 use super::read::{CHUNK_HEADER, chunk_sizes};
 use crate::kernel_events::Scope;

@@ -1,46 +1,6 @@
-//! The numbers of Linux on x86, for programs that run under a BSD's emulation of it.
+//! The numbers of Linux on 32-bit x86, for programs that run under a BSD's emulation of it.
 
 use super::Run;
-
-/// 64-bit programs.
-pub(super) static X86_64: &[Run] = &[
-    (0, "read write open close stat fstat lstat poll lseek mmap mprotect munmap brk rt_sigaction"),
-    (14, "rt_sigprocmask rt_sigreturn ioctl pread64 pwrite64 readv writev access pipe select"),
-    (24, "sched_yield mremap msync mincore madvise shmget shmat shmctl dup dup2 pause nanosleep"),
-    (36, "getitimer alarm setitimer getpid sendfile socket connect accept sendto recvfrom sendmsg"),
-    (47, "recvmsg shutdown bind listen getsockname getpeername socketpair setsockopt getsockopt"),
-    (56, "clone fork vfork execve exit wait4 kill uname semget semop semctl shmdt msgget msgsnd"),
-    (70, "msgrcv msgctl fcntl flock fsync fdatasync truncate ftruncate getdents getcwd chdir"),
-    (81, "fchdir rename mkdir rmdir creat link unlink symlink readlink chmod fchmod chown fchown"),
-    (94, "lchown umask gettimeofday getrlimit getrusage sysinfo times ptrace getuid syslog getgid"),
-    (105, "setuid setgid geteuid getegid setpgid getppid getpgrp setsid setreuid setregid"),
-    (115, "getgroups setgroups setresuid getresuid setresgid getresgid getpgid setfsuid setfsgid"),
-    (124, "getsid capget capset rt_sigpending rt_sigtimedwait rt_sigqueueinfo rt_sigsuspend"),
-    (131, "sigaltstack utime mknod uselib personality ustat statfs fstatfs sysfs getpriority"),
-    (141, "setpriority sched_setparam sched_getparam sched_setscheduler sched_getscheduler"),
-    (146, "sched_get_priority_max sched_get_priority_min sched_rr_get_interval mlock munlock"),
-    (151, "mlockall munlockall vhangup modify_ldt pivot_root _sysctl prctl arch_prctl adjtimex"),
-    (160, "setrlimit chroot sync acct settimeofday mount umount2 swapon swapoff reboot"),
-    (170, "sethostname setdomainname iopl ioperm"),
-    (186, "gettid readahead setxattr lsetxattr fsetxattr getxattr lgetxattr fgetxattr listxattr"),
-    (195, "llistxattr flistxattr removexattr lremovexattr fremovexattr tkill time futex"),
-    (203, "sched_setaffinity sched_getaffinity"),
-    (213, "epoll_create - - - getdents64 set_tid_address restart_syscall semtimedop fadvise64"),
-    (222, "timer_create timer_settime timer_gettime timer_getoverrun timer_delete clock_settime"),
-    (228, "clock_gettime clock_getres clock_nanosleep exit_group epoll_wait epoll_ctl tgkill"),
-    (235, "utimes"),
-    (240, "mq_open mq_unlink mq_timedsend mq_timedreceive mq_notify mq_getsetattr - waitid"),
-    (253, "inotify_init inotify_add_watch inotify_rm_watch - openat mkdirat mknodat fchownat"),
-    (261, "futimesat newfstatat unlinkat renameat linkat symlinkat readlinkat fchmodat faccessat"),
-    (270, "pselect6 ppoll unshare set_robust_list get_robust_list splice tee sync_file_range"),
-    (278, "vmsplice - utimensat epoll_pwait signalfd timerfd_create eventfd fallocate"),
-    (286, "timerfd_settime timerfd_gettime accept4 signalfd4 eventfd2 epoll_create1 dup3 pipe2"),
-    (294, "inotify_init1 preadv pwritev rt_tgsigqueueinfo - recvmmsg - - prlimit64"),
-    (306, "syncfs sendmmsg setns getcpu"),
-    (314, "sched_setattr sched_getattr renameat2 seccomp getrandom memfd_create"),
-    (322, "execveat - membarrier mlock2 copy_file_range preadv2 pwritev2 - - - statx"),
-    (334, "rseq"),
-];
 
 /// 32-bit programs. 59 is the native number of execve, under which its return is recorded when a
 /// native program turns into a Linux one.

@@ -9,10 +9,7 @@ mod linux;
 mod netbsd;
 
 use super::dialect::System;
-
-/// A list of names: the number of the first one, then names with one space between them; `-`
-/// stands for a number without a name.
-type Run = (u16, &'static str);
+use crate::kernel_events::syscalls::{self as of_linux, Run, within};
 
 /// Whose numbers a process uses.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -62,7 +59,8 @@ impl Abi {
     }
 }
 
-/// The name of a system call.
+/// The name of a system call. A list that must hide what a later one says of a number has no name
+/// for it there, so lists do not overlap where they differ.
 pub(super) fn name(system: System, abi: Abi, number: u16) -> Option<&'static str> {
     let lists: &[&[Run]] = match (abi, system) {
         (Abi::Native, System::FreeBsd | System::Bsd44) | (Abi::FreeBsd, _) => {
@@ -72,25 +70,11 @@ pub(super) fn name(system: System, abi: Abi, number: u16) -> Option<&'static str
         (Abi::Native, System::OpenBsd) => &[bsd::OPENBSD],
         (Abi::Native, System::OldOpenBsd) => &[bsd::OLD_OPENBSD, bsd::COMMON],
         (Abi::Native, System::MacOs) => &[bsd::MACOS, bsd::COMMON],
-        (Abi::Linux64, _) => &[linux::X86_64],
+        (Abi::Linux64, _) => &[of_linux::X86_64],
         (Abi::Linux32, _) => &[linux::I386],
         (Abi::Unlisted, _) => &[],
     };
     lists.iter().find_map(|list| within(list, number))
-}
-
-/// Whether Linux has a system call of that name (on 64-bit x86).
-pub fn is_linux_syscall(name: &[u8]) -> bool {
-    let mut names = linux::X86_64.iter().flat_map(|(_, names)| names.split(' '));
-    names.any(|known| known.as_bytes() == name)
-}
-
-/// The name in one list. A list that must hide what a later one says of a number has no name for
-/// it there, so lists do not overlap where they differ.
-fn within(list: &[Run], number: u16) -> Option<&'static str> {
-    let run = list.partition_point(|(first, _)| *first <= number).checked_sub(1)?;
-    let (first, names) = list[run];
-    names.split(' ').nth(usize::from(number - first)).filter(|name| *name != "-")
 }
 
 #[cfg(test)]
@@ -104,7 +88,7 @@ mod tests {
         ("macos", bsd::MACOS),
         ("freebsd", freebsd::CALLS),
         ("netbsd", netbsd::CALLS),
-        ("linux 64", linux::X86_64),
+        ("linux 64", of_linux::X86_64),
         ("linux 32", linux::I386),
     ];
 

@@ -12,8 +12,8 @@
 use profctl_model::FuncKind;
 use profctl_model::hash::FastMap;
 
-use super::ImportError;
 use crate::bytes::low_bits;
+use crate::importer::ImportError;
 use crate::text;
 
 /// What one line of a name file says.

@@ -1,11 +1,14 @@
-//! What a tag says, once a name file was read: which event of which function.
+//! What the tags of probes mean: which event of which function, by a name file.
 
 use std::sync::Arc;
 
 use profctl_model::{Code, Func, FuncKind, Severity};
 
-use super::names::Named;
-use crate::emit::{Emitter, EventKind, NameRef};
+use crate::emit::{Emitter, NameRef, TagKind};
+
+mod names;
+
+pub(crate) use names::{Named, kind_of, parse};
 
 /// A tag that the name file does not know.
 pub(crate) static UNKNOWN_TAG: Code = Code {
@@ -30,7 +33,7 @@ pub(crate) struct Tags {
 #[derive(Clone, Copy, Default)]
 struct Meaning {
     name: u32,
-    kind: Option<EventKind>,
+    kind: Option<TagKind>,
 }
 
 impl Tags {
@@ -58,7 +61,7 @@ impl Tags {
         tag: u32,
         offset: usize,
         out: &mut Emitter,
-    ) -> (EventKind, NameRef) {
+    ) -> (TagKind, NameRef) {
         match self.known.get(tag as usize) {
             Some(&Meaning { name, kind: Some(kind) }) => (kind, NameRef(name)),
             _ => self.meet(tag, offset, out),
@@ -68,21 +71,21 @@ impl Tags {
     /// What a tag says that is not in the table: met for the first time, too large for it, or
     /// unknown.
     #[cold]
-    fn meet(&mut self, tag: u32, offset: usize, out: &mut Emitter) -> (EventKind, NameRef) {
+    fn meet(&mut self, tag: u32, offset: usize, out: &mut Emitter) -> (TagKind, NameRef) {
         let is_it = |named: &&Named| {
             tag == named.tag || (named.kind != FuncKind::Mark && tag == named.tag + 1)
         };
         let below = self.names.partition_point(|named| named.tag <= tag);
         let Some(named) = self.names[..below].last().filter(is_it) else {
             out.diag(&UNKNOWN_TAG, offset, || format!("found tag {tag:#06x}, which has no name"));
-            return (EventKind::Mark, unknown(tag, out));
+            return (TagKind::Instant, unknown(tag, out));
         };
         let kind = match (named.kind, named.switches, tag == named.tag) {
-            (FuncKind::Mark, ..) => EventKind::Mark,
-            (_, true, true) => EventKind::SwitchTagEnter,
-            (_, true, false) => EventKind::SwitchTagExit,
-            (_, false, true) => EventKind::Enter,
-            (_, false, false) => EventKind::Exit,
+            (FuncKind::Mark, ..) => TagKind::Instant,
+            (_, true, true) => TagKind::SwitchEnter,
+            (_, true, false) => TagKind::SwitchExit,
+            (_, false, true) => TagKind::Enter,
+            (_, false, false) => TagKind::Exit,
         };
         let name = out.func(&named.name, named.kind);
         if let Some(meaning) = self.known.get_mut(tag as usize) {

@@ -1,0 +1,17 @@
+//! Where the records of a recording are.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::files::{FileId, ReadAt};
+
+/// The records of one CPU.
+pub(super) struct Data {
+    /// The file that they are in.
+    pub(super) file: FileId,
+    pub(super) source: Arc<dyn ReadAt>,
+    pub(super) cpu: u32,
+    /// Pages, or chunks of compressed pages.
+    pub(super) range: Range<u64>,
+    pub(super) compressed: bool,
+}

@@ -1,0 +1,267 @@
+//! What a format says of itself and of an input, and what it is asked: the boundary between the
+//! formats and the loop that reads them.
+
+use std::any::Any;
+use std::ops::Range;
+use std::sync::Arc;
+
+use profctl_model::{Code, Timebase};
+
+use crate::emit::Emitter;
+use crate::files::{FileId, Files, Head};
+use crate::options::ImportOptions;
+use crate::sort::Order;
+pub use crate::stitch::Quirks;
+
+/// What a format is, for `profctl formats` and for errors.
+#[derive(Clone, Copy, Debug)]
+pub struct Descriptor {
+    /// The name for `--input-format`.
+    pub name: &'static str,
+    /// One line: what writes it.
+    pub about: &'static str,
+    /// How it is recognized, or what it needs if it cannot be.
+    pub recognized: &'static str,
+}
+
+/// What a format says of an input.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Recognition {
+    /// Not this format.
+    No,
+    /// It may be; taken if no other format is sure. The reason is shown by `info`.
+    Maybe(String),
+    /// It is. The reason is shown by `info`.
+    Yes(String),
+    /// It is a neighbor of this format that has nothing to summarize; the text says what it is
+    /// and what to record instead.
+    Neighbor(String),
+}
+
+/// What a format is shown of a file to recognize it.
+#[derive(Clone, Copy, Debug)]
+pub struct Probe<'a> {
+    /// What messages call the file.
+    pub name: &'a str,
+    /// Its first bytes, decompressed.
+    pub head: &'a [u8],
+    /// Whether there are no more.
+    pub whole: bool,
+}
+
+/// Why an input cannot be read at all.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ImportError {
+    /// Bytes from the start, if it is about a place.
+    pub offset: Option<u64>,
+    /// Line from 1, if it is about a line.
+    pub line: Option<u64>,
+    /// What was found, then what was expected: a lowercase fragment.
+    pub message: String,
+}
+
+impl ImportError {
+    /// An error about the input as a whole.
+    pub fn whole(message: impl Into<String>) -> Self {
+        Self { offset: None, line: None, message: message.into() }
+    }
+}
+
+impl std::fmt::Display for ImportError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self.line, self.offset) {
+            (Some(line), _) => write!(f, "line {line}: {}", self.message),
+            (None, Some(offset)) => write!(f, "byte {offset}: {}", self.message),
+            (None, None) => f.write_str(&self.message),
+        }
+    }
+}
+
+impl std::error::Error for ImportError {}
+
+/// What a reader may have to remember from one block to the next, such as the columns that the
+/// latest header announced. Most formats need nothing: `Arc::new(())`.
+pub type State = Arc<dyn Any + Send + Sync>;
+
+/// Where a stream stands in its file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Extents {
+    /// The whole file.
+    Whole,
+    /// The whole file, in one block: its reader jumps about in it.
+    InOneBlock,
+    /// Byte ranges of the file, one after the other as if they were one file.
+    Bytes(Vec<Range<u64>>),
+    /// Byte ranges of the file, each of them a block.
+    Blocks(Vec<Range<u64>>),
+}
+
+/// The clock of a stream: how its raw times become ticks of the trace.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct StreamClock {
+    /// How many bits the counter has, if it wraps. It is unfolded by modular differences, which is
+    /// right as long as no pause is longer than one period.
+    pub counter_bits: Option<u32>,
+    /// Ticks that are added.
+    pub offset: i64,
+}
+
+/// Records that stand in the order of time, have one clock, and may be of one CPU or one thread.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Stream {
+    /// The file.
+    pub file: FileId,
+    /// Where in it.
+    pub extents: Extents,
+    /// Its clock.
+    pub clock: StreamClock,
+}
+
+impl Stream {
+    /// A whole file.
+    pub fn whole(file: FileId) -> Self {
+        Self { file, extents: Extents::Whole, clock: StreamClock::default() }
+    }
+}
+
+/// An input that was recognized and is ready to be read.
+pub struct Opened {
+    /// The clock.
+    pub timebase: Timebase,
+    /// The streams, merged by time if there are several; of records of one time, those of the
+    /// first stream come first.
+    pub streams: Vec<Stream>,
+    /// What is unusual about the records.
+    pub quirks: Quirks,
+    /// What `info` shows besides: kernel release, columns, tracer.
+    pub facts: Vec<(&'static str, String)>,
+    /// The reader of blocks.
+    pub reader: Box<dyn Reader>,
+    /// The state of every stream before its first block.
+    pub state: State,
+}
+
+impl Opened {
+    /// One file of lines, each with its time.
+    pub fn lines(timebase: Timebase, reader: Box<dyn Reader>) -> Self {
+        let mut opened = Self::records(timebase, reader);
+        opened.quirks.has_lines = true;
+        opened
+    }
+
+    /// One file of binary records, each with its time.
+    pub fn records(timebase: Timebase, reader: Box<dyn Reader>) -> Self {
+        Self {
+            timebase,
+            streams: vec![Stream::whole(FileId(0))],
+            quirks: Quirks { leaf_ends_are_stamps: true, ..Quirks::default() },
+            facts: Vec::new(),
+            reader,
+            state: Arc::new(()),
+        }
+    }
+
+    /// With what `info` shows besides.
+    #[must_use]
+    pub fn with_facts(mut self, facts: Vec<(&'static str, String)>) -> Self {
+        self.facts = facts;
+        self
+    }
+
+    /// With the state before the first block.
+    #[must_use]
+    pub fn with_state(mut self, state: State) -> Self {
+        self.state = state;
+        self
+    }
+
+    /// With a counter of so many bits that wraps.
+    #[must_use]
+    pub fn with_counter(mut self, bits: Option<u32>) -> Self {
+        for stream in &mut self.streams {
+            stream.clock.counter_bits = bits;
+        }
+        self
+    }
+
+    /// With every file in one block.
+    #[must_use]
+    pub fn in_one_block(mut self) -> Self {
+        for stream in &mut self.streams {
+            stream.extents = Extents::InOneBlock;
+        }
+        self
+    }
+}
+
+/// A format.
+pub trait Importer: Sync {
+    /// What it is.
+    fn descriptor(&self) -> &'static Descriptor;
+    /// The diagnostics that only this format has.
+    fn codes(&self) -> &'static [&'static Code] {
+        &[]
+    }
+    /// Whether a file is of this format.
+    fn recognize(&self, probe: &Probe<'_>) -> Recognition;
+    /// Whether the files of a directory are one trace of this format.
+    fn recognize_directory(&self, _files: &dyn Files) -> Recognition {
+        Recognition::No
+    }
+    /// Gets ready to read the files: one, unless a directory was recognized.
+    fn open(&self, files: &dyn Files, options: &ImportOptions) -> Result<Opened, ImportError>;
+}
+
+/// A part of a stream that can be read alone.
+#[derive(Clone, Copy, Debug)]
+pub struct Block<'a> {
+    /// The bytes: whole records, but for the end of a file that is cut.
+    pub bytes: &'a [u8],
+    /// Whether it is the last of its stream; it may stop in the middle of a record.
+    pub at_end: bool,
+    /// The row of its stream in [`Opened::streams`].
+    pub stream: usize,
+    /// Bytes of the stream before it.
+    pub offset: u64,
+}
+
+/// Reads blocks of one input. Every worker has its own.
+pub trait Reader: Send {
+    /// In which order its events come. If not as they happened, they are sorted before they are
+    /// stitched, and places are byte offsets.
+    fn order(&self) -> Order {
+        Order::AsWritten
+    }
+    /// Another one, for another worker.
+    fn fork(&self) -> Box<dyn Reader>;
+    /// Where in `bytes`, which start on a boundary, the last record ends that a reader can read
+    /// without what follows; 0 if there is none.
+    fn boundary(&self, bytes: &[u8]) -> usize;
+    /// The same in stream `stream`, for formats whose streams differ.
+    fn boundary_in(&self, _stream: usize, bytes: &[u8]) -> usize {
+        self.boundary(bytes)
+    }
+    /// Says what `block` says. Returns the state after the block if it is another than before.
+    fn read(&mut self, block: &Block<'_>, state: &State, out: &mut Emitter) -> Option<State>;
+}
+
+/// The first bytes of the only file of an input.
+pub(crate) fn head(files: &dyn Files) -> Result<Head, ImportError> {
+    files.head(FileId(0)).map_err(|error| unreadable(&error))
+}
+
+/// All bytes of the only file of an input, for formats whose reader jumps about in it.
+pub(crate) fn all_bytes(files: &dyn Files) -> Result<Arc<[u8]>, ImportError> {
+    let head = head(files)?;
+    if head.whole {
+        return Ok(head.bytes);
+    }
+    let file = files.open_at(FileId(0)).map_err(|error| unreadable(&error))?;
+    let length = usize::try_from(file.len()).unwrap_or(usize::MAX);
+    file.bytes_at(0, length).map(Arc::from).map_err(|error| unreadable(&error))
+}
+
+/// The error of an input whose bytes cannot be had.
+pub(crate) fn unreadable(error: &std::io::Error) -> ImportError {
+    ImportError::whole(format!("cannot be read: {error}"))
+}
