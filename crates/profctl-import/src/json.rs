@@ -310,30 +310,63 @@ fn has_byte(word: u64, wanted: u8) -> u64 {
 /// below zero or does not fit.
 #[inline]
 pub fn scaled(text: &[u8], digits: u32) -> Option<u64> {
-    let mut value = 0_u64;
-    let mut n_digits = 0_u32;
-    let mut decimals = None;
-    for &byte in text {
-        let digit = byte.wrapping_sub(b'0');
-        if digit < 10 {
-            if decimals.is_some_and(|decimals| decimals >= digits) {
-                // Finer than a tick: the first such digit rounds.
+    let (mut value, n_whole) = leading_digits(text);
+    let mut n_decimals = 0;
+    if let Some((&point, decimals)) = text[n_whole..].split_first() {
+        // What is finer than a tick rounds.
+        if point != b'.' || decimals.is_empty() || decimals.len() > digits as usize {
+            return scaled_slow(text, digits);
+        }
+        for &byte in decimals {
+            let digit = byte.wrapping_sub(b'0');
+            if digit > 9 {
                 return scaled_slow(text, digits);
             }
             value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
-            n_digits += 1;
-            decimals = decimals.map(|decimals| decimals + 1);
-        } else if byte == b'.' && decimals.is_none() && n_digits > 0 {
-            decimals = Some(0);
-        } else {
-            return scaled_slow(text, digits);
         }
+        n_decimals = decimals.len();
     }
-    let missing = digits - decimals.unwrap_or(0);
-    if n_digits == 0 || decimals == Some(0) || n_digits + missing > 19 {
+    let missing = digits as usize - n_decimals;
+    // 19 digits always fit.
+    if n_whole == 0 || n_whole + n_decimals + missing > 19 {
         return scaled_slow(text, digits);
     }
-    Some(value * POWERS[missing as usize])
+    Some(value * POWERS[missing])
+}
+
+/// The number that the first digits of `text` spell, modulo 2^64, and how many they are.
+#[inline]
+fn leading_digits(text: &[u8]) -> (u64, usize) {
+    let mut value = 0_u64;
+    let mut n = 0;
+    while let Some(eight) = text.get(n..n + 8).and_then(|word| eight_digits(word.try_into().ok()?)) {
+        value = value.wrapping_mul(100_000_000).wrapping_add(eight);
+        n += 8;
+    }
+    for &byte in &text[n..] {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            break;
+        }
+        value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
+        n += 1;
+    }
+    (value, n)
+}
+
+/// The number that eight digits spell: pairs of digits are joined, then pairs of pairs, then both
+/// halves.
+#[inline]
+fn eight_digits(text: [u8; 8]) -> Option<u64> {
+    const ONES: u64 = u64::from_le_bytes([1; 8]);
+    let digits = u64::from_le_bytes(text) ^ (ONES * u64::from(b'0'));
+    // Adding 118 to a byte above 9 reaches the top bit, or the byte has that bit already.
+    if (digits.wrapping_add(ONES * 118) | digits) & (ONES << 7) != 0 {
+        return None;
+    }
+    let pairs = (digits * 10 + (digits >> 8)) & 0x00ff_00ff_00ff_00ff;
+    let fours = (pairs * 100 + (pairs >> 16)) & 0x0000_ffff_0000_ffff;
+    Some((fours * 10_000 + (fours >> 32)) & 0xffff_ffff)
 }
 
 const POWERS: [u64; 20] = {

@@ -84,8 +84,10 @@ struct Row {
 /// blocks that were read in vain has no place among them.
 #[derive(Debug, Default)]
 struct Known {
-    names: Vec<(Func, Option<NameRef>)>,
-    lanes: Vec<(LaneKey, Option<LaneRef>)>,
+    names: Vec<Func>,
+    name_refs: Vec<Option<NameRef>>,
+    lanes: Vec<LaneKey>,
+    lane_refs: Vec<Option<LaneRef>>,
 }
 
 /// See the module.
@@ -139,30 +141,46 @@ impl Sorter {
         if worker >= self.workers.len() {
             self.workers.resize_with(worker + 1, Known::default);
         }
-        let Known { names, lanes } = &mut self.workers[worker];
-        for func in &block.names {
-            let known = names.is_empty().then_some(NameRef::ANONYMOUS);
-            names.push((func.clone(), known));
+        let known = &mut self.workers[worker];
+        if known.names.is_empty() && !block.names.is_empty() {
+            known.name_refs.push(Some(NameRef::ANONYMOUS));
         }
-        lanes.extend(block.lanes.iter().map(|key| (key.clone(), None)));
+        known.names.extend_from_slice(&block.names);
+        known.name_refs.resize(known.names.len(), None);
+        known.lanes.extend_from_slice(&block.lanes);
+        known.lane_refs.resize(known.lanes.len(), None);
     }
 
+    #[inline]
     fn name(&mut self, worker: usize, name: NameRef) -> NameRef {
-        let (func, known) = &mut self.workers[worker].names[name.0 as usize];
-        *known.get_or_insert_with(|| {
-            let module = func.module.as_deref().unwrap_or("\0");
-            let spelling = [func.name.as_bytes(), b"\0", module.as_bytes()].concat();
-            self.out.name(&spelling, |_| func.clone())
-        })
+        let known = self.workers[worker].name_refs[name.0 as usize];
+        known.unwrap_or_else(|| self.new_name(worker, name))
     }
 
+    #[cold]
+    fn new_name(&mut self, worker: usize, name: NameRef) -> NameRef {
+        let known = &mut self.workers[worker];
+        let func = &known.names[name.0 as usize];
+        let module = func.module.as_deref().unwrap_or("\0");
+        let spelling = [func.name.as_bytes(), b"\0", module.as_bytes()].concat();
+        let sorted = self.out.name(&spelling, |_| func.clone());
+        known.name_refs[name.0 as usize] = Some(sorted);
+        sorted
+    }
+
+    #[inline]
     fn lane(&mut self, worker: usize, lane: u32) -> LaneRef {
-        let (key, known) = &mut self.workers[worker].lanes[lane as usize];
-        if let Some(known) = *known {
-            return known;
-        }
+        let known = self.workers[worker].lane_refs[lane as usize];
+        known.unwrap_or_else(|| self.new_lane(worker, lane))
+    }
+
+    #[cold]
+    fn new_lane(&mut self, worker: usize, lane: u32) -> LaneRef {
+        let known = &mut self.workers[worker];
+        let key = &known.lanes[lane as usize];
+        let row = lane as usize;
         let lane = self.out.lane(key.clone());
-        *known = Some(lane);
+        known.lane_refs[row] = Some(lane);
         if lane.0 as usize == self.row_of_lane.len() {
             let key = key.clone();
             let row = self.row(&key);

@@ -22,9 +22,9 @@ pub(super) fn arrange(group: &mut Vec<Held>, open: &[Open], next: Option<&Held>)
     }
     let skipped = open.len().saturating_sub(ARRANGED);
     let waiting = open[skipped..].iter().filter(|open| open.end == UNTIL_EXIT);
-    let stack: Vec<NameRef> = waiting.map(|open| open.name).collect();
-    if !nests(group, stack.clone()) {
-        *group = nested(std::mem::take(group), stack);
+    let waiting = waiting.map(|open| open.name);
+    if !nests(group, waiting.clone().rev()) {
+        *group = nested(std::mem::take(group), waiting.collect());
     }
     arrange_entries(group, next);
 }
@@ -38,14 +38,19 @@ fn ends(held: &Held, name: NameRef) -> bool {
     is_exit(held) && (held.event.name == name || held.event.name == NameRef::ANONYMOUS)
 }
 
-/// Whether every exit ends the call that is innermost when it comes.
-fn nests(group: &[Held], mut stack: Vec<NameRef>) -> bool {
+/// Whether every exit ends the call that is innermost when it comes. `waiting` are the calls that
+/// are open, the innermost first.
+fn nests(group: &[Held], mut waiting: impl Iterator<Item = NameRef>) -> bool {
+    // The calls that begin and end within the group; most groups have none.
+    let mut entered = Vec::new();
     group.iter().all(|held| match held.event.kind {
         EventKind::Enter => {
-            stack.push(held.event.name);
+            entered.push(held.event.name);
             true
         }
-        EventKind::Exit => stack.pop().is_some_and(|top| ends(held, top)),
+        EventKind::Exit => {
+            entered.pop().or_else(|| waiting.next()).is_some_and(|top| ends(held, top))
+        }
         _ => true,
     })
 }

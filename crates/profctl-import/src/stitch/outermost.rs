@@ -8,12 +8,30 @@
 use profctl_model::hash::FastMap;
 use profctl_model::{CpuId, Enclosed, FuncId, Span, ThreadId, Ticks};
 
-/// What calls are told apart by.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+/// What distinguishes calls.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Key {
     pub(super) func: FuncId,
     pub(super) cpu: Option<CpuId>,
     pub(super) interrupt: bool,
+}
+
+impl Key {
+    /// The key as one word, which hashes in one step.
+    #[inline]
+    fn pack(self) -> u64 {
+        let cpu = self.cpu.map_or(0, |cpu| cpu.index() as u64 + 1);
+        (self.func.index() as u64) << 32 | cpu << 1 | u64::from(self.interrupt)
+    }
+
+    fn unpack(packed: u64) -> Self {
+        let cpu = (packed & 0xffff_ffff) as usize >> 1;
+        Self {
+            func: FuncId::from_index((packed >> 32) as usize),
+            cpu: cpu.checked_sub(1).map(CpuId::from_index),
+            interrupt: packed & 1 == 1,
+        }
+    }
 }
 
 /// Sums over the calls of one key.
@@ -38,7 +56,8 @@ impl Sums {
 /// Outermost calls by function.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outermost {
-    sums: FastMap<Key, Sums>,
+    /// By packed [`Key`].
+    sums: FastMap<u64, Sums>,
 }
 
 impl Outermost {
@@ -47,7 +66,16 @@ impl Outermost {
     pub(super) fn add(&mut self, span: &Span) {
         let key = Key { func: span.func, cpu: span.cpu, interrupt: span.interrupt };
         let (wall, off_cpu, descendants) = (span.wall, span.off_cpu, span.descendants);
-        self.sums.entry(key).or_default().add(Sums { calls: 1, wall, off_cpu, descendants });
+        let one = Sums { calls: 1, wall, off_cpu, descendants };
+        match self.sums.get_mut(&key.pack()) {
+            Some(sums) => sums.add(one),
+            None => self.add_first(key, one),
+        }
+    }
+
+    #[cold]
+    fn add_first(&mut self, key: Key, sums: Sums) {
+        self.sums.insert(key.pack(), sums);
     }
 
     /// Adds all of another.
@@ -68,10 +96,11 @@ impl Outermost {
         thread: ThreadId,
         is_enclosed: impl Fn(Key) -> bool,
     ) -> Vec<Enclosed> {
-        let mut taken: Vec<_> = self.sums.extract_if(|key, _| is_enclosed(*key)).collect();
-        taken.sort_unstable_by_key(|(key, _)| (key.func, key.cpu, key.interrupt));
+        let is_enclosed = |key: &u64| is_enclosed(Key::unpack(*key));
+        let mut taken: Vec<_> = self.sums.extract_if(|key, _| is_enclosed(key)).collect();
+        taken.sort_unstable_by_key(|(key, _)| *key);
         let enclosed = taken.into_iter().map(|(key, sums)| {
-            let Key { func, cpu, interrupt } = key;
+            let Key { func, cpu, interrupt } = Key::unpack(key);
             let Sums { calls, wall, off_cpu, descendants } = sums;
             Enclosed { func, thread, cpu, interrupt, calls, wall, off_cpu, descendants }
         });

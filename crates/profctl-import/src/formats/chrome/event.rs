@@ -98,8 +98,16 @@ pub(super) struct Meaning {
     pub(super) keys: Keys,
     /// The lanes of threads that were met, by their numbers.
     lanes: FastMap<(u64, u64), LaneRef>,
-    /// The one met last, as process and thread were spelled.
-    last: Option<(Vec<u8>, Vec<u8>, LaneRef)>,
+    /// The one met last.
+    last: Option<Last>,
+}
+
+/// A thread as its process and itself were spelled.
+#[derive(Debug)]
+struct Last {
+    pid: Vec<u8>,
+    tid: Vec<u8>,
+    lane: LaneRef,
 }
 
 const NO_NAME: &[u8] = b"(unnamed)";
@@ -205,12 +213,17 @@ impl Meaning {
 
     #[inline]
     fn lane(&mut self, fields: &Fields<'_>, out: &mut Emitter) -> LaneRef {
-        if let (Some((pid, tid, lane)), Some(spelled)) = (&self.last, fields.tid)
-            && fields.pid == pid
-            && spelled == tid
+        if let (Some(last), Some(tid)) = (&self.last, fields.tid)
+            && tid == last.tid
+            && fields.pid == last.pid
         {
-            return *lane;
+            return last.lane;
         }
+        self.other_lane(fields, out)
+    }
+
+    #[inline(never)]
+    fn other_lane(&mut self, fields: &Fields<'_>, out: &mut Emitter) -> LaneRef {
         let Some(ids) = ids(fields) else {
             let thread = Self::thread(fields);
             return out.lane(LaneKey { cpu: None, thread });
@@ -220,7 +233,13 @@ impl Meaning {
             let thread = ThreadKey::Member { pid, tid, name: String::new() };
             out.lane(LaneKey { cpu: None, thread })
         });
-        self.last = fields.tid.map(|tid| (fields.pid.to_vec(), tid.to_vec(), lane));
+        if let Some(tid) = fields.tid {
+            let empty = || Last { pid: Vec::new(), tid: Vec::new(), lane };
+            let last = self.last.get_or_insert_with(empty);
+            last.lane = lane;
+            fields.pid.clone_into(&mut last.pid);
+            tid.clone_into(&mut last.tid);
+        }
         lane
     }
 

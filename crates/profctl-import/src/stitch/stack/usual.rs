@@ -252,17 +252,19 @@ impl<S: SpanSink> Run<'_, S> {
     /// Notes what may turn out to be another's.
     #[inline]
     fn note(&mut self, span: &Span) {
-        if self.keeps {
-            self.stack.note_usual(self.stack.frames.len(), span.start, span.wall);
-        }
-        if self.watches && span.outermost {
-            self.note_outermost(span);
+        if self.keeps | self.watches {
+            self.note_span(span);
         }
     }
 
     #[inline(never)]
-    fn note_outermost(&mut self, span: &Span) {
-        if let Some(watched) = self.stack.watched.last_mut() {
+    fn note_span(&mut self, span: &Span) {
+        if self.keeps {
+            self.stack.note_usual(self.stack.frames.len(), span.start, span.wall);
+        }
+        if span.outermost
+            && let Some(watched) = self.stack.watched.last_mut()
+        {
             watched.outermost.add(span);
         }
     }
