@@ -25,4 +25,4 @@ pub use spool::{BlockStack, SpanRow, Spool};
 pub use table::{Cell, Column, Role, Table};
 pub use time::{Tick, TickUnit, Ticks, Timebase, Timeline};
 pub use trace::{Spans, Trace, TraceBuilder, TraceMeta};
-pub use tree::{CallTree, NodeId, PairedNode, PairedTree, PathCost};
+pub use tree::{CallTree, NodeId, PairedNode, PairedTree, PathCost, PathOrder, PathRow, PathRows};

@@ -1,7 +1,11 @@
 //! The merged calling-context tree: one node a distinct path of callers. And two of them joined.
 
+use std::cmp::Reverse;
+use std::io;
+
 use crate::hash::FastMap;
-use crate::id::FuncId;
+use crate::id::{FuncId, IdVec, ThreadId};
+use crate::names::{Func, Names};
 use crate::time::Ticks;
 
 /// A node of a [`CallTree`], by its row.
@@ -94,6 +98,108 @@ impl CallTree {
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
+    }
+}
+
+/// One path of callers in a depth-first sequence of them: its callers are the rows of lesser depth
+/// before it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PathRow {
+    /// On which thread, where threads are kept apart.
+    pub thread: Option<ThreadId>,
+    /// Number of callers.
+    pub depth: u32,
+    /// The function at the end of the path.
+    pub func: FuncId,
+    /// See [`Node::calls`].
+    pub calls: u64,
+    /// See [`Node::partial`].
+    pub partial: u64,
+    /// See [`Node::elapsed`].
+    pub elapsed: Ticks,
+    /// See [`Node::net`].
+    pub net: Ticks,
+    /// See [`Node::elapsed_min`].
+    pub elapsed_min: Ticks,
+    /// See [`Node::elapsed_max`].
+    pub elapsed_max: Ticks,
+}
+
+/// Where paths come from: memory, or a file of the caller.
+pub type PathRows<'a> = dyn Iterator<Item = io::Result<PathRow>> + 'a;
+
+/// Which functions are one frame of a path, and in which order callees of one caller stand.
+#[derive(Clone, Debug, Default)]
+pub struct PathOrder {
+    /// The first function that is the same frame.
+    pub frame: IdVec<FuncId, FuncId>,
+    /// The place of each function among the others.
+    pub rank: IdVec<FuncId, u32>,
+}
+
+impl PathOrder {
+    /// By what `key` says of a function; functions of one key are one frame.
+    pub fn by<K: Ord>(names: &Names, key: impl Fn(FuncId, &Func) -> K) -> Self {
+        let mut keys: Vec<(K, FuncId)> =
+            names.funcs.pairs().map(|(id, func)| (key(id, func), id)).collect();
+        keys.sort_unstable();
+        let mut frame: IdVec<FuncId, FuncId> = names.funcs.pairs().map(|(id, _)| id).collect();
+        let mut rank: IdVec<FuncId, u32> = names.funcs.iter().map(|_| 0).collect();
+        let frames = keys.chunk_by(|a, b| a.0 == b.0);
+        for (place, same) in frames.enumerate() {
+            for (_, id) in same {
+                frame[*id] = same[0].1;
+                rank[*id] = u32::try_from(place).unwrap_or(u32::MAX);
+            }
+        }
+        Self { frame, rank }
+    }
+
+    /// By name, then module; every function is a frame of its own.
+    pub fn by_name(names: &Names) -> Self {
+        Self::by(names, |id, func| (func.name.clone(), func.module.clone(), id))
+    }
+}
+
+impl CallTree {
+    /// All paths, depth first, callees of one caller by rank.
+    pub fn depth_first(
+        &self,
+        thread: Option<ThreadId>,
+        rank: &IdVec<FuncId, u32>,
+    ) -> impl Iterator<Item = PathRow> + '_ {
+        // Links to the first callee and the next one, in the order of ranks.
+        let mut by_rank: Vec<u32> = (0..self.nodes.len() as u32).collect();
+        by_rank.sort_by_key(|&row| Reverse(rank[self.nodes[row as usize].func]));
+        let mut first = vec![ROOT; self.nodes.len()];
+        let mut next = vec![ROOT; self.nodes.len()];
+        let mut root = ROOT;
+        for row in by_rank {
+            let head = match self.nodes[row as usize].parent {
+                Some(parent) => &mut first[parent.index()],
+                None => &mut root,
+            };
+            next[row as usize] = std::mem::replace(head, row);
+        }
+        let some = |row: u32| (row != ROOT).then_some(row);
+        let mut waiting: Vec<u32> = some(root).into_iter().collect();
+        std::iter::from_fn(move || {
+            let row = waiting.pop()?;
+            waiting.extend(some(next[row as usize]));
+            waiting.extend(some(first[row as usize]));
+            let node = &self.nodes[row as usize];
+            Some(PathRow {
+                thread,
+                depth: node.depth,
+                func: node.func,
+                calls: node.calls,
+                partial: node.partial,
+                elapsed: node.elapsed,
+                net: node.net,
+                elapsed_min: node.elapsed_min,
+                elapsed_max: node.elapsed_max,
+            })
+        })
     }
 }
 

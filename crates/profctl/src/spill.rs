@@ -23,7 +23,14 @@ pub(crate) struct Temporary {
 impl Temporary {
     /// Makes one where the system keeps such things.
     pub(crate) fn new() -> io::Result<Self> {
-        let root = tempfile::Builder::new().prefix("profctl-").tempdir()?;
+        let mut builder = tempfile::Builder::new();
+        builder.prefix("profctl-");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            builder.permissions(fs::Permissions::from_mode(0o700));
+        }
+        let root = builder.tempdir()?;
         let registered = Registered::new(root.path());
         Ok(Self { root, files: AtomicU32::new(0), _registered: registered })
     }

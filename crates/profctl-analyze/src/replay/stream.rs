@@ -44,11 +44,17 @@ impl Line {
     /// The lines of a call: where it begins, and where it ends if it made calls. `first` is the
     /// number of the first call of its thread.
     pub fn of(row: &SpanRow, first: u64) -> (Self, Option<Self>) {
+        let [line, exit] = Self::ends(row, first);
+        (line, (line.event == Event::Enter).then_some(exit))
+    }
+
+    /// Where a call begins and where it ends.
+    pub fn ends(row: &SpanRow, first: u64) -> [Self; 2] {
         let span = &row.span;
         let is_leaf = span.callees == 0;
         let local = row.id.saturating_sub(first);
         // Before it stand the beginnings of the calls made before it, and the ends of those of them
-        // that are not open; a leaf has an end that is not shown.
+        // that are not open.
         let before = 2 * local - u64::from(row.depth).min(local);
         let line = Self {
             time: span.start.0,
@@ -63,8 +69,7 @@ impl Line {
             fidelity: span.fidelity,
         };
         let position = before + 2 * span.descendants + 1;
-        let exit = Self { time: span.end.0, position, event: Event::Exit, ..line };
-        (line, (!is_leaf).then_some(exit))
+        [line, Self { time: span.end.0, position, event: Event::Exit, ..line }]
     }
 
     /// As a file keeps it.

@@ -11,12 +11,16 @@ use std::ops::Range;
 
 use profctl_model::tree::Node;
 use profctl_model::{
-    CallTree, Cell, Column, FuncId, IdVec, Names, NodeId, Role, SpanId, SpanRow, Table, ThreadId,
-    Ticks, Trace, TraceMeta,
+    CallTree, Cell, Column, FuncId, IdVec, Names, NodeId, Role, SpanId, Table, ThreadId, Ticks,
+    Trace, TraceMeta,
 };
 
 use crate::find;
 use crate::summarize::{Quality, count};
+
+mod merge;
+
+pub use merge::{Joined, Merger};
 
 const SCHEMA: &str = "profctl.tree/1";
 /// What one level of a tree moves a name to the right.
@@ -43,32 +47,6 @@ pub struct Options {
 /// Merges the calls of a trace.
 pub fn build(trace: &Trace) -> CallTree {
     of_rows(trace, 0..trace.spans.len())
-}
-
-/// Merges calls that come one by one, a caller before its callees.
-#[derive(Debug, Default)]
-pub struct Merger {
-    tree: CallTree,
-    /// Per thread: the nodes of the calls that are open, the outermost first.
-    open: IdVec<ThreadId, Vec<NodeId>>,
-}
-
-impl Merger {
-    /// Takes the next call.
-    pub fn add(&mut self, row: &SpanRow) {
-        let open = self.open.grow_to(row.span.thread);
-        open.truncate(row.depth as usize);
-        let node = self.tree.child(open.last().copied(), row.span.func);
-        open.push(node);
-        let span = &row.span;
-        let whole = !span.fidelity.is_partial();
-        add(self.tree.node_mut(node), whole, span.elapsed(), span.net);
-    }
-
-    /// The tree of all calls.
-    pub fn finish(self) -> CallTree {
-        self.tree
-    }
 }
 
 /// Adds a call to its node.

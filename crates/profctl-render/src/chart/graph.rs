@@ -18,6 +18,9 @@ pub struct Node<'a> {
     pub own: u64,
     /// By which frames of equal width are ordered.
     pub name: &'a str,
+    /// How many frames of its caller, with all below them, it stands for, if they are to be drawn as
+    /// a block in any case.
+    pub merged: Option<u64>,
 }
 
 /// How to lay out.
@@ -95,13 +98,16 @@ struct Forest {
     /// What each takes up with its callees.
     weights: Vec<u128>,
     paths: Vec<u64>,
+    /// Whether a frame stands for several.
+    merged: Vec<bool>,
     total: u128,
 }
 
 impl Forest {
     fn of(nodes: &[Node<'_>]) -> Self {
         let mut weights: Vec<u128> = nodes.iter().map(|node| u128::from(node.own)).collect();
-        let mut paths = vec![1_u64; nodes.len()];
+        let mut paths: Vec<u64> = nodes.iter().map(|node| node.merged.unwrap_or(1)).collect();
+        let merged: Vec<bool> = nodes.iter().map(|node| node.merged.is_some()).collect();
         let mut children = vec![Vec::new(); nodes.len()];
         let mut roots = Vec::new();
         for place in (0..nodes.len()).rev() {
@@ -115,12 +121,14 @@ impl Forest {
             }
         }
         let in_order = |places: &mut Vec<usize>| {
-            places.sort_by_key(|&place| (Reverse(weights[place]), nodes[place].name, place));
+            places.sort_by_key(|&place| {
+                (merged[place], Reverse(weights[place]), nodes[place].name, place)
+            });
         };
         in_order(&mut roots);
         children.iter_mut().for_each(in_order);
         let total = roots.iter().map(|&root| weights[root]).sum();
-        Self { roots, children, weights, paths, total }
+        Self { roots, children, weights, paths, merged, total }
     }
 
     fn items(&self, width: u64, narrowest: u64, levels: u32) -> Vec<Item> {
@@ -136,7 +144,7 @@ impl Forest {
             let mut below = Vec::new();
             for &frame in siblings {
                 let (x0, x1) = (place(now), place(now + self.weights[frame]));
-                if x1 - x0 >= narrowest && level < levels {
+                if x1 - x0 >= narrowest && level < levels && !self.merged[frame] {
                     below.push((Some(items.len()), &self.children[frame], now, level + 1));
                     items.push(Item { x0, x1, level, host, content: Content::Frame(frame) });
                 } else {
@@ -176,9 +184,13 @@ mod tests {
     const OPTIONS: Options =
         Options { width: 100, levels: 50, narrowest: PIXEL, budget: usize::MAX };
 
+    fn node(parent: Option<usize>, own: u64, name: &str) -> Node<'_> {
+        Node { parent, own, name, merged: None }
+    }
+
     fn shown(nodes: &[(Option<usize>, u64, &str)], options: &Options) -> Vec<String> {
         let nodes: Vec<_> =
-            nodes.iter().map(|&(parent, own, name)| Node { parent, own, name }).collect();
+            nodes.iter().map(|&(parent, own, name)| node(parent, own, name)).collect();
         let graph = lay_out(&nodes, options);
         let show = |item: &Item| {
             let what = match &item.content {
@@ -234,7 +246,7 @@ mod tests {
             let mut nodes: Vec<Node<'_>> = Vec::new();
             for (parent, own, root) in &shape {
                 let parent = (*root > 0 && !nodes.is_empty()).then(|| parent.index(nodes.len()));
-                nodes.push(Node { parent, own: *own, name: "f" });
+                nodes.push(node(parent, *own, "f"));
             }
             let options = Options { width, levels, narrowest, budget: usize::MAX };
             let graph = lay_out(&nodes, &options);

@@ -8,11 +8,13 @@
 use std::fmt::Write as _;
 
 use profctl_model::{
-    CallTree, CpuId, DiagLog, Fidelity, Func, FuncId, FuncKind, Gap, IdVec, Mark, Names, Record,
-    RunState, Span, SpanId, SpanSink as _, Thread, ThreadId, ThreadState, Tick, Ticks, Timebase,
-    Trace, TraceBuilder, TraceMeta,
+    CallTree, CpuId, DiagLog, Fidelity, Func, FuncId, FuncKind, Gap, IdVec, Mark, Names, PathOrder,
+    Record, RunState, Span, SpanId, SpanSink as _, Thread, ThreadId, ThreadState, Tick, Ticks,
+    Timebase, Trace, TraceBuilder, TraceMeta,
 };
 use proptest::prelude::*;
+
+use super::frames::{Frames, Visible};
 
 /// The trace that `line` tells.
 pub(crate) fn trace(line: &str) -> Trace {
@@ -163,6 +165,14 @@ pub(crate) fn merged(trace: &Trace) -> CallTree {
         node.elapsed_max = node.elapsed_max.max(spans.wall[row]);
     }
     tree
+}
+
+/// The frames of a trace.
+pub(crate) fn frames(trace: &Trace, visible: Option<Visible>) -> Frames {
+    let rank = PathOrder::by_name(&trace.names).rank;
+    let tree = merged(trace);
+    let mut rows = tree.depth_first(None, &rank).map(Ok);
+    Frames::of(&mut rows, &trace.names, visible).expect("they are in memory")
 }
 
 /// Random calls on two threads.

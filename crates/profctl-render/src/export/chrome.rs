@@ -8,29 +8,31 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use profctl_model::{CpuId, Func, FuncKind, Mark, SpanId, ThreadId, Tick, Timebase, Trace};
+use profctl_model::{CpuId, Func, FuncId, FuncKind, IdVec, Mark, Names, ThreadId, Tick, Timebase};
 
 use super::json::quoted;
+use super::{Call, Calls, Header};
 
 /// Writes a trace.
-pub fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(header: &Header<'_>, calls: &mut Calls<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut events = Events { out, is_first: true };
     events.out.write_all(b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[")?;
-    let threads = numbers(trace);
-    for (thread, &(pid, tid)) in trace.names.threads.iter().zip(&threads) {
+    let Header { names, meta, .. } = *header;
+    let threads = numbers(names);
+    for (thread, &(pid, tid)) in names.threads.iter().zip(&threads) {
         let name = quoted(if thread.name.is_empty() { "?" } else { &thread.name });
         events.event(format_args!(
             "\"ph\":\"M\",\"ts\":0,\"pid\":{pid},\"tid\":{tid},\"name\":\"thread_name\",\
              \"args\":{{\"name\":{name}}}"
         ))?;
     }
-    let mut writer = Writer {
-        trace,
+    let writer = Writer {
+        header,
         threads,
-        scale: Scale(trace.meta.timebase),
-        names: trace.names.funcs.iter().map(|func| quoted(&func.name)).collect(),
+        scale: Scale(meta.timebase),
+        tails: names.funcs.iter().map(tail).collect(),
     };
-    writer.calls(&mut events)?;
+    writer.calls(calls, &mut events)?;
     writer.gaps(&mut events)?;
     events.out.write_all(b"\n]}\n")
 }
@@ -50,13 +52,13 @@ impl Events<'_> {
 
 /// The numbers by which viewers know the threads: those of the system, where it gave any and no two
 /// threads share them.
-fn numbers(trace: &Trace) -> Vec<(u64, u64)> {
+fn numbers(names: &Names) -> IdVec<ThreadId, (u64, u64)> {
     /// The process of threads without one.
     const SOME_PROCESS: u64 = 1;
     const NOT_OF_SYSTEM: u64 = 1_000_000_000;
     let mut taken = BTreeSet::new();
     let mut next = NOT_OF_SYSTEM;
-    let known = trace.names.threads.iter().map(|thread| {
+    let known = names.threads.iter().map(|thread| {
         let pid = thread.pid.unwrap_or(SOME_PROCESS);
         let mut number = (pid, thread.tid.filter(|_| !thread.idle).unwrap_or(next));
         while !taken.insert(number) {
@@ -82,57 +84,67 @@ impl Scale {
 }
 
 struct Writer<'a> {
-    trace: &'a Trace,
-    threads: Vec<(u64, u64)>,
+    header: &'a Header<'a>,
+    threads: IdVec<ThreadId, (u64, u64)>,
     scale: Scale,
-    /// The names of functions as JSON.
-    names: Vec<String>,
+    /// What every call of a function says.
+    tails: IdVec<FuncId, Tail>,
+}
+
+/// What every event of a function says, as JSON.
+struct Tail {
+    /// The category, with a comma.
+    category: String,
+    name: String,
+    /// A member of `args`.
+    module: Option<String>,
+}
+
+fn tail(func: &Func) -> Tail {
+    let module = func.module.as_deref().map(|module| format!("\"module\":{}", quoted(module)));
+    Tail { category: category(func), name: quoted(&func.name), module }
 }
 
 impl Writer<'_> {
-    fn calls(&mut self, events: &mut Events<'_>) -> io::Result<()> {
-        let mut marks: Vec<&Mark> = self.trace.marks.iter().collect();
+    fn calls(&self, calls: &mut Calls<'_>, events: &mut Events<'_>) -> io::Result<()> {
+        let mut marks: Vec<&Mark> = self.header.marks.iter().collect();
         marks.sort_by_key(|mark| (mark.thread, mark.time));
         let mut marks = marks.into_iter().peekable();
-        let spans = &self.trace.spans;
-        for id in spans.ids() {
-            let here = (spans.thread[id.index()], spans.start[id.index()]);
+        for call in calls {
+            let call = call?;
+            let here = (call.thread, call.start);
             while let Some(mark) = marks.next_if(|mark| (mark.thread, mark.time) < here) {
                 self.mark(mark, events)?;
             }
-            self.call(id, events)?;
+            self.call(&call, events)?;
         }
         marks.try_for_each(|mark| self.mark(mark, events))
     }
 
-    fn call(&self, id: SpanId, events: &mut Events<'_>) -> io::Result<()> {
-        let (spans, row) = (&self.trace.spans, id.index());
-        let func = &self.trace.names.funcs[spans.func[id]];
-        let (from, to) = (self.scale.nanos(spans.start[row]), self.scale.nanos(spans.end[row]));
-        let thread = self.thread(spans.thread[row]);
-        let (cat, name) = (category(func), &self.names[spans.func[id].index()]);
-        let args = joined(&self.args(func, spans.cpu[row]));
+    fn call(&self, call: &Call, events: &mut Events<'_>) -> io::Result<()> {
+        let (from, to) = (self.scale.nanos(call.start), self.scale.nanos(call.end));
+        let (pid, tid) = self.threads[call.thread];
+        let Tail { category, name, .. } = &self.tails[call.func];
+        let args = self.args(call.func, call.cpu, None);
         let (ts, dur) = (Micros(from), Micros(to - from));
         events.event(format_args!(
-            "\"ph\":\"X\",\"ts\":{ts},\"dur\":{dur},{thread},{cat}\"name\":{name}{args}"
+            "\"ph\":\"X\",\"ts\":{ts},\"dur\":{dur},\"pid\":{pid},\"tid\":{tid},\
+             {category}\"name\":{name}{args}"
         ))
     }
 
     fn mark(&self, mark: &Mark, events: &mut Events<'_>) -> io::Result<()> {
-        let func = &self.trace.names.funcs[mark.func];
-        let (thread, name) = (self.thread(mark.thread), &self.names[mark.func.index()]);
-        let mut args = self.args(func, None);
-        if let Some(detail) = &mark.detail {
-            args.push(format!("\"detail\":{}", quoted(detail)));
-        }
-        let (ts, args) = (Micros(self.scale.nanos(mark.time)), joined(&args));
+        let (pid, tid) = self.threads[mark.thread];
+        let name = &self.tails[mark.func].name;
+        let ts = Micros(self.scale.nanos(mark.time));
+        let args = self.args(mark.func, None, mark.detail.as_deref());
         events.event(format_args!(
-            "\"ph\":\"i\",\"s\":\"t\",\"ts\":{ts},{thread},\"name\":{name}{args}"
+            "\"ph\":\"i\",\"s\":\"t\",\"ts\":{ts},\"pid\":{pid},\"tid\":{tid},\"name\":{name}{args}"
         ))
     }
 
     fn gaps(&self, events: &mut Events<'_>) -> io::Result<()> {
-        for gap in &self.trace.gaps {
+        for gap in self.header.gaps {
             let ts = Micros(self.scale.nanos(gap.time));
             let lost =
                 gap.lost.map_or(String::new(), |lost| format!(",\"args\":{{\"lost\":{lost}}}"));
@@ -144,16 +156,13 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// What viewers show beside a call.
-    fn args(&self, func: &Func, cpu: Option<CpuId>) -> Vec<String> {
-        let cpu = cpu.map(|cpu| format!("\"cpu\":{}", self.trace.names.cpus[cpu]));
-        let module = func.module.as_deref().map(|module| format!("\"module\":{}", quoted(module)));
-        cpu.into_iter().chain(module).collect()
-    }
-
-    fn thread(&self, thread: ThreadId) -> String {
-        let (pid, tid) = self.threads[thread.index()];
-        format!("\"pid\":{pid},\"tid\":{tid}")
+    /// What viewers show beside an event: the member `args`, if there are any.
+    fn args(&self, func: FuncId, cpu: Option<CpuId>, detail: Option<&str>) -> String {
+        let cpu = cpu.map(|cpu| format!("\"cpu\":{}", self.header.names.cpus[cpu]));
+        let module = self.tails[func].module.clone();
+        let detail = detail.map(|detail| format!("\"detail\":{}", quoted(detail)));
+        let args: Vec<String> = [cpu, module, detail].into_iter().flatten().collect();
+        if args.is_empty() { String::new() } else { format!(",\"args\":{{{}}}", args.join(",")) }
     }
 }
 
@@ -163,11 +172,6 @@ fn category(func: &Func) -> String {
         FuncKind::Function => String::new(),
         kind => format!("\"cat\":\"{}\",", kind.name()),
     }
-}
-
-/// The member `args`, if there are any.
-fn joined(args: &[String]) -> String {
-    if args.is_empty() { String::new() } else { format!(",\"args\":{{{}}}", args.join(",")) }
 }
 
 /// Nanoseconds, written as microseconds with three decimals.

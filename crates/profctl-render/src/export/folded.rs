@@ -1,50 +1,39 @@
-//! Folded stacks: a line for every path of callers that has time of its own, sorted by name.
+//! Folded stacks: a line for every path of callers that has time of its own, depth first, callees of
+//! one caller sorted by name.
 
-use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use profctl_model::{CallTree, Names, NodeId, Timebase, Trace};
+use profctl_model::{Names, PathOrder, PathRows};
+
+use super::Header;
+
+/// Paths by the names in their lines: functions of one name share them.
+pub fn order(names: &Names) -> PathOrder {
+    PathOrder::by(names, |_, func| frame(&func.name))
+}
 
 /// Writes the net time of each path, in the unit that reports carry. Paths without any are left out,
 /// threads are added together.
-pub fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
-    let spans = &trace.spans;
-    let mut tree = CallTree::default();
-    let mut nodes: Vec<NodeId> = Vec::with_capacity(spans.len());
-    for id in spans.ids() {
-        let caller = spans.parent[id.index()].map(|caller| nodes[caller.index()]);
-        let node = tree.child(caller, spans.func[id]);
-        tree.node_mut(node).net += spans.net[id.index()];
-        nodes.push(node);
+pub fn write(header: &Header<'_>, paths: &mut PathRows<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let timebase = &header.meta.timebase;
+    let mut path = String::new();
+    // Where each frame of it ends.
+    let mut ends: Vec<usize> = Vec::new();
+    for row in paths {
+        let row = row?;
+        ends.truncate(row.depth as usize);
+        path.truncate(ends.last().copied().unwrap_or(0));
+        if !path.is_empty() {
+            path.push(';');
+        }
+        path.push_str(&frame(&header.names.funcs[row.func].name));
+        ends.push(path.len());
+        let net = timebase.reported(row.net);
+        if net > 0 {
+            writeln!(out, "{path} {net}")?;
+        }
     }
-    write_tree(&tree, &trace.names, &trace.meta.timebase, out)
-}
-
-/// Writes the net time of each path of a tree, as [`write()`] does.
-pub fn write_tree(
-    tree: &CallTree,
-    names: &Names,
-    timebase: &Timebase,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    // A path comes after its callers, so theirs is known. Functions of one name share their lines.
-    let mut paths: Vec<String> = Vec::with_capacity(tree.len());
-    let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
-    for (_, node) in tree.nodes() {
-        let name = frame(&names.funcs[node.func].name);
-        paths.push(match node.parent {
-            Some(parent) => format!("{};{name}", paths[parent.index()]),
-            None => name,
-        });
-    }
-    for ((_, node), path) in tree.nodes().zip(&paths) {
-        let net = timebase.reported(node.net);
-        let sum = sums.entry(path).or_default();
-        *sum = sum.saturating_add(net);
-    }
-    sums.iter()
-        .filter(|(_, net)| **net > 0)
-        .try_for_each(|(path, net)| writeln!(out, "{path} {net}"))
+    Ok(())
 }
 
 /// A name without what separates frames and lines, and what begins a comment.

@@ -1,9 +1,13 @@
 //! Whole traces for other people's viewers, a file each. A new target is a file here and a line in
 //! [`TARGETS`]; `docs/export.md` says what each carries and what it loses.
+//!
+//! Calls come one by one, so that a trace need not fit in memory.
 
 use std::io::{self, Write};
 
-use profctl_model::Trace;
+use profctl_model::{
+    CpuId, FuncId, Gap, IdVec, Mark, Names, PathOrder, PathRows, ThreadId, Tick, TraceMeta,
+};
 
 pub mod chrome;
 pub mod folded;
@@ -23,7 +27,74 @@ pub struct Target {
     /// How names of its files end; the first is the usual one.
     pub endings: &'static [&'static str],
     /// Writes a trace.
-    pub write: fn(&Trace, &mut dyn Write) -> io::Result<()>,
+    pub writer: Writer,
+}
+
+/// What is known of a trace before its calls are written.
+#[derive(Clone, Copy, Debug)]
+pub struct Header<'a> {
+    /// Functions, threads, CPUs.
+    pub names: &'a Names,
+    /// Clock, span of time.
+    pub meta: &'a TraceMeta,
+    /// Instants.
+    pub marks: &'a [Mark],
+    /// What was lost.
+    pub gaps: &'a [Gap],
+    /// How many calls each thread made.
+    pub calls: &'a IdVec<ThreadId, u64>,
+}
+
+/// One call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Call {
+    /// On which thread.
+    pub thread: ThreadId,
+    /// Number of callers.
+    pub depth: u32,
+    /// What was called.
+    pub func: FuncId,
+    /// The CPU on which it ended.
+    pub cpu: Option<CpuId>,
+    /// Entry.
+    pub start: Tick,
+    /// Exit.
+    pub end: Tick,
+}
+
+/// One end of a call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CallEnd {
+    /// When.
+    pub time: Tick,
+    /// On which thread.
+    pub thread: ThreadId,
+    /// What was called, and the CPU on which it ended; nothing at an exit.
+    pub entered: Option<(FuncId, Option<CpuId>)>,
+}
+
+/// Calls, or what stopped them from being read.
+pub type Calls<'a> = dyn Iterator<Item = io::Result<Call>> + 'a;
+/// The same for ends of calls.
+pub type CallEnds<'a> = dyn Iterator<Item = io::Result<CallEnd>> + 'a;
+
+/// Writes a trace, in the order in which it wants the calls.
+#[derive(Clone, Copy, Debug)]
+pub enum Writer {
+    /// By thread, then in the order of entry.
+    ByThread(fn(&Header<'_>, &mut Calls<'_>, &mut dyn Write) -> io::Result<()>),
+    /// Entries and exits in the order of time, then thread; within a thread, a call is left after
+    /// all that it called.
+    ByTime(fn(&Header<'_>, &mut CallEnds<'_>, &mut dyn Write) -> io::Result<()>),
+    /// Merged by path.
+    ByPath {
+        /// Which functions are one frame, and how paths are ordered.
+        order: fn(&Names) -> PathOrder,
+        /// Whether threads are kept apart.
+        keeps_threads: bool,
+        /// Writes the paths.
+        write: fn(&Header<'_>, &mut PathRows<'_>, &mut dyn Write) -> io::Result<()>,
+    },
 }
 
 /// Every form.
@@ -32,30 +103,34 @@ pub static TARGETS: &[Target] = &[
         name: "chrome",
         about: "trace-event JSON, for chrome://tracing, Perfetto, speedscope",
         endings: &[".json"],
-        write: chrome::write,
+        writer: Writer::ByThread(chrome::write),
     },
     Target {
         name: "perfetto",
         about: "Perfetto protobuf, for ui.perfetto.dev and trace_processor",
         endings: &[".pftrace", ".perfetto-trace"],
-        write: perfetto::write,
+        writer: Writer::ByTime(perfetto::write),
     },
     Target {
         name: "speedscope",
         about: "evented profiles, for speedscope.app",
         endings: &[".speedscope.json"],
-        write: speedscope::write,
+        writer: Writer::ByThread(speedscope::write),
     },
     Target {
         name: "folded",
         about: "a line a stack with its net time, for flamegraph.pl and its kin",
         endings: &[".folded"],
-        write: folded::write,
+        writer: Writer::ByPath { order: folded::order, keeps_threads: false, write: folded::write },
     },
     Target {
         name: "pprof",
         about: "pprof profile, for `go tool pprof`: calls and net time of each stack",
         endings: &[".pb.gz", ".pprof"],
-        write: pprof::write,
+        writer: Writer::ByPath {
+            order: PathOrder::by_name,
+            keeps_threads: true,
+            write: pprof::write,
+        },
     },
 ];

@@ -7,10 +7,11 @@
 use std::io::{self, Write};
 
 use profctl_model::hash::FastMap;
-use profctl_model::{CpuId, Func, FuncKind, SpanId, ThreadId, Tick, Ticks, Trace};
+use profctl_model::{CpuId, FuncId, FuncKind, ThreadId, Tick, Ticks};
 
 use super::order::{self, What};
 use super::wire::Message;
+use super::{CallEnd, CallEnds, Header};
 
 /// Field 1 of a trace: a packet.
 const PACKET: u32 = 1;
@@ -47,47 +48,44 @@ const KINDS: [FuncKind; 6] = [
 /// The category of a loss.
 const GAP: u64 = KINDS.len() as u64 + 1;
 
-/// Writes `trace`.
-pub fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
-    let mut writer = Writer::new(trace, out);
+/// Writes a trace.
+pub fn write(header: &Header<'_>, calls: &mut CallEnds<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let mut writer = Writer::new(header, out);
     writer.tell_names()?;
     writer.tell_track_of_losses()?;
     writer.tell_threads()?;
-    for (time, what) in order::moments(trace) {
-        match what {
-            What::Enter(call) => writer.enter(time, call)?,
-            What::Exit(call) => writer.exit(time, call)?,
-            What::Mark(row) => writer.mark(time, row)?,
-            What::Gap(row) => writer.gap(time, row)?,
-        }
-    }
-    Ok(())
+    order::moments(header, calls, |time, what| match what {
+        What::Call(call) => writer.call(time, &call),
+        What::Mark(row) => writer.mark(time, row),
+        What::Gap(row) => writer.gap(time, row),
+    })
 }
 
 struct Writer<'a> {
-    trace: &'a Trace,
+    header: &'a Header<'a>,
     out: &'a mut dyn Write,
     /// Modules, by the number that stands for each.
     modules: FastMap<&'a str, u64>,
+    head: Message,
     packet: Message,
     event: Message,
     annotation: Message,
 }
 
 impl<'a> Writer<'a> {
-    fn new(trace: &'a Trace, out: &'a mut dyn Write) -> Self {
+    fn new(header: &'a Header<'a>, out: &'a mut dyn Write) -> Self {
         let mut modules = FastMap::default();
-        for module in trace.names.funcs.iter().filter_map(|func| func.module.as_deref()) {
+        for module in header.names.funcs.iter().filter_map(|func| func.module.as_deref()) {
             let number = modules.len() as u64 + 1;
             modules.entry(module).or_insert(number);
         }
-        let [packet, event, annotation] = [(); 3].map(|()| Message::default());
-        Self { trace, out, modules, packet, event, annotation }
+        let [head, packet, event, annotation] = [(); 4].map(|()| Message::default());
+        Self { header, out, modules, head, packet, event, annotation }
     }
 
     /// Tells every name that events refer to.
     fn tell_names(&mut self) -> io::Result<()> {
-        let trace = self.trace;
+        let names = self.header.names;
         let mut flags = CLEARED;
         let mut tell = |writer: &mut Self, field: u32, names: &mut dyn Iterator<Item = &str>| {
             let mut number = 0;
@@ -115,14 +113,14 @@ impl<'a> Writer<'a> {
             self.modules.iter().map(|(name, number)| (*number, *name)).collect();
         modules.sort_unstable();
         tell(self, 1, &mut kinds.into_iter().chain(["gap"]))?;
-        tell(self, 2, &mut trace.names.funcs.iter().map(|func| func.name.as_str()))?;
+        tell(self, 2, &mut names.funcs.iter().map(|func| func.name.as_str()))?;
         tell(self, 3, &mut ANNOTATIONS.into_iter())?;
         tell(self, 29, &mut modules.into_iter().map(|(_, name)| name))
     }
 
     /// The track of losses, which are of no thread.
     fn tell_track_of_losses(&mut self) -> io::Result<()> {
-        if self.trace.gaps.is_empty() {
+        if self.header.gaps.is_empty() {
             return Ok(());
         }
         self.packet.with(60, |track| {
@@ -135,14 +133,16 @@ impl<'a> Writer<'a> {
 
     /// A track for each thread that made calls.
     fn tell_threads(&mut self) -> io::Result<()> {
-        let mut is_used = vec![false; self.trace.names.threads.len()];
-        for thread in &self.trace.spans.thread {
-            is_used[thread.index()] = true;
-        }
-        for mark in &self.trace.marks {
+        let Header { names, calls, marks, .. } = *self.header;
+        let mut is_used: Vec<bool> = names
+            .threads
+            .pairs()
+            .map(|(id, _)| calls.get(id).is_some_and(|&calls| calls > 0))
+            .collect();
+        for mark in marks {
             is_used[mark.thread.index()] = true;
         }
-        for (id, thread) in self.trace.names.threads.pairs() {
+        for (id, thread) in names.threads.pairs() {
             if !is_used[id.index()] {
                 continue;
             }
@@ -169,26 +169,24 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    fn enter(&mut self, time: Tick, call: SpanId) -> io::Result<()> {
-        let spans = &self.trace.spans;
-        let func = spans.func[call];
-        self.begin_event(BEGIN, track_of(spans.thread[call.index()]));
-        self.event.number(10, func.index() as u64 + 1);
-        self.describe(&self.trace.names.funcs[func], spans.cpu[call.index()]);
-        self.end_event(time)
-    }
-
-    fn exit(&mut self, time: Tick, call: SpanId) -> io::Result<()> {
-        self.begin_event(END, track_of(self.trace.spans.thread[call.index()]));
+    fn call(&mut self, time: Tick, call: &CallEnd) -> io::Result<()> {
+        let track = track_of(call.thread);
+        match call.entered {
+            Some((func, cpu)) => {
+                self.begin_event(BEGIN, track);
+                self.event.number(10, func.index() as u64 + 1);
+                self.describe(func, cpu);
+            }
+            None => self.begin_event(END, track),
+        }
         self.end_event(time)
     }
 
     fn mark(&mut self, time: Tick, row: usize) -> io::Result<()> {
-        let mark = &self.trace.marks[row];
-        let func = &self.trace.names.funcs[mark.func];
+        let mark = &self.header.marks[row];
         self.begin_event(INSTANT, track_of(mark.thread));
         self.event.number(10, mark.func.index() as u64 + 1);
-        self.describe(func, None);
+        self.describe(mark.func, None);
         if let Some(detail) = &mark.detail {
             self.annotate("detail", |said| said.text(6, detail.as_bytes()));
         }
@@ -196,12 +194,12 @@ impl<'a> Writer<'a> {
     }
 
     fn gap(&mut self, time: Tick, row: usize) -> io::Result<()> {
-        let gap = &self.trace.gaps[row];
+        let gap = self.header.gaps[row];
         self.begin_event(INSTANT, OF_TRACE);
         self.event.text(23, "lost events");
         self.event.number(3, GAP);
         if let Some(cpu) = gap.cpu {
-            self.annotate("cpu", |said| said.number(3, self.trace.names.cpus[cpu].into()));
+            self.annotate("cpu", |said| said.number(3, self.header.names.cpus[cpu].into()));
         }
         if let Some(lost) = gap.lost {
             self.annotate("lost", |said| said.number(3, lost));
@@ -217,7 +215,7 @@ impl<'a> Writer<'a> {
 
     /// Ends an event that happened at `time`.
     fn end_event(&mut self, time: Tick) -> io::Result<()> {
-        let timebase = &self.trace.meta.timebase;
+        let timebase = &self.header.meta.timebase;
         let nanoseconds = timebase.reported(Ticks(time.0));
         self.packet.number(8, nanoseconds.min(TIME_MAX));
         self.packet.number(10, SEQUENCE);
@@ -227,20 +225,21 @@ impl<'a> Writer<'a> {
     }
 
     fn end_packet(&mut self) -> io::Result<()> {
-        let mut head = Message::default();
-        head.text(PACKET, self.packet.bytes());
+        self.head.clear();
+        self.head.message(PACKET, &self.packet);
         self.packet.clear();
-        self.out.write_all(head.bytes())
+        self.out.write_all(self.head.bytes())
     }
 
     /// What is shown of a call beside its name; its kind is the category of the event.
-    fn describe(&mut self, func: &Func, cpu: Option<CpuId>) {
+    fn describe(&mut self, func: FuncId, cpu: Option<CpuId>) {
+        let func = &self.header.names.funcs[func];
         let place = KINDS.iter().position(|known| *known == func.kind).unwrap_or_default();
         if place > 0 {
             self.event.number(3, place as u64 + 1);
         }
         if let Some(cpu) = cpu {
-            let number = self.trace.names.cpus[cpu];
+            let number = self.header.names.cpus[cpu];
             self.annotate("cpu", |annotation| annotation.number(3, number.into()));
         }
         if let Some(module) = &func.module {

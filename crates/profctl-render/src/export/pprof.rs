@@ -6,14 +6,16 @@ use std::io::{self, Write};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use profctl_model::hash::FastMap;
-use profctl_model::{CallTree, FuncId, FuncKind, IdVec, NodeId, Thread, ThreadId, Trace};
+use profctl_model::{FuncId, FuncKind, IdVec, Names, PathRow, PathRows, Thread, ThreadId};
 
+use super::Header;
 use super::wire::Message;
 
-/// Writes `trace`.
-pub fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
+/// Writes a trace, whose paths are of one thread each.
+pub fn write(header: &Header<'_>, paths: &mut PathRows<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let Header { names, meta, .. } = *header;
     let mut out = GzEncoder::new(out, Compression::default());
-    let unit = match trace.meta.timebase.unit_name() {
+    let unit = match meta.timebase.unit_name() {
         "ns" => "nanoseconds",
         other => other,
     };
@@ -28,18 +30,23 @@ pub fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
     }
     out.write_all(profile.bytes())?;
     let kinds: IdVec<FuncId, u64> =
-        trace.names.funcs.iter().map(|func| texts.number(func.kind.name())).collect();
-    let trees = trees(trace);
-    for (thread, tree) in trees.pairs() {
-        let label = Label::of(&trace.names.threads[thread], &mut texts);
-        for (node, _) in tree.nodes() {
+        names.funcs.iter().map(|func| texts.number(func.kind.name())).collect();
+    let mut samples = Samples { header, kinds, stack: Vec::new() };
+    let mut label: Option<(ThreadId, Label)> = None;
+    for row in paths {
+        let row = row?;
+        let Some(thread) = row.thread else { continue };
+        if label.as_ref().is_none_or(|(of, _)| *of != thread) {
+            label = Some((thread, Label::of(&names.threads[thread], &mut texts)));
+        }
+        if let Some((_, label)) = &label {
             profile.clear();
-            sample(trace, tree, node, (&label, &kinds), &mut profile);
+            samples.add(&row, label, &mut profile);
             out.write_all(profile.bytes())?;
         }
     }
     profile.clear();
-    functions(trace, &mut texts, &mut profile);
+    functions(names, &mut texts, &mut profile);
     let comment = texts.number("written by profctl");
     let preferred = texts.number("net");
     // An empty text comes first.
@@ -47,30 +54,11 @@ pub fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
     for text in &texts.list {
         profile.text(6, text);
     }
-    profile.number(10, trace.meta.timebase.reported(trace.meta.real()));
+    profile.number(10, meta.timebase.reported(meta.real()));
     profile.numbers(13, [comment]);
     profile.number(14, preferred);
     out.write_all(profile.bytes())?;
     out.finish()?.flush()
-}
-
-/// Paths of callers, a tree a thread.
-fn trees(trace: &Trace) -> IdVec<ThreadId, CallTree> {
-    let spans = &trace.spans;
-    let mut trees: IdVec<ThreadId, CallTree> = IdVec::default();
-    let mut nodes: Vec<NodeId> = Vec::with_capacity(spans.len());
-    for id in spans.ids() {
-        let tree = trees.grow_to(spans.thread[id.index()]);
-        let parent = spans.parent[id.index()].map(|parent| nodes[parent.index()]);
-        let node = tree.child(parent, spans.func[id]);
-        nodes.push(node);
-        let sums = tree.node_mut(node);
-        sums.net += spans.net[id.index()];
-        if !spans.fidelity[id.index()].is_partial() {
-            sums.calls += 1;
-        }
-    }
-    trees
 }
 
 /// What is said of every sample of a thread.
@@ -92,44 +80,48 @@ impl Label {
     }
 }
 
-fn sample(
-    trace: &Trace,
-    tree: &CallTree,
-    node: NodeId,
-    (label, kinds): (&Label, &IdVec<FuncId, u64>),
-    profile: &mut Message,
-) {
-    let sums = *tree.node(node);
-    let path = std::iter::successors(Some(node), |&node| tree.node(node).parent);
-    let stack: Vec<u64> = path.map(|node| location(tree.node(node).func)).collect();
-    profile.with(2, |sample| {
-        sample.numbers(1, stack);
-        let net = trace.meta.timebase.reported(sums.net);
-        // Values are signed.
-        sample.numbers(2, [sums.calls, net].map(|value| value.min(i64::MAX as u64)));
-        sample.with(3, |said| {
-            said.number(1, label.thread);
-            said.number(2, label.name);
+struct Samples<'a> {
+    header: &'a Header<'a>,
+    /// The text for the kind of each function.
+    kinds: IdVec<FuncId, u64>,
+    /// The current path, from the outermost call.
+    stack: Vec<FuncId>,
+}
+
+impl Samples<'_> {
+    fn add(&mut self, row: &PathRow, label: &Label, profile: &mut Message) {
+        self.stack.truncate(row.depth as usize);
+        self.stack.push(row.func);
+        let Header { names, meta, .. } = *self.header;
+        profile.with(2, |sample| {
+            sample.numbers(1, self.stack.iter().rev().map(|&func| location(func)));
+            let net = meta.timebase.reported(row.net);
+            // Values are signed.
+            sample.numbers(2, [row.calls, net].map(|value| value.min(i64::MAX as u64)));
+            sample.with(3, |said| {
+                said.number(1, label.thread);
+                said.number(2, label.name);
+            });
+            if let Some((key, tid)) = label.tid {
+                sample.with(3, |said| {
+                    said.number(1, key);
+                    said.number(3, tid);
+                });
+            }
+            if names.funcs[row.func].kind != FuncKind::Function {
+                sample.with(3, |said| {
+                    said.number(1, label.kind);
+                    said.number(2, self.kinds[row.func]);
+                });
+            }
         });
-        if let Some((key, tid)) = label.tid {
-            sample.with(3, |said| {
-                said.number(1, key);
-                said.number(3, tid);
-            });
-        }
-        if trace.names.funcs[sums.func].kind != FuncKind::Function {
-            sample.with(3, |said| {
-                said.number(1, label.kind);
-                said.number(2, kinds[sums.func]);
-            });
-        }
-    });
+    }
 }
 
 /// Functions and where they live: a location a function, a mapping a module.
-fn functions(trace: &Trace, texts: &mut Texts, profile: &mut Message) {
+fn functions(names: &Names, texts: &mut Texts, profile: &mut Message) {
     let mut modules: FastMap<&str, u64> = FastMap::default();
-    for (id, func) in trace.names.funcs.pairs() {
+    for (id, func) in names.funcs.pairs() {
         let mapping = func.module.as_deref().map(|module| {
             let n = modules.len() as u64;
             *modules.entry(module).or_insert_with(|| {

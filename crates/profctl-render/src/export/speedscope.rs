@@ -4,42 +4,52 @@
 
 use std::io::{self, Write};
 
-use profctl_model::{SpanId, ThreadId, TickUnit, Trace};
+use profctl_model::{FuncId, ThreadId, Tick, TickUnit};
 
 use super::json::quoted;
+use super::{Call, Calls, Header};
 
 /// Writes a trace. Threads without calls are left out.
-pub fn write(trace: &Trace, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(header: &Header<'_>, calls: &mut Calls<'_>, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(
         b"{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\
           \"exporter\":\"profctl\",\"activeProfileIndex\":0,\"shared\":{\"frames\":[",
     )?;
-    for (index, func) in trace.names.funcs.iter().enumerate() {
+    for (index, func) in header.names.funcs.iter().enumerate() {
         let comma = if index == 0 { "" } else { "," };
         let file = func.module.as_deref().map(|module| format!(",\"file\":{}", quoted(module)));
         write!(out, "{comma}\n{{\"name\":{}{}}}", quoted(&func.name), file.unwrap_or_default())?;
     }
     out.write_all(b"\n]},\"profiles\":[")?;
-    let mut ids = trace.spans.ids().peekable();
-    let mut comma = "";
-    while let Some(first) = ids.peek() {
-        let thread = trace.spans.thread[first.index()];
-        writeln!(out, "{comma}")?;
-        comma = ",";
-        begin_profile(trace, thread, out)?;
-        let mut events = Events { trace, out: &mut *out, open: Vec::new(), is_first: true };
-        while let Some(id) = ids.next_if(|id| trace.spans.thread[id.index()] == thread) {
-            events.call(id)?;
-        }
-        events.close(0)?;
-        out.write_all(b"\n]}")?;
+    let mut of_thread: Option<(ThreadId, Events)> = None;
+    for call in calls {
+        let call = call?;
+        let events = match &mut of_thread {
+            Some((thread, events)) if *thread == call.thread => events,
+            other => {
+                let comma = match other {
+                    Some((_, events)) => {
+                        events.end(out)?;
+                        ","
+                    }
+                    None => "",
+                };
+                writeln!(out, "{comma}")?;
+                begin_profile(header, call.thread, out)?;
+                &mut other.insert((call.thread, Events::default())).1
+            }
+        };
+        events.call(&call, out)?;
+    }
+    if let Some((_, events)) = &mut of_thread {
+        events.end(out)?;
     }
     out.write_all(b"\n]}\n")
 }
 
 /// The name of the unit of a tick.
-fn unit(trace: &Trace) -> &'static str {
-    match trace.meta.timebase.unit {
+fn unit(header: &Header<'_>) -> &'static str {
+    match header.meta.timebase.unit {
         TickUnit::Seconds { numerator: 1, denominator: 1_000_000_000 } => "nanoseconds",
         TickUnit::Seconds { numerator: 1, denominator: 1_000_000 } => "microseconds",
         TickUnit::Seconds { numerator: 1, denominator: 1_000 } => "milliseconds",
@@ -48,9 +58,9 @@ fn unit(trace: &Trace) -> &'static str {
     }
 }
 
-fn begin_profile(trace: &Trace, id: ThreadId, out: &mut dyn Write) -> io::Result<()> {
-    let name = quoted(&trace.names.threads[id].label());
-    let (unit, first, last) = (unit(trace), trace.meta.first.0, trace.meta.last.0);
+fn begin_profile(header: &Header<'_>, id: ThreadId, out: &mut dyn Write) -> io::Result<()> {
+    let name = quoted(&header.names.threads[id].label());
+    let (unit, first, last) = (unit(header), header.meta.first.0, header.meta.last.0);
     write!(
         out,
         "{{\"type\":\"evented\",\"name\":{name},\"unit\":\"{unit}\",\"startValue\":{first},\
@@ -59,35 +69,38 @@ fn begin_profile(trace: &Trace, id: ThreadId, out: &mut dyn Write) -> io::Result
 }
 
 /// The events of one thread.
-struct Events<'a> {
-    trace: &'a Trace,
-    out: &'a mut dyn Write,
+#[derive(Default)]
+struct Events {
     /// The calls whose exits are still to be written.
-    open: Vec<SpanId>,
-    is_first: bool,
+    open: Vec<(FuncId, Tick)>,
+    is_begun: bool,
 }
 
-impl Events<'_> {
-    fn call(&mut self, id: SpanId) -> io::Result<()> {
-        let spans = &self.trace.spans;
-        self.close(spans.depth[id.index()] as usize)?;
-        self.open.push(id);
-        self.event('O', id, spans.start[id.index()].0)
+impl Events {
+    fn call(&mut self, call: &Call, out: &mut dyn Write) -> io::Result<()> {
+        self.close(call.depth as usize, out)?;
+        self.open.push((call.func, call.end));
+        self.event('O', call.func, call.start, out)
     }
 
     /// Writes the exits of all calls but the `depth` outermost.
-    fn close(&mut self, depth: usize) -> io::Result<()> {
+    fn close(&mut self, depth: usize, out: &mut dyn Write) -> io::Result<()> {
         while self.open.len() > depth
-            && let Some(id) = self.open.pop()
+            && let Some((func, end)) = self.open.pop()
         {
-            self.event('C', id, self.trace.spans.end[id.index()].0)?;
+            self.event('C', func, end, out)?;
         }
         Ok(())
     }
 
-    fn event(&mut self, kind: char, id: SpanId, at: u64) -> io::Result<()> {
-        let comma = if std::mem::take(&mut self.is_first) { "" } else { "," };
-        let frame = self.trace.spans.func[id].index();
-        write!(self.out, "{comma}\n{{\"type\":\"{kind}\",\"frame\":{frame},\"at\":{at}}}")
+    fn end(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        self.close(0, out)?;
+        out.write_all(b"\n]}")
+    }
+
+    fn event(&mut self, kind: char, func: FuncId, at: Tick, out: &mut dyn Write) -> io::Result<()> {
+        let comma = if std::mem::replace(&mut self.is_begun, true) { "," } else { "" };
+        let (frame, at) = (func.index(), at.0);
+        write!(out, "{comma}\n{{\"type\":\"{kind}\",\"frame\":{frame},\"at\":{at}}}")
     }
 }

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::Arc;
 
-use profctl_analyze::replay::{self, Line, Options};
+use profctl_analyze::replay::{self, Options};
 use profctl_analyze::summarize::{By, Quality};
-use profctl_model::{CpuId, IdVec, Names, ThreadId};
+use profctl_model::{CpuId, Names, ThreadId};
 use profctl_render::code_trace::{self, Lanes};
 use profctl_render::table::Format;
 
@@ -16,8 +15,7 @@ use crate::exit::{Exit, Failure};
 use crate::input::session::Session;
 use crate::output::NewFile;
 use crate::runs::no_room;
-use crate::sorted::Sorter;
-use crate::spooled::Spooled;
+use crate::spooled::{About, Limits, Ordered, Spooled};
 use crate::{output, read, style};
 
 const EXAMPLES: &str = "\
@@ -76,40 +74,22 @@ const PART: usize = 1 << 12;
 /// there it is made in memory.
 fn stream(args: &Args, global: &Global) -> Result<Exit, Failure> {
     let mut session = Session::new(&args.reading, &args.selection, By::Function, global)?;
-    let spooled = Spooled::read(&args.trace, &mut session)?;
-    let temporary = Arc::clone(&spooled.temporary);
-    let (mut rows, mut others, names, meta) = spooled.rows()?;
-    args.selection.keep_marks(&mut others.marks, &names);
+    let spooled = Spooled::read(&args.trace, &mut session, Limits::default())?;
+    let mut places = Places::default();
+    let Ordered { rows: mut lines, about } =
+        spooled.lines(|row| places.add(row.span.thread, row.span.cpu))?;
+    let About { others, names, meta, .. } = &about;
     let highlight = args.highlight.map(|length| length.ticks(&meta.timebase, "--highlight"));
     let highlight = highlight.transpose()?;
-    let mut first: IdVec<ThreadId, u64> = IdVec::default();
-    let mut calls = 0;
-    for &of_thread in &others.calls {
-        first.push(calls);
-        calls += of_thread;
-    }
-    let mut places = Places::default();
-    let mut sorter = Sorter::new();
-    while let Some(block) = rows.next_block().map_err(|error| no_room(&error))? {
-        for row in &block {
-            places.add(row.span.thread, row.span.cpu);
-            let (line, exit) = Line::of(row, first[row.span.thread]);
-            for line in [Some(line), exit].into_iter().flatten() {
-                sorter.push(line, &temporary).map_err(|error| no_room(&error))?;
-            }
-        }
-    }
-    drop(rows);
-    let mut sorted = sorter.finish().map_err(|error| no_room(&error))?;
     others.marks.iter().for_each(|mark| places.add(mark.thread, None));
-    let lanes = places.lanes(&names);
+    let lanes = places.lanes(names);
     let style = style::of(global);
-    let mut shown = replay::Rows::new(&names, meta.timebase, highlight, args.depth, &others.marks);
+    let mut shown = replay::Rows::new(names, meta.timebase, highlight, args.depth, &others.marks);
     let mut out = NewFile::of(global)?;
     let mut table = shown.table();
     let mut written = Ok(());
     while written.is_ok() {
-        let line = sorted.next().map_err(|error| no_room(&error))?;
+        let line = lines.next().transpose().map_err(|error| no_room(&error))?;
         match &line {
             Some(line) => shown.add(line, &mut table),
             None => {

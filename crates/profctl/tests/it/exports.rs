@@ -4,32 +4,101 @@ use std::collections::BTreeMap;
 use std::io;
 
 use profctl_import::{ImportOptions, Memory, ReadOptions, Single, load};
-use profctl_model::{FuncKind, SpanId, ThreadId, Tick, TickUnit, Timebase, Timeline, Trace};
-use profctl_render::export::{chrome, folded, perfetto, speedscope};
+use profctl_model::{
+    CallTree, FuncKind, IdVec, NodeId, PathOrder, PathRow, SpanId, ThreadId, Tick, TickUnit,
+    Timebase, Timeline, Trace,
+};
+use profctl_render::export::{Call, CallEnd, Header, TARGETS, Writer};
 use profctl_testkit::fixtures;
 use profctl_testkit::generate::{self, Layout, Recording, Shape};
 use proptest::prelude::*;
 
-type Write = fn(&Trace, &mut dyn io::Write) -> io::Result<()>;
+use crate::program::{Scratch, command};
+
+/// What an exporter makes of a trace in memory.
+pub(crate) fn written(trace: &Trace, target: &str) -> Vec<u8> {
+    let mut calls: IdVec<ThreadId, u64> = IdVec::default();
+    for &thread in &trace.spans.thread {
+        *calls.grow_to(thread) += 1;
+    }
+    let Trace { meta, names, spans, marks, gaps, .. } = trace;
+    let header = Header { names, meta, marks, gaps, calls: &calls };
+    let call = |id: SpanId| {
+        let row = id.index();
+        Call {
+            thread: spans.thread[row],
+            depth: spans.depth[row],
+            func: spans.func[id],
+            cpu: spans.cpu[row],
+            start: spans.start[row],
+            end: spans.end[row],
+        }
+    };
+    let target = TARGETS.iter().find(|known| known.name == target).expect("it is an export");
+    let mut out = Vec::new();
+    match target.writer {
+        Writer::ByThread(write) => write(&header, &mut spans.ids().map(call).map(Ok), &mut out),
+        Writer::ByTime(write) => {
+            let mut ends: Vec<CallEnd> = Vec::new();
+            let mut open: Vec<Call> = Vec::new();
+            let exit = |call: Call| CallEnd { time: call.end, thread: call.thread, entered: None };
+            for call in spans.ids().map(call) {
+                let stays = |of: &Call| of.thread == call.thread && of.depth < call.depth;
+                while open.last().is_some_and(|of| !stays(of)) {
+                    ends.extend(open.pop().map(exit));
+                }
+                open.push(call);
+                let entered = Some((call.func, call.cpu));
+                ends.push(CallEnd { time: call.start, thread: call.thread, entered });
+            }
+            ends.extend(open.into_iter().rev().map(exit));
+            ends.sort_by_key(|end| end.time);
+            write(&header, &mut ends.into_iter().map(Ok), &mut out)
+        }
+        Writer::ByPath { order, keeps_threads, write } => {
+            let order = order(names);
+            let rows = paths(trace, &order, keeps_threads);
+            write(&header, &mut rows.into_iter().map(Ok), &mut out)
+        }
+    }
+    .expect("memory takes what is written to it");
+    out
+}
+
+/// The calls merged by path.
+fn paths(trace: &Trace, order: &PathOrder, keeps_threads: bool) -> Vec<PathRow> {
+    let spans = &trace.spans;
+    let mut trees: IdVec<ThreadId, CallTree> = IdVec::default();
+    let mut nodes: Vec<NodeId> = Vec::new();
+    for id in spans.ids() {
+        let row = id.index();
+        let thread = if keeps_threads { spans.thread[row] } else { ThreadId::from_index(0) };
+        let tree = trees.grow_to(thread);
+        let caller = spans.parent[row].map(|caller| nodes[caller.index()]);
+        let node = tree.child(caller, order.frame[spans.func[id]]);
+        let sums = tree.node_mut(node);
+        sums.calls += u64::from(!spans.fidelity[row].is_partial());
+        sums.net += spans.net[row];
+        nodes.push(node);
+    }
+    let rows = trees
+        .pairs()
+        .flat_map(|(thread, tree)| tree.depth_first(keeps_threads.then_some(thread), &order.rank));
+    rows.collect()
+}
 
 fn read(bytes: &[u8], options: &ReadOptions) -> Option<Trace> {
     let input = Single::new("test", Box::new(bytes));
     load(&input, options, &|_| ()).ok().map(|(trace, _)| trace)
 }
 
-fn there_and_back(trace: &Trace, write: Write, format: &str, block_size: usize) -> (Trace, String) {
-    let (back, bytes) = bytes_and_back(trace, write, format, block_size);
+fn there_and_back(trace: &Trace, format: &str, block_size: usize) -> (Trace, String) {
+    let (back, bytes) = bytes_and_back(trace, format, block_size);
     (back, String::from_utf8(bytes).expect("it is a text"))
 }
 
-fn bytes_and_back(
-    trace: &Trace,
-    write: Write,
-    format: &str,
-    block_size: usize,
-) -> (Trace, Vec<u8>) {
-    let mut text = Vec::new();
-    write(trace, &mut text).expect("memory takes what is written to it");
+fn bytes_and_back(trace: &Trace, format: &str, block_size: usize) -> (Trace, Vec<u8>) {
+    let text = written(trace, format);
     // Recognized by its content, and in any blocks.
     let options = ReadOptions { block_size, workers: 2, ..ReadOptions::default() };
     let input = Single::new("test", Box::new(io::Cursor::new(text.clone())));
@@ -75,12 +144,12 @@ fn check(what: &str, trace: &Trace, block_size: usize) {
     }
     let timebase = &trace.meta.timebase;
     let nanos = |tick: Tick| timebase.reported_wide(u128::from(tick.0));
-    let (back, _) = there_and_back(trace, chrome::write, "chrome", block_size);
+    let (back, _) = there_and_back(trace, "chrome", block_size);
     let as_read = |tick: Tick| u128::from(tick.0);
     assert_eq!(calls(&back, as_read), calls(trace, nanos), "{what} as trace events");
-    let (back, _) = bytes_and_back(trace, perfetto::write, "perfetto", block_size);
+    let (back, _) = bytes_and_back(trace, "perfetto", block_size);
     assert_eq!(calls(&back, as_read), calls(trace, nanos), "{what} for Perfetto");
-    let (back, _) = there_and_back(trace, speedscope::write, "speedscope", block_size);
+    let (back, _) = there_and_back(trace, "speedscope", block_size);
     let is_counted = back.meta.timebase.unit == TickUnit::Cycles;
     let shown = |tick: Tick| if is_counted { as_read(tick) } else { nanos(tick) };
     assert_eq!(calls(&back, as_read), calls(trace, shown), "{what} for speedscope");
@@ -98,8 +167,7 @@ fn net(trace: &Trace, of: impl Fn(u64) -> u64) -> BTreeMap<String, u64> {
 }
 
 fn check_folded(what: &str, trace: &Trace, block_size: usize) {
-    let mut text = Vec::new();
-    folded::write(trace, &mut text).expect("memory takes what is written to it");
+    let text = written(trace, "folded");
     let is_exact = trace.meta.timebase.ratio().1 == 1;
     if text.is_empty() || !is_exact {
         return;
@@ -183,7 +251,7 @@ fn calls_are_shown_whatever_the_clock() {
 fn viewers_see_standard_events() {
     let recording = Recording::new(7, Shape::BUSY);
     let trace = read(generate::plain(&recording).as_bytes(), &ReadOptions::default()).unwrap();
-    let (_, text) = there_and_back(&trace, chrome::write, "chrome", 0);
+    let (_, text) = there_and_back(&trace, "chrome", 0);
     let file: serde_json::Value = serde_json::from_str(&text).unwrap();
     let events = file["traceEvents"].as_array().unwrap();
     let of_phase = |phase: &str| events.iter().filter(|event| event["ph"] == phase).count();
@@ -203,7 +271,7 @@ fn viewers_see_standard_events() {
     let at = trace.spans.start[0].0;
     assert_eq!(ts.replace('.', ""), at.to_string());
 
-    let (_, text) = there_and_back(&trace, speedscope::write, "speedscope", 0);
+    let (_, text) = there_and_back(&trace, "speedscope", 0);
     let file: serde_json::Value = serde_json::from_str(&text).unwrap();
     for profile in file["profiles"].as_array().unwrap() {
         let mut open = Vec::new();
@@ -225,9 +293,32 @@ fn viewers_see_standard_events() {
 fn folded_stacks_are_sorted_and_add_up() {
     let text = "# profctl plain 1 unit=us\n0 > b\n1 . a 2\n3 . a 1\n9 < b\n9 . \"#c;d\" 3\n";
     let trace = read(text.as_bytes(), &ReadOptions::default()).unwrap();
-    let mut folded = Vec::new();
-    folded::write(&trace, &mut folded).unwrap();
+    let folded = written(&trace, "folded");
     assert_eq!(String::from_utf8(folded).unwrap(), "_#c:d 3000\nb 6000\nb;a 3000\n");
     assert_eq!(trace.meta.timebase, Timebase::MICROSECONDS);
     assert!(trace.names.funcs.iter().all(|func| func.kind == FuncKind::Function));
+}
+
+/// What is read in one go and what waits in files give the same bytes, for any number of jobs.
+#[test]
+fn exports_do_not_depend_on_jobs_or_memory() {
+    let scratch = Scratch::new("exports_streamed");
+    let recording = Recording::new(11, Shape { n_events: 6_000, ..Shape::BUSY });
+    let (_, layout) = Layout::ALL[0];
+    let text = generate::function_graph(&recording, layout);
+    let file = scratch.file("trace.txt", &text);
+    let trace = read(text.as_bytes(), &ReadOptions::default()).unwrap();
+    for target in TARGETS {
+        let expected = written(&trace, target.name);
+        assert!(expected.len() > 1000, "{}", target.name);
+        for flags in [
+            &["-j", "1"][..],
+            &["-j", "2", "--block-size", "4096"],
+            &["-j", "2", "--spill-above", "100"],
+        ] {
+            let words = [&["convert", "-q", "--format", target.name, &file], flags].concat();
+            let found = command(&words).output().unwrap();
+            assert!(found.stdout == expected, "{} {flags:?}", target.name);
+        }
+    }
 }

@@ -27,7 +27,7 @@ fn drawn(arguments: &[&str], name: &str) -> Vec<u8> {
 #[test]
 fn the_same_trace_gives_the_same_picture() {
     for (arguments, name) in [
-        (&[MCRAE, "--kind", "chart", "--critical-path"][..], "chart.svg"),
+        (&[MCRAE, "--critical-path"][..], "chart.svg"),
         (&[MCRAE, "--kind", "chart", "--critical-path=ipintr", "--flame"], "path.png"),
         (&[EVENTS, "--kind", "chart", "--width", "600"], "events.svg"),
         (&[EVENTS, "--per-thread", "--reverse"], "threads.svg"),
@@ -81,17 +81,26 @@ fn what_cannot_be_drawn_is_told() {
             "unknown output extension `.gif`\nhint: this command writes folded (.folded), html",
         ),
         (&[MCRAE, "-o", "x"], "no output format given"),
-        (&[MCRAE, "-o", "x.folded", "--reverse"], "--reverse has no effect on a .folded file"),
+        (&[MCRAE, "-o", "x.folded", "--reverse"], "a .folded file holds merged paths"),
+        (&[MCRAE, "-o", "x.folded", "--critical-path"], "a .folded file holds merged paths"),
         (&[MCRAE, "-o", "x.svg", "--width", "10"], "--width 10, expected from 300 to 20000 pixels"),
-        (&[MCRAE, "-o", "x.svg", "--critical-path"], "--critical-path is for --kind chart"),
-        (&[MCRAE, "-o", "x.svg", "--kind", "chart", "--reverse"], "--reverse is for --kind graph"),
+        (
+            &[MCRAE, "-o", "x.svg", "--kind", "graph", "--critical-path"],
+            "--critical-path is for --kind chart",
+        ),
+        (
+            &[MCRAE, "-o", "x.svg", "--kind", "chart", "--reverse"],
+            "--reverse and --per-thread are for --kind graph",
+        ),
+        (&[MCRAE, "-o", "x.svg", "--critical-path", "--reverse"], "cannot be used with"),
+        (&[MCRAE, "-o", "x.svg", "--max-regression", "5%"], "cannot be used with"),
         (
             &[MCRAE, "-o", "x.svg", "--kind", "chart", "--critical-path=bcpy"],
             "did you mean `bcopy`",
         ),
         (
             &["--diff", MCRAE, MCRAE, "-o", "x.svg", "--per-thread"],
-            "--per-thread is for one trace, not for --diff",
+            "cannot be used with '--per-thread'",
         ),
         (&["--diff", MCRAE, "-o", "x.svg"], "--diff"),
         (&[MCRAE, "-o", "x.svg", "--min-width", "0"], "expected from 1 to 1000 pixels"),

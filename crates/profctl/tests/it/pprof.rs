@@ -6,8 +6,9 @@ use std::io::Read as _;
 
 use profctl_import::{ReadOptions, Single, load};
 use profctl_model::Trace;
-use profctl_render::export::pprof;
 use profctl_testkit::generate::{self, Recording, Shape};
+
+use crate::exports::written;
 
 /// A field of a message: its number, and a number or bytes.
 type Field<'a> = (u64, u64, &'a [u8]);
@@ -119,8 +120,7 @@ fn samples_add_up_to_the_flat_profile() {
         let input = Single::new("test", Box::new(text.as_bytes()));
         let (trace, _) = load(&input, &ReadOptions::default(), &|_| ()).unwrap();
         assert!(trace.spans.len() > 4);
-        let mut bytes = Vec::new();
-        pprof::write(&trace, &mut bytes).unwrap();
+        let bytes = written(&trace, "pprof");
         assert_eq!(decoded(&bytes), expected(&trace));
     }
 }

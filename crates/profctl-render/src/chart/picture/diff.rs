@@ -55,7 +55,7 @@ pub fn diff(tree: &PairedTree, timebase: &Timebase, options: &DiffOptions) -> Pi
     let width = options.width.saturating_sub(2 * MARGIN).max(1);
     let nodes: Vec<_> = frames
         .iter()
-        .map(|frame| Node { parent: frame.parent, own: frame.own, name: &frame.name })
+        .map(|frame| Node { parent: frame.parent, own: frame.own, name: &frame.name, merged: None })
         .collect();
     let layout = graph::Options {
         width,

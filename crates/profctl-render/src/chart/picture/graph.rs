@@ -3,7 +3,7 @@
 use profctl_model::{FuncKind, Ticks, Timebase};
 
 use super::super::axis;
-use super::super::frames::{Cost, Frame, Frames};
+use super::super::frames::{Cost, Frame, Frames, NAMED, Visible};
 use super::super::graph::{self, Content, Graph, Node};
 use super::super::palette::Paint;
 use super::super::timeline::PIXEL;
@@ -35,14 +35,35 @@ pub struct GraphOptions {
     pub notes: Vec<String>,
 }
 
+impl GraphOptions {
+    /// Which frames can be drawn one by one, if all paths take up `total`.
+    pub fn visible(&self, total: u128) -> Visible {
+        Visible {
+            total,
+            width: u64::from(self.plot_width()) * PIXEL,
+            narrowest: self.narrowest.max(PIXEL),
+            levels: self.levels,
+        }
+    }
+
+    fn plot_width(&self) -> u32 {
+        self.width.saturating_sub(2 * MARGIN).max(1)
+    }
+}
+
 /// Draws frames, whose times are of `timebase`.
 pub fn graph(frames: &Frames, timebase: &Timebase, options: &GraphOptions) -> Picture {
     let words = Words { timebase: *timebase, unit: options.unit };
-    let width = options.width.saturating_sub(2 * MARGIN).max(1);
+    let width = options.plot_width();
     let nodes: Vec<_> = frames
         .frames
         .iter()
-        .map(|frame| Node { parent: frame.parent, own: frame.own, name: &frame.name })
+        .map(|frame| Node {
+            parent: frame.parent,
+            own: frame.own,
+            name: &frame.name,
+            merged: frame.merged.as_ref().map(|merged| merged.paths),
+        })
         .collect();
     let layout = graph::Options {
         width,
@@ -55,7 +76,7 @@ pub fn graph(frames: &Frames, timebase: &Timebase, options: &GraphOptions) -> Pi
     let about = format!(
         "{}: {}, {} in all",
         if options.turned { "graph of callers by net time" } else { "graph" },
-        number::count(frames.frames.len() as u64, "path", "paths"),
+        number::count(frames.paths, "path", "paths"),
         words.length(total),
     );
     let mut picture = Picture::begin(
@@ -136,9 +157,6 @@ impl Places<'_> {
     }
 }
 
-/// How many frames of a block its tooltip names.
-const NAMED: usize = 3;
-
 fn block_tip(frames: &Frames, block: &[usize], words: &Words, total: u128) -> Vec<String> {
     let mut sum = Cost::default();
     for &place in block {
@@ -147,10 +165,14 @@ fn block_tip(frames: &Frames, block: &[usize], words: &Words, total: u128) -> Ve
         sum.partial += cost.partial;
         sum.elapsed += cost.elapsed;
     }
-    let of = number::count(block.len() as u64, "callee", "callees");
-    let names: Vec<_> =
-        block.iter().take(NAMED).map(|&place| frames.frames[place].name.as_str()).collect();
-    let more = if block.len() > NAMED { ", …" } else { "" };
+    let frames_of =
+        |&place: &usize| frames.frames[place].merged.as_ref().map_or(1, |merged| merged.frames);
+    let all: u64 = block.iter().map(frames_of).sum();
+    let of = number::count(all, "callee", "callees");
+    // Frames that were merged before come last and name the widest of them.
+    let names = block.iter().flat_map(|&place| frames.frames[place].names());
+    let names: Vec<&str> = names.take(NAMED).map(String::as_str).collect();
+    let more = if all > NAMED as u64 { ", …" } else { "" };
     vec![
         format!("{of} too narrow to be drawn: {}{more}", names.join(", ")),
         calls_of(&sum),
@@ -170,8 +192,7 @@ fn legend(frames: &Frames, laid: &Graph, turned: bool) -> Vec<(Sign, &'static st
     let has = |kind: FuncKind| drawn.iter().any(|frame| frame.kind == kind);
     let partial = drawn.iter().any(|frame| frame.cost.calls == 0 && frame.cost.partial > 0);
     let middle = Paint::Function { hue: 6, shade: 1 };
-    let by_module = frames.frames.iter().any(|frame| frame.module.is_some());
-    let functions = if by_module { "function, by module" } else { "function, by name" };
+    let functions = if frames.has_modules { "function, by module" } else { "function, by name" };
     [
         (has(FuncKind::Mark), Sign::Fill(Paint::Mark), "thread"),
         (has(FuncKind::Function), Sign::Fill(middle), functions),

@@ -9,7 +9,7 @@ use crate::chart::lanes::Lanes;
 use crate::chart::picture::{
     ChartOptions, DiffOptions, GraphOptions, PathStep, chart, diff, graph,
 };
-use crate::chart::testing::{merged, random_trace, trace};
+use crate::chart::testing::{frames, random_trace, trace};
 use crate::number::TimeUnit;
 use profctl_model::{PairedNode, PairedTree, PathCost, Tick, Timebase, Trace};
 
@@ -38,8 +38,7 @@ fn chart_of(trace: &Trace) -> Picture {
 }
 
 fn graph_of(trace: &Trace) -> Picture {
-    let frames = Frames::of(&merged(trace), &trace.names);
-    graph(&frames, &trace.meta.timebase, &graph_options("graph"))
+    graph(&frames(trace, None), &trace.meta.timebase, &graph_options("graph"))
 }
 
 /// The text of every element of one name, and how many elements there are; fails if it is no XML.
@@ -174,7 +173,7 @@ fn a_graph_merges_paths() {
 #[test]
 fn callers_can_stand_below_and_paths_be_turned() {
     let trace = trace("0 main( 10 f( 60 ) 70 g( 80 f( 100 ) 100 ) 100 )");
-    let frames = Frames::of(&merged(&trace), &trace.names);
+    let frames = frames(&trace, None);
     let places = |frames: &Frames, upward: bool| {
         let options = GraphOptions { upward, turned: true, ..graph_options("graph") };
         let picture = graph(frames, &trace.meta.timebase, &options);
@@ -305,5 +304,22 @@ proptest! {
             .sum();
         prop_assert_eq!(calls, trace.spans.len());
         texts(&write(&graph_of(&trace)), "title");
+    }
+}
+
+proptest! {
+    #[test]
+    fn frames_too_narrow_to_be_drawn_need_not_be_kept(
+        trace in random_trace(),
+        levels in 0..5_u32,
+        narrowest in 100..6_000_u64,
+    ) {
+        let options = GraphOptions { levels, narrowest, ..graph_options("graph") };
+        let net: u128 = trace.spans.net.iter().map(|net| u128::from(net.0)).sum();
+        let kept = frames(&trace, Some(options.visible(net)));
+        let all = frames(&trace, None);
+        prop_assert!(kept.frames.len() <= all.frames.len());
+        let timebase = &trace.meta.timebase;
+        prop_assert_eq!(graph(&kept, timebase, &options), graph(&all, timebase, &options));
     }
 }

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use profctl_model::tables::SPANS;
 use profctl_model::{Names, SpanRow};
+use profctl_render::table::csv_field;
 
 use crate::runs::{Run, Traced};
 
@@ -17,13 +18,10 @@ pub(super) enum Form {
 }
 
 impl Form {
-    fn text(self, text: &str) -> String {
+    fn text(self, text: &str, csv_safe: bool) -> String {
         match self {
             Self::Json => serde_json::Value::from(text).to_string(),
-            Self::Csv if text.contains(['"', ',', '\r', '\n']) => {
-                format!("\"{}\"", text.replace('"', "\"\""))
-            }
-            Self::Csv => text.to_owned(),
+            Self::Csv => csv_field(text, csv_safe).into_owned(),
         }
     }
 
@@ -64,24 +62,21 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    pub(super) fn new(form: Form, run: &Run) -> Option<Self> {
+    pub(super) fn new(form: Form, run: &Run, csv_safe: bool) -> Option<Self> {
+        let escaped = |text: &str| form.text(text, csv_safe);
         let Traced { names, labels, knows_off_cpu, .. } = run.trace.as_ref()?;
         let Names { funcs, cpus, .. } = names;
-        let some = |text: Option<&str>| text.map_or(form.absent().to_owned(), |t| form.text(t));
+        let some = |text: Option<&str>| text.map_or(form.absent().to_owned(), escaped);
         Some(Self {
             form,
-            run: form.text(&run.name),
+            run: escaped(&run.name),
             funcs: funcs
                 .iter()
                 .map(|func| {
-                    [
-                        form.text(&func.name),
-                        some(func.module.as_deref()),
-                        form.text(func.kind.name()),
-                    ]
+                    [escaped(&func.name), some(func.module.as_deref()), escaped(func.kind.name())]
                 })
                 .collect(),
-            threads: labels.iter().map(|label| form.text(label)).collect(),
+            threads: labels.iter().map(|label| escaped(label)).collect(),
             cpus: cpus.iter().map(u32::to_string).collect(),
             knows_off_cpu: *knows_off_cpu,
             before: before(form),

@@ -2,11 +2,11 @@
 
 mod lines;
 mod tables;
+pub(crate) mod viewers;
 
 use std::path::{Path, PathBuf};
 
 use profctl_analyze::summarize::{By, Options, Summary};
-use profctl_render::export::folded;
 
 use crate::args::{Global, Reading, Selection};
 use crate::exit::{Exit, Failure};
@@ -43,23 +43,17 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
+    global.refuse_unit()?;
     let conversion = global.chosen.and_then(|chosen| chosen.conversion);
     let conversion = conversion.expect("it was chosen among those that convert");
     let Args { reading, selection, .. } = args;
     let mut session = Session::new(reading, selection, By::Function, global)?;
     match conversion {
-        Conversion::Viewer("folded") => {
-            let (tree, names, meta) = Spooled::read(single(args)?, &mut session)?.tree()?;
-            output::write_streamed(global, |out| {
-                folded::write_tree(&tree, &names, &meta.timebase, out)
-            })?;
-            session.say_quality();
-            Ok(session.exit())
-        }
         Conversion::Viewer(name) => {
-            let trace = session.load(single(args)?)?;
             let target = outputs::target(name).expect("a test compares the lists");
-            output::write_streamed(global, |out| (target.write)(&trace, out))?;
+            let limits = args.tables.limits();
+            let spooled = Spooled::read(single(args)?, &mut session, limits)?;
+            viewers::write(spooled, &target.writer, global)?;
             session.say_quality();
             Ok(session.exit())
         }

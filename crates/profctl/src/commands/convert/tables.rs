@@ -12,6 +12,8 @@ use crate::input::session::Session;
 use crate::output::NewFile;
 use crate::outputs::TableFile;
 use crate::runs::{IN_MEMORY, Runs, Wanted};
+use crate::spooled::Limits;
+use crate::style;
 
 /// What of a trace goes into a table.
 #[derive(clap::Args, Debug)]
@@ -24,8 +26,15 @@ pub(crate) struct TableArgs {
     #[arg(long)]
     partition: bool,
     /// Calls that are held in memory; more wait in temporary files
-    #[arg(long, value_name = "CALLS", default_value_t = IN_MEMORY, hide = true)]
-    spill_above: u64,
+    #[arg(long, value_name = "CALLS", hide = true)]
+    spill_above: Option<u64>,
+}
+
+impl TableArgs {
+    /// What of a trace stays in memory when it is written for a viewer.
+    pub(super) fn limits(&self) -> Limits {
+        self.spill_above.map_or_else(Limits::default, Limits::of_calls)
+    }
 }
 
 fn table_names() -> clap::builder::PossibleValuesParser {
@@ -47,7 +56,7 @@ pub(crate) fn run(
     if file == TableFile::Parquet {
         parquet::check()?;
     }
-    let wanted = Wanted::of(&[schema], args.spill_above);
+    let wanted = Wanted::of(&[schema], args.spill_above.unwrap_or(IN_MEMORY));
     let mut runs = Runs::read(traces, session, wanted)?;
     match file {
         TableFile::Csv => text(Form::Csv, schema, &mut runs, global),
@@ -72,14 +81,14 @@ fn text(
         }
         let format = table::Format::Csv;
         let written = match form {
-            Form::Csv => table::write(&all, format, &table::Style::default(), &mut out),
+            Form::Csv => table::write(&all, format, &style::of(global), &mut out),
             Form::Json => table::write_lines(&all, &mut out),
         };
         return out.close(written);
     }
     let mut written = heading(form, &mut out);
     for run in &mut runs.all {
-        let Some(lines) = Lines::new(form, run) else { continue };
+        let Some(lines) = Lines::new(form, run, global.csv_safe) else { continue };
         run.each_block(|rows, _| {
             if written.is_ok() {
                 written = rows.iter().try_for_each(|row| lines.write(row, &mut out));

@@ -40,7 +40,6 @@ pub(super) fn page(args: &Args, global: &Global) -> Result<(String, Exit), Failu
     let begin =
         Begin { callers: args.reverse, upwards: args.flame, path: args.critical_path.is_some() };
     if let Some(sides) = &args.diff {
-        super::fits_comparison(args)?;
         let settings = Settings::of(&args.comparing)?;
         let (reading, selection) = (&args.reading, &args.selection);
         let keep = Keep::default();
@@ -51,7 +50,6 @@ pub(super) fn page(args: &Args, global: &Global) -> Result<(String, Exit), Failu
         let page = of_comparison(&comparison, &paths, title, begin, global);
         return Ok((page, diff::verdict(&comparison, &args.reading, global)));
     }
-    super::fits_kind(args)?;
     let Some(path) = &args.trace else { return Err(Failure::usage("no trace given")) };
     let trace = read::load(path, &args.reading, &args.selection, global)?;
     let steps = match &args.critical_path {
@@ -59,7 +57,7 @@ pub(super) fn page(args: &Args, global: &Global) -> Result<(String, Exit), Failu
         None => path_of(&trace),
     };
     let title = args.title.clone().unwrap_or_else(|| super::name_of(path));
-    let first = match args.kind {
+    let first = match args.kind()? {
         super::Kind::Chart => Kind::Chart,
         super::Kind::Graph => Kind::Graph,
     };

@@ -1,10 +1,12 @@
 //! `profctl flame`: the trace, or what changed, as a picture.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
+use clap::ArgGroup;
 use profctl_analyze::critpath::{self, Which};
 use profctl_analyze::summarize::{By, Quality};
-use profctl_model::{Trace, TraceMeta};
+use profctl_model::{PathOrder, PathRow, Trace, TraceMeta};
 use profctl_render::chart::frames::Frames;
 use profctl_render::chart::lanes::Lanes;
 use profctl_render::chart::picture::{
@@ -12,6 +14,7 @@ use profctl_render::chart::picture::{
 };
 use profctl_render::chart::{png, svg};
 
+use super::convert::viewers;
 use super::diff;
 use super::diff::settings::{Comparing, Settings};
 use super::diff::sides::Keep;
@@ -19,8 +22,9 @@ use crate::args::{Global, Reading, Selection};
 use crate::exit::{Exit, Failure};
 use crate::input::session::Session;
 use crate::output;
-use crate::outputs::Picture as Format;
-use crate::spooled::Spooled;
+use crate::outputs::{self, Picture as Format};
+use crate::runs::no_room;
+use crate::spooled::{Limits, Ordered, Spooled};
 
 pub(crate) mod html;
 
@@ -32,19 +36,24 @@ Examples:
 
 /// Draw a flame graph, a flame chart, or what changed
 #[derive(clap::Args, Debug)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, group = ArgGroup::new("of_graphs").multiple(true))]
 pub(crate) struct Args {
     /// Trace, or `-`
     #[arg(value_name = "TRACE", required_unless_present = "diff", conflicts_with = "diff")]
     trace: Option<PathBuf>,
     /// Draw what changed between two traces or directories of runs
-    #[arg(long, num_args = 2, value_names = ["BEFORE", "AFTER"], conflicts_with = "kind")]
+    #[arg(
+        long,
+        num_args = 2,
+        value_names = ["BEFORE", "AFTER"],
+        conflicts_with_all = ["kind", "of_graphs", "critical_path"]
+    )]
     diff: Option<Vec<PathBuf>>,
-    /// What to draw
-    #[arg(long, value_name = "KIND", default_value = "graph")]
-    kind: Kind,
+    /// What to draw [default: graph]
+    #[arg(long, value_name = "KIND")]
+    kind: Option<Kind>,
     /// Invert: from functions up to their callers
-    #[arg(long)]
+    #[arg(long, group = "of_graphs")]
     reverse: bool,
     /// Draw callers above their callees (the default)
     #[arg(long, conflicts_with = "flame")]
@@ -53,10 +62,17 @@ pub(crate) struct Args {
     #[arg(long)]
     flame: bool,
     /// Draw the graph of each thread apart; a page has a switch for it
-    #[arg(long)]
+    #[arg(long, group = "of_graphs")]
     per_thread: bool,
     /// Mark the critical path of the longest call, or of the slowest call of FUNC, in a chart
-    #[arg(long, value_name = "FUNC", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    #[arg(
+        long,
+        value_name = "FUNC",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "",
+        conflicts_with = "of_graphs"
+    )]
     critical_path: Option<String>,
     /// Title [default: the name of the trace]
     #[arg(long, value_name = "TEXT")]
@@ -81,6 +97,23 @@ enum Kind {
     Chart,
     /// Calls merged by path
     Graph,
+}
+
+impl Args {
+    /// What to draw. A critical path is one of calls in the order of time.
+    fn kind(&self) -> Result<Kind, Failure> {
+        let is_of_graphs = self.reverse || self.per_thread;
+        match self.kind {
+            Some(Kind::Graph) if self.critical_path.is_some() => {
+                Err(Failure::usage("--critical-path is for --kind chart"))
+            }
+            Some(Kind::Chart) if is_of_graphs => {
+                Err(Failure::usage("--reverse and --per-thread are for --kind graph"))
+            }
+            None if self.critical_path.is_some() => Ok(Kind::Chart),
+            kind => Ok(kind.unwrap_or(Kind::Graph)),
+        }
+    }
 }
 
 /// What a picture is drawn on.
@@ -116,13 +149,13 @@ fn hundredths(text: &str) -> Result<u64, String> {
 pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     let picture = global.chosen.and_then(|chosen| chosen.picture);
     let (bytes, exit) = match picture.expect("it was chosen among the pictures") {
+        Format::Folded => return folded(args, global),
         Format::Html => {
             let (page, exit) = html::page(args, global)?;
             (page.into_bytes(), exit)
         }
         Format::Svg => drawn(args, Paper::Svg, global)?,
         Format::Png => drawn(args, Paper::Png, global)?,
-        Format::Folded => folded(args, global)?,
     };
     output::write_bytes(&bytes, global)?;
     Ok(exit)
@@ -146,26 +179,20 @@ fn drawn(args: &Args, paper: Paper, global: &Global) -> Result<(Vec<u8>, Exit), 
     Ok((bytes, exit))
 }
 
-fn folded(args: &Args, global: &Global) -> Result<(Vec<u8>, Exit), Failure> {
-    for (is_given, flag) in [
-        (args.diff.is_some(), "--diff"),
-        (args.kind == Kind::Chart, "--kind chart"),
-        (args.critical_path.is_some(), "--critical-path"),
-        (args.reverse, "--reverse"),
-        (args.per_thread, "--per-thread"),
-    ] {
-        if is_given {
-            let message = format!("{flag} has no effect on a .folded file, which has merged paths");
-            return Err(Failure::usage(message));
-        }
+fn folded(args: &Args, global: &Global) -> Result<Exit, Failure> {
+    let is_other = args.diff.is_some() || args.reverse || args.per_thread;
+    if is_other || args.kind()? == Kind::Chart {
+        return Err(Failure::usage(
+            "a .folded file holds merged paths: --diff, --kind chart, --critical-path, --reverse \
+             and --per-thread have no effect on it",
+        ));
     }
     let mut session = Session::new(&args.reading, &args.selection, By::Function, global)?;
-    let (tree, names, meta) = Spooled::read(trace_of(args)?, &mut session)?.tree()?;
-    let mut bytes = Vec::new();
-    profctl_render::export::folded::write_tree(&tree, &names, &meta.timebase, &mut bytes)
-        .expect("memory takes what is written to it");
+    let spooled = Spooled::read(trace_of(args)?, &mut session, Limits::default())?;
+    let target = outputs::target("folded").expect("it is one of the exports");
+    viewers::write(spooled, &target.writer, global)?;
     session.say_quality();
-    Ok((bytes, session.exit()))
+    Ok(session.exit())
 }
 
 fn width(global: &Global) -> Result<u32, Failure> {
@@ -184,11 +211,11 @@ fn traced(
     width: u32,
     global: &Global,
 ) -> Result<(Picture, Exit), Failure> {
-    fits_kind(args)?;
+    let kind = args.kind()?;
     let mut session = Session::new(&args.reading, &args.selection, By::Function, global)?;
     let title = args.title.clone().unwrap_or_else(|| name_of(path));
     let notes = |meta: &TraceMeta| Quality::of(&meta.diags).notes(meta.timebase.timeline);
-    let picture = match args.kind {
+    let picture = match kind {
         Kind::Chart => {
             let trace = session.load(path)?;
             let steps = steps(&trace, args)?;
@@ -205,7 +232,8 @@ fn traced(
             picture::chart(&trace, &Lanes::of(&trace), &steps, &options)
         }
         Kind::Graph => {
-            let (frames, meta) = frames(Spooled::read(path, &mut session)?, args)?;
+            let spooled = Spooled::read(path, &mut session, Limits::default())?;
+            let trace = spooled.paths(PathOrder::by_name, args.per_thread)?;
             let options = GraphOptions {
                 title,
                 width,
@@ -215,39 +243,25 @@ fn traced(
                 unit: global.unit,
                 upward: args.flame,
                 turned: args.reverse,
-                notes: notes(&meta),
+                notes: notes(&trace.about.meta),
             };
-            picture::graph(&frames, &meta.timebase, &options)
+            graph(trace, &options)?
         }
     };
+    session.say_quality();
     Ok((picture, session.exit()))
 }
 
-/// Whether every flag means something for the kind of picture.
-fn fits_kind(args: &Args) -> Result<(), Failure> {
-    let for_graphs = [(args.reverse, "--reverse"), (args.per_thread, "--per-thread")];
-    let misplaced = match args.kind {
-        Kind::Graph => [(args.critical_path.is_some(), "--critical-path")].to_vec(),
-        Kind::Chart => for_graphs.to_vec(),
-    };
-    if let Some((_, flag)) = misplaced.into_iter().find(|&(is_given, _)| is_given) {
-        let other = if args.kind == Kind::Chart { "graph" } else { "chart" };
-        return Err(Failure::usage(format!("{flag} is for --kind {other}")));
-    }
-    Ok(())
-}
-
-fn frames(spooled: Spooled, args: &Args) -> Result<(Frames, TraceMeta), Failure> {
-    let (frames, meta) = if args.per_thread {
-        let (trees, names, meta) = spooled.trees()?;
-        let label = |thread| names.threads[thread].label();
-        let trees: Vec<_> = trees.into_iter().map(|(thread, tree)| (label(thread), tree)).collect();
-        (Frames::by_thread(&trees, &names), meta)
-    } else {
-        let (tree, names, meta) = spooled.tree()?;
-        (Frames::of(&tree, &names), meta)
-    };
-    Ok((if args.reverse { frames.turned() } else { frames }, meta))
+fn graph(
+    trace: Ordered<impl Iterator<Item = io::Result<PathRow>>>,
+    options: &GraphOptions,
+) -> Result<Picture, Failure> {
+    let Ordered { mut rows, about } = trace;
+    // Turned around, what is narrow may be part of something wide.
+    let visible = (!options.turned).then(|| options.visible(about.net));
+    let frames = Frames::of(&mut rows, &about.names, visible).map_err(|error| no_room(&error))?;
+    let frames = if options.turned { frames.turned() } else { frames };
+    Ok(picture::graph(&frames, &about.meta.timebase, options))
 }
 
 fn steps(trace: &Trace, args: &Args) -> Result<Vec<PathStep>, Failure> {
@@ -260,20 +274,6 @@ fn steps(trace: &Trace, args: &Args) -> Result<Vec<PathStep>, Failure> {
     Ok(steps.into_iter().map(step).collect())
 }
 
-/// Whether every flag means something for a comparison.
-fn fits_comparison(args: &Args) -> Result<(), Failure> {
-    for (is_given, flag) in [
-        (args.reverse, "--reverse"),
-        (args.per_thread, "--per-thread"),
-        (args.critical_path.is_some(), "--critical-path"),
-    ] {
-        if is_given {
-            return Err(Failure::usage(format!("{flag} is for one trace, not for --diff")));
-        }
-    }
-    Ok(())
-}
-
 fn compared(
     sides: [&PathBuf; 2],
     args: &Args,
@@ -281,7 +281,6 @@ fn compared(
     width: u32,
     global: &Global,
 ) -> Result<(Picture, Exit), Failure> {
-    fits_comparison(args)?;
     let settings = Settings::of(&args.comparing)?;
     let keep = Keep::default();
     let (comparison, paths) =
