@@ -33,6 +33,7 @@ impl From<PolarsError> for Error {
             PolarsError::ColumnNotFound(name) | PolarsError::SchemaFieldNotFound(name) => {
                 Self::Query(no_column(&name))
             }
+            PolarsError::Duplicate(message) => Self::Query(duplicate(&message)),
             other => Self::Query(fragment(&other.to_string())),
         }
     }
@@ -45,6 +46,20 @@ fn no_column(message: &str) -> String {
     match quoted {
         Some(name) => format!("no column '{name}'"),
         None => format!("no column: {first}"),
+    }
+}
+
+/// What is said of two columns of one name.
+pub(crate) fn repeated(name: &str) -> String {
+    format!("two columns are called '{name}': rename one with AS")
+}
+
+/// The same, from what the engine says of it.
+fn duplicate(message: &str) -> String {
+    let name = message.split(['"', '\'', '`']).nth(1).unwrap_or_default();
+    match name {
+        "" => "two columns have the same name: rename one with AS".to_owned(),
+        name => repeated(name),
     }
 }
 

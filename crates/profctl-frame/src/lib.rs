@@ -9,6 +9,7 @@ mod error;
 mod order;
 mod parquet;
 mod query;
+mod sql;
 
 pub use columns::SpanNames;
 pub use error::Error;

@@ -14,6 +14,7 @@ use profctl_model::{Cell, Column as Heading, Role, SpanRow, Table, TickUnit, Tim
 use crate::columns::{SpanNames, frame_of, frame_of_spans, schema_of};
 use crate::error::Error;
 use crate::order::settled;
+use crate::sql::checked;
 
 /// The name of a result in JSON.
 const SCHEMA: &str = "profctl.query/1";
@@ -24,7 +25,7 @@ const DIGITS: usize = 12;
 /// The tables that a query names, each once. Fails if it cannot be parsed or if there is no such
 /// table.
 pub fn tables_of(sql: &str) -> Result<Vec<&'static TableSchema>, Error> {
-    let names = extract_table_identifiers(sql, false, true)?;
+    let names = extract_table_identifiers(&checked(sql)?, false, true)?;
     let known = |name: &str| ALL.into_iter().find(|table| table.name.eq_ignore_ascii_case(name));
     let mut tables: Vec<&'static TableSchema> =
         names.iter().filter_map(|name| known(name)).collect();
@@ -81,7 +82,7 @@ impl Database {
         for table in ALL {
             context.register(table.name, self.source(table)?);
         }
-        Ok(settled(context.execute(sql)?))
+        Ok(settled(context.execute(&checked(sql)?)?))
     }
 
     fn source(&self, table: &'static TableSchema) -> PolarsResult<LazyFrame> {

@@ -1,8 +1,10 @@
 //! Compression of the input: gzip, zstd and xz, recognized by their first bytes.
 
-use std::io::{self, BufReader, Cursor, Read};
+use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use liblzma::stream::{Action, Status, Stream};
 
 /// A compressed trace may be compressed once more, by whoever archived it.
 const LAYERS_MAX: usize = 2;
@@ -50,14 +52,81 @@ impl<'a> OpenFile<'a> {
                     break;
                 }
                 Some("gzip") => Box::new(flate2::bufread::MultiGzDecoder::new(buffered(whole))),
-                Some("xz") => {
-                    Box::new(liblzma::bufread::XzDecoder::new_multi_decoder(buffered(whole)))
-                }
+                Some("xz") => Box::new(XzStreams::new(buffered(whole))?),
                 Some(_) => Box::new(zstd::stream::read::Decoder::with_buffer(buffered(whole))?),
             };
             compression = compression.or(kind);
         }
         Ok(Self { bytes, compression, taken })
+    }
+}
+
+/// One xz stream after the other. What is no stream behind one is an error once all before it was
+/// handed out.
+struct XzStreams<R> {
+    inner: R,
+    stream: Stream,
+    is_between: bool,
+}
+
+/// Memory that a decoder may take: `xz -9` needs 65 MB.
+const XZ_MEMORY: u64 = 512 << 20;
+
+impl<R: BufRead> XzStreams<R> {
+    fn new(inner: R) -> io::Result<Self> {
+        Ok(Self { inner, stream: Self::stream()?, is_between: false })
+    }
+
+    fn stream() -> io::Result<Stream> {
+        Ok(Stream::new_stream_decoder(XZ_MEMORY, 0)?)
+    }
+
+    /// Goes to the next stream; says whether there is one.
+    fn next_stream(&mut self) -> io::Result<bool> {
+        loop {
+            let Some(&first) = self.inner.fill_buf()?.first() else { return Ok(false) };
+            match first {
+                // Streams are padded with zeros.
+                0 => self.inner.consume(1),
+                0xfd => break,
+                _ => {
+                    let message = "bytes behind the xz stream that are not compressed";
+                    return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+                }
+            }
+        }
+        self.stream = Self::stream()?;
+        self.is_between = false;
+        Ok(true)
+    }
+}
+
+impl<R: BufRead> Read for XzStreams<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while !buffer.is_empty() {
+            if self.is_between && !self.next_stream()? {
+                return Ok(0);
+            }
+            let input = self.inner.fill_buf()?;
+            let is_end = input.is_empty();
+            let action = if is_end { Action::Finish } else { Action::Run };
+            let before = (self.stream.total_in(), self.stream.total_out());
+            let status = self.stream.process(input, buffer, action)?;
+            let taken = (self.stream.total_in() - before.0) as usize;
+            let made = (self.stream.total_out() - before.1) as usize;
+            self.inner.consume(taken);
+            self.is_between = status == Status::StreamEnd;
+            if made > 0 {
+                return Ok(made);
+            }
+            if is_end && !self.is_between {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            if taken == 0 && !self.is_between {
+                return Err(io::Error::new(io::ErrorKind::InvalidData, "corrupt xz stream"));
+            }
+        }
+        Ok(0)
     }
 }
 

@@ -65,7 +65,19 @@ impl ImportError {
     pub fn whole(message: impl Into<String>) -> Self {
         Self { offset: None, line: None, message: message.into() }
     }
+
+    /// No format takes the input for one of its own, or for a neighbor that it can name.
+    pub(crate) fn unrecognized(formats: &str) -> Self {
+        Self::whole(format!("{UNRECOGNIZED} (tried {formats})"))
+    }
+
+    /// Whether it is that.
+    pub fn is_unrecognized(&self) -> bool {
+        self.message.starts_with(UNRECOGNIZED)
+    }
 }
+
+const UNRECOGNIZED: &str = "unrecognized trace format";
 
 impl std::fmt::Display for ImportError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -54,7 +54,7 @@ pub(crate) fn recognize(
     if head.bytes.is_empty() {
         return Err(ImportError::whole("is empty"));
     }
-    Err(ImportError::whole(format!("unrecognized trace format (tried {})", format_names())))
+    Err(ImportError::unrecognized(&format_names()))
 }
 
 /// The format of a directory whose files are one trace, if they are.

@@ -27,7 +27,8 @@ mod style;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory as _, FromArgMatches as _};
+use clap::parser::ValueSource;
+use clap::{ArgMatches, FromArgMatches as _};
 
 use crate::commands::Cli;
 use crate::config::Config;
@@ -47,7 +48,8 @@ fn main() -> ExitCode {
 
 fn run() -> Result<Exit, Failure> {
     let config = Config::read()?;
-    let parsed = config.apply(Cli::command()).try_get_matches();
+    let parsed = config.apply(commands::command()).try_get_matches();
+    let is_unit_given = parsed.as_ref().is_ok_and(is_unit_given);
     let mut cli = match parsed.and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches)) {
         Ok(cli) => cli,
         // Help and the version come this way too.
@@ -64,6 +66,14 @@ fn run() -> Result<Exit, Failure> {
     };
     style::settle(&cli.global);
     cli.global.configured_pager = config.pager();
+    cli.global.is_unit_given = is_unit_given;
     cli.global.settle(cli.command.what())?;
     commands::run(cli)
+}
+
+/// Whether the command line says `--unit`, before or behind the command.
+fn is_unit_given(matches: &ArgMatches) -> bool {
+    let says =
+        |matches: &ArgMatches| matches.value_source("unit") == Some(ValueSource::CommandLine);
+    says(matches) || matches.subcommand().is_some_and(|(_, matches)| says(matches))
 }

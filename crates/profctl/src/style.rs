@@ -32,7 +32,7 @@ pub(crate) fn of(global: &Global) -> Style {
         None if to_terminal => terminal_size::terminal_size().map(|(columns, _)| columns.0.into()),
         None => None,
     };
-    Style { unit: global.unit, color, width }
+    Style { unit: global.unit, color, width, csv_safe: global.csv_safe }
 }
 
 /// Whether somebody watches standard error.

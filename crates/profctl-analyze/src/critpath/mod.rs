@@ -156,7 +156,8 @@ fn within(trace: &Trace, options: &Options) -> Result<Chain, String> {
         let function = Some(func);
         Link { thread, wait, start, end, cpu, source: None, function, waker: None }
     };
-    let links = segments::of(trace, chosen.span).into_iter().map(link).collect();
+    let segments = segments::with_whole_interrupts(trace, chosen.span);
+    let links = segments.into_iter().map(link).collect();
     Ok(Chain { thread, start, end: start + length, links })
 }
 
@@ -177,7 +178,7 @@ pub fn table(trace: &Trace, options: &Options) -> Result<Table, String> {
     );
     table.left_out_first = &["depth", "share", "from"];
     let (start, whole) = window(trace, chosen.span);
-    for segment in segments::of(trace, chosen.span) {
+    for segment in segments::with_whole_interrupts(trace, chosen.span) {
         table.push(vec![
             Cell::Time(segment.start - start),
             Cell::Time(segment.length()),
@@ -208,7 +209,7 @@ pub fn by_function(trace: &Trace, options: &Options) -> Result<Table, String> {
     let (_, whole) = window(trace, chosen.span);
     let mut places: FastMap<(&str, State), usize> = FastMap::default();
     let mut sums: Vec<(&str, State, Ticks, u64)> = Vec::new();
-    for segment in segments::of(trace, chosen.span) {
+    for segment in segments::with_whole_interrupts(trace, chosen.span) {
         let name = function_name(trace, &segment);
         let place = *places.entry((name, segment.state)).or_insert(sums.len());
         if place == sums.len() {
@@ -242,7 +243,7 @@ pub struct Step {
     pub end: Tick,
 }
 
-/// The stretches of the path, in the order of time: those of [`table`].
+/// The stretches of the path, in the order of time: those of [`table`], call by call.
 pub fn steps(trace: &Trace, options: &Options) -> Result<Vec<Step>, String> {
     let chosen = choose(trace, options)?;
     let segments = segments::of(trace, chosen.span).into_iter();

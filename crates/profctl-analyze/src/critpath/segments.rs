@@ -54,6 +54,27 @@ pub(super) fn of(trace: &Trace, root: SpanId) -> Vec<Segment> {
     segments
 }
 
+/// The same with each interrupt in one piece, wherever the path leads on within it.
+pub(super) fn with_whole_interrupts(trace: &Trace, root: SpanId) -> Vec<Segment> {
+    let mut merged: Vec<Segment> = Vec::new();
+    for segment in of(trace, root) {
+        let is_next = |last: &&mut Segment| {
+            let states = [last.state, segment.state];
+            states == [State::Interrupt; 2]
+                && last.func == segment.func
+                && last.end == segment.start
+        };
+        match merged.last_mut().filter(is_next) {
+            Some(last) => {
+                last.end = segment.end;
+                last.depth = last.depth.min(segment.depth);
+            }
+            None => merged.push(segment),
+        }
+    }
+    merged
+}
+
 /// The window as own time of the calls on the path and whole callees beside it. Iterative, because
 /// recorded stacks may be deeper than ours.
 fn along_path(trace: &Trace, root: SpanId, out: &mut Vec<Segment>) {

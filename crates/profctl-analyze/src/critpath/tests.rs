@@ -36,6 +36,21 @@ fn check(found: Result<Table, String>, expected: &Expect) {
 }
 
 #[test]
+fn an_interrupt_is_one_row_however_the_path_goes_on_in_it() {
+    let trace = Calls::parse("0 main( 1 irq( 2 g( 5 ) 6 h( 7 ) 9 ) 12 )").trace();
+    check(
+        table(&trace, &Options::default()),
+        &expect![[r"
+            from|length|share|depth|state|function
+            0|1|8.3%|0|running|main
+            1|8|66.7%|1|interrupt|irq
+            9|3|25.0%|0|running|main
+            # path: slowest of 1 call: main on main
+        "]],
+    );
+}
+
+#[test]
 fn the_longest_outermost_call() {
     check(
         table(&trace(), &Options::default()),

@@ -187,7 +187,8 @@ impl Profile {
         Ok(table)
     }
 
-    fn notes(&self) -> Vec<String> {
+    /// What a reader of any table must know.
+    pub fn notes(&self) -> Vec<String> {
         let mut notes = self.quality.notes(self.timebase.timeline);
         let partial = self.partial();
         if !self.knows_lengths() && !self.rows.is_empty() {

@@ -20,6 +20,7 @@ mod rows;
 mod term;
 
 pub use crate::escape::visible;
+pub use csv::field as csv_field;
 pub use grid::shared_unit;
 pub(crate) use grid::{cell_text as text, unit_of};
 pub use rows::{write_array, write_lines};
@@ -84,7 +85,7 @@ impl FromStr for Format {
     }
 }
 
-/// The style of terminal tables and Markdown.
+/// The style of tables.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Style {
     /// The unit of times.
@@ -93,9 +94,11 @@ pub struct Style {
     pub color: bool,
     /// The columns of the terminal, if there is a limit.
     pub width: Option<usize>,
+    /// Whether text in CSV must not be taken for a formula.
+    pub csv_safe: bool,
 }
 
-/// Writes `table` in `format`, which must be text. `style` applies to tables and Markdown.
+/// Writes `table` in `format`, which must be text. `style` does not apply to JSON.
 pub fn write(
     table: &Table,
     format: Format,
@@ -105,7 +108,7 @@ pub fn write(
     match format {
         Format::Table => term::write(table, style, out),
         Format::Json => json::write(table, out),
-        Format::Csv => csv::write(table, out),
+        Format::Csv => csv::write(table, style.csv_safe, out),
         Format::Markdown => markdown::write(table, style, out),
         Format::Parquet => Err(io::Error::new(io::ErrorKind::Unsupported, "Parquet is not text")),
     }

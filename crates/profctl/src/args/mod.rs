@@ -10,6 +10,7 @@ use clap::{Args, ColorChoice};
 use profctl_render::TimeUnit;
 use profctl_render::table::Format;
 
+use crate::exit::Failure;
 use crate::outputs::{self, OutputFormat, What};
 
 pub(crate) use reading::Reading;
@@ -48,6 +49,9 @@ pub(crate) struct Global {
         hide_short_help = true
     )]
     pub(crate) unit: TimeUnit,
+    /// In CSV, put an apostrophe before text that a spreadsheet would take for a formula
+    #[arg(long, global = true, hide_short_help = true)]
+    pub(crate) csv_safe: bool,
     /// When to use colors
     #[arg(
         long,
@@ -78,6 +82,9 @@ pub(crate) struct Global {
     /// Print what each input was taken for
     #[arg(short, long, global = true, conflicts_with = "quiet", hide_short_help = true)]
     pub(crate) verbose: bool,
+    /// Whether `--unit` was given, as opposed to configured.
+    #[arg(skip)]
+    pub(crate) is_unit_given: bool,
     /// What is written, once `--format` and the ending of the file were looked at.
     #[arg(skip)]
     pub(crate) chosen: Option<&'static OutputFormat>,
@@ -89,12 +96,23 @@ pub(crate) struct Global {
 impl Global {
     /// Decides what is written: by `--format`, else by how the file's name ends, else the default
     /// of the command.
-    pub(crate) fn settle(&mut self, what: What) -> Result<(), crate::exit::Failure> {
+    pub(crate) fn settle(&mut self, what: What) -> Result<(), Failure> {
         if self.out_file.as_deref().is_some_and(|path| path.as_os_str() == "-") {
             self.out_file = None;
         }
         self.chosen = outputs::choose(what, self.format, self.out_file.as_deref())?;
+        if self.csv_safe && self.chosen.is_none_or(|chosen| chosen.name != "csv") {
+            return Err(Failure::usage("--csv-safe has no effect: it is for --format csv"));
+        }
         Ok(())
+    }
+
+    /// Fails on `--unit` where numbers are written as they are.
+    pub(crate) fn refuse_unit(&self) -> Result<(), Failure> {
+        if !self.is_unit_given {
+            return Ok(());
+        }
+        Err(Failure::usage("--unit has no effect: it is for tables of times"))
     }
 
     /// The format of a report.

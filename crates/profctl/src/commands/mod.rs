@@ -19,7 +19,7 @@ mod sched;
 mod summarize;
 mod tree;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::args::Global;
 use crate::exit::{Exit, Failure};
@@ -54,6 +54,14 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
     #[command(flatten)]
     pub(crate) global: Global,
+}
+
+/// The command line.
+pub(crate) fn command() -> clap::Command {
+    // Flags of comparisons are shared; this command compares only if it is asked to.
+    Cli::command().mut_subcommand("flame", |flame| {
+        flame.mut_group("Comparing", |flags| flags.conflicts_with("trace"))
+    })
 }
 
 /// What to do.

@@ -1,8 +1,6 @@
 //! What a file is that is not a trace: files of other tools, with the way that leads from them to
 //! something that can be read, if there is one.
 
-use profctl_import::FORMATS;
-
 /// What a file is, and what to do with it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Kind {
@@ -22,7 +20,9 @@ const MAGIC: &[(usize, &[u8], &str, &str)] = &[
     (0, b"\xd4\xc3\xb2\xa1", PCAP, PACKETS),
     (0, b"\xa1\xb2\xc3\xd4", PCAP, PACKETS),
     (0, b"\x4d\x3c\xb2\xa1", PCAP, PACKETS),
+    (0, b"\xa1\xb2\x3c\x4d", PCAP, PACKETS),
     (0, b"\x0a\x0d\x0d\x0a", PCAP, PACKETS),
+    (0, b"FLR\0", "a Java Flight Recorder file", "it holds samples and events, no function calls"),
     (0, b"PAR1", "a Parquet table", "read the trace that it was made from"),
     (0, b"SQLite format 3\0", "an SQLite database", ""),
     (0, b"gmon", "a gprof profile (gmon.out)", "it holds samples and call counts, no timestamps"),
@@ -42,9 +42,6 @@ pub(crate) fn kind(name: &str, head: &[u8]) -> Option<Kind> {
         let route = Some(route).filter(|route| !route.is_empty());
         Some(Kind { name: name.to_owned(), route: route.map(str::to_owned) })
     };
-    if head.starts_with(b"PERFILE2") || head.starts_with(b"2ELIFREP") {
-        return Some(perf_data());
-    }
     if head.starts_with(b"\x7fELF") {
         return elf(head);
     }
@@ -54,7 +51,7 @@ pub(crate) fn kind(name: &str, head: &[u8]) -> Option<Kind> {
     if let Some((_, _, name, route)) = magic {
         return kind(name, route);
     }
-    if name.to_lowercase().ends_with(".etl") {
+    if is_etl(head) || name.to_lowercase().ends_with(".etl") {
         return kind(
             "a Windows event trace (ETL)",
             "export its calls to Chrome trace JSON or a text log, and read that (with `--rule`)",
@@ -71,21 +68,16 @@ pub(crate) fn kind(name: &str, head: &[u8]) -> Option<Kind> {
     json(text)
 }
 
-/// Whether one of the formats that are read is called `name`.
-fn reads(name: &str) -> bool {
-    FORMATS.iter().any(|format| format.descriptor().name == name)
-}
-
-fn perf_data() -> Kind {
-    let name = "a perf.data file".to_owned();
-    let route = if reads("perf_script") {
-        "run `perf script --itrace=bi0ns -F comm,tid,cpu,time,event,ip,sym,addr,flags -i FILE` \
-         on a recording of Intel PT or LBR, and read what it prints"
-    } else {
-        "it holds samples: `perf script -i FILE | stackcollapse-perf.pl` gives folded stacks, \
-         which are read"
+/// Whether a file begins with a buffer header of Event Tracing for Windows, and in it the event that
+/// describes the log.
+fn is_etl(head: &[u8]) -> bool {
+    const BUFFER_HEADER: usize = 72;
+    let Some((size, event)) = head.first_chunk().zip(head.get(BUFFER_HEADER..BUFFER_HEADER + 4))
+    else {
+        return false;
     };
-    Kind { name, route: Some(route.to_owned()) }
+    let size = u32::from_le_bytes(*size);
+    (1 << 10..=16 << 20).contains(&size) && size % 1024 == 0 && matches!(event, [2, 0, 1 | 2, 0xc0])
 }
 
 fn elf(head: &[u8]) -> Option<Kind> {
@@ -123,7 +115,7 @@ fn json(text: &str) -> Option<Kind> {
         name: "JSON of an unknown kind".to_owned(),
         route: Some(
             "Chrome trace events, speedscope profiles and saved profiles are read; other logs by \
-             a rule file: `--rule FILE`"
+             a rule file: `--rule RULE`"
                 .into(),
         ),
     })
@@ -136,10 +128,12 @@ mod tests {
     #[test]
     fn files_of_other_tools_are_named() {
         let core = [b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0", &b"\x04\0\x3e\0"[..]].concat();
+        let etl = [&b"\0\0\x01\0"[..], &[0; 68], b"\x02\0\x02\xc0\x18\x01"].concat();
         let tar = [&[b'x'; 257][..], b"ustar\0"].concat();
         for (name, head, expected) in [
-            ("a", &b"PERFILE2\x68\0"[..], "a perf.data file"),
-            ("a", b"BZh91AY", "a bzip2 archive"),
+            ("a", &b"BZh91AY"[..], "a bzip2 archive"),
+            ("a", &etl, "a Windows event trace (ETL)"),
+            ("a", b"\xa1\xb2\x3c\x4d\0\x02", "a packet capture (pcap)"),
             ("a", b"PK\x03\x04", "a zip archive"),
             ("a", b"\x0a\x0d\x0d\x0a\x1c", "a packet capture (pcap)"),
             ("a.ETL", b"\0\0\x01\0", "a Windows event trace (ETL)"),

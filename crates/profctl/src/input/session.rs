@@ -280,7 +280,7 @@ impl<'a> Session<'a> {
     /// Why an input cannot be read, in terms of what it is.
     fn not_read(&self, file: &TraceFile, error: &ImportError, input: &DiskFiles) -> Failure {
         let failure = Failure::import(&file.name, error);
-        if !failure.is_no_trace || self.options.format.is_some() {
+        if !error.is_unrecognized() {
             return failure;
         }
         // It was read before, and is remembered.
@@ -364,10 +364,13 @@ pub(crate) fn each_file(
     Ok(())
 }
 
+/// What the kernel's function tracers write, in any form.
+const OF_FTRACE: [&str; 5] =
+    ["function_graph", "ftrace", "kernel_log", "trace_dat", "trace_cmd_report"];
+
 /// What to say of a kernel trace that could have recorded context switches and did not.
 fn no_switches(origin: &Origin, meta: &TraceMeta) -> Option<&'static str> {
-    let of_ftrace = ["function_graph", "kernel_log", "kernel_log", "trace_dat", "trace_cmd"];
-    (!meta.knows_off_cpu && of_ftrace.contains(&origin.format.name)).then_some(
+    (!meta.knows_off_cpu && OF_FTRACE.contains(&origin.format.name)).then_some(
         "no sched_switch in this trace: time asleep counts as elapsed and net of the function \
          that slept; record `-e sched:sched_switch`",
     )
@@ -435,4 +438,18 @@ fn verdict_of_complete() -> Exit {
 /// The same for a trace.
 pub(crate) fn verdict_of(diags: &DiagLog, reading: &Reading, global: &Global) -> Exit {
     verdict(&Quality::of(diags), reading, global)
+}
+
+#[cfg(test)]
+mod tests {
+    use profctl_import::FORMATS;
+
+    use super::OF_FTRACE;
+
+    #[test]
+    fn formats_of_ftrace_are_formats() {
+        for name in OF_FTRACE {
+            assert!(FORMATS.iter().any(|format| format.descriptor().name == name), "{name}");
+        }
+    }
 }

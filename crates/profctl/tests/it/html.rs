@@ -1,6 +1,6 @@
 //! HTML pages of `report` and `flame`, as far as they can be told without a browser.
 
-use crate::program::{Run, command, finish};
+use crate::program::{Run, Scratch, command, finish, run};
 
 const MCRAE: &str = "fixtures/mcrae/trace.txt";
 
@@ -65,4 +65,19 @@ fn what_is_no_trace_leaves_no_page() {
     let run = report(&["Cargo.toml"]);
     assert_eq!((run.code, run.stdout.as_str()), (Some(3), ""));
     assert!(run.stderr.contains("Cargo.toml"), "{}", run.stderr);
+}
+
+/// A page holds figures of as many functions as a browser can.
+#[test]
+fn a_page_of_very_many_functions_says_which_have_figures() {
+    let scratch = Scratch::new("html_names");
+    let calls: Vec<String> = (0..21_000).map(|n| format!("{} . function_{n} 3\n", n * 5)).collect();
+    let trace = scratch.file("many.plain", format!("# profctl plain 1\n{}", calls.concat()));
+    for command in ["flame", "report"] {
+        let out = scratch.path(&format!("{command}.html"));
+        run(&[command, &trace, "-o", &out]).quiet_success();
+        let page = std::fs::read_to_string(&out).unwrap();
+        let note = "figures: of 20000 of 21000 functions, those of the greatest net time";
+        assert!(page.contains(note), "{command}");
+    }
 }

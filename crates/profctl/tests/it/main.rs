@@ -21,6 +21,7 @@ mod program;
 #[cfg(feature = "tables")]
 mod query;
 mod reports;
+mod safety;
 mod surface;
 mod tables;
 mod terminal;

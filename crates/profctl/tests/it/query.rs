@@ -183,6 +183,14 @@ fn what_is_wrong_with_a_query_is_said() {
         ("SELECT net FROM spans WHERE name LIKE 3", "profctl: "),
         ("SELECT * FROM read_csv('/etc/passwd')", "profctl: "),
         ("SELECT 1; SELECT 2", "profctl: "),
+        ("SELECT net AS a, wall AS a FROM spans", "two columns are called 'a'"),
+        ("SELECT DISTINCT net, net FROM spans", "'net'"),
+        ("DROP TABLE spans", "DROP is refused: a query only reads"),
+        ("CREATE TABLE x AS SELECT 1", "CREATE is refused"),
+        ("INSERT INTO spans VALUES (1)", "INSERT is refused"),
+        ("COPY spans TO 'x.csv'", "COPY is refused"),
+        ("DELETE FROM spans", "DELETE is refused"),
+        ("TRUNCATE TABLE spans", "TRUNCATE is refused"),
     ] {
         let message = run(&["query", &trace, sql]).failure(2);
         assert!(message.contains(expected), "{sql}: {message}");
@@ -194,6 +202,40 @@ fn what_is_wrong_with_a_query_is_said() {
         run(&["query", "--strict", &scratch.file("cut.txt", CUT), "SELECT * FROM gaps"]).code,
         Some(5)
     );
+}
+
+#[test]
+fn end_needs_no_quotes() {
+    let scratch = Scratch::new("query_end");
+    let trace = scratch.file("whole.txt", WHOLE);
+    for [bare, quoted] in [
+        ["SELECT start, end FROM spans", "SELECT start, \"end\" FROM spans"],
+        [
+            "SELECT CASE WHEN end > start THEN end - start ELSE 0 END AS t FROM spans ORDER BY end",
+            "SELECT \"end\" - start AS t FROM spans ORDER BY \"end\"",
+        ],
+    ] {
+        assert_eq!(ask(&trace, bare), ask(&trace, quoted), "{bare}");
+    }
+    let said = run(&["query", "--unit", "us", &trace, "SELECT net FROM spans"]).failure(2);
+    assert!(said.contains("--unit has no effect"), "{said}");
+}
+
+/// What is deep goes down the stack, what is only long does not.
+#[test]
+fn a_very_long_query_does_not_overflow_the_stack() {
+    let scratch = Scratch::new("query_long");
+    let trace = scratch.file("whole.txt", WHOLE);
+    let terms = |n: usize, between: &str| vec!["1"; n].join(between);
+    let sql = format!("SELECT {} AS n FROM spans LIMIT 1", terms(30_000, "+"));
+    let said = run(&["query", &trace, &sql]).failure(2);
+    assert!(said.contains("29999 operators, expected at most 500"), "{said}");
+    let sql = format!("SELECT {} AS n FROM spans LIMIT 1", terms(450, "+"));
+    assert_eq!(ask(&trace, &sql)[0]["n"], 450);
+    let deep = format!("SELECT {}1{} FROM spans", "(".repeat(30_000), ")".repeat(30_000));
+    run(&["query", &trace, &deep]).failure(2);
+    let list = format!("SELECT COUNT(*) AS n FROM spans WHERE id IN ({})", terms(30_000, ","));
+    assert_eq!(ask(&trace, &list)[0]["n"], 1);
 }
 
 #[test]

@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use profctl_testkit::fixtures;
+
 use crate::program::{Scratch, WHOLE, command, finish, run, run_with_input};
 
 /// Two threads on two CPUs, in two modules.
@@ -233,17 +235,68 @@ fn a_replaced_file_keeps_its_mode_and_links() {
 #[test]
 fn files_of_other_tools_are_named() {
     let scratch = Scratch::new("surface_foreign");
+    let elf = |kind: u8| [&b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0"[..], &[kind, 0]].concat();
+    let etl = [&b"\0\0\x01\0"[..], &[0; 68], b"\x02\0\x02\xc0\x18\x01\0\0"].concat();
     for (name, bytes, message, hint) in [
-        ("perf.data", &b"PERFILE2\x68\0\0\0\0\0\0\0"[..], "is a perf.data file", "`perf script "),
-        ("t.bz2", b"BZh91AY&SY", "is a bzip2 archive", "`bunzip2 "),
-        ("t.pcap", b"\xd4\xc3\xb2\xa1\x02\0\x04\0", "is a packet capture", "no function calls"),
-        ("vmlinux", b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x02\0", "is a program", "--symbols "),
-        ("d.json", b"{\"schema\":\"profctl.diff/1\"}", "a report of profctl", "summary/1"),
+        ("t.bz2", b"BZh91AY&SY".to_vec(), "is a bzip2 archive", "`bunzip2 "),
+        ("t.zip", b"PK\x03\x04\x14\0\0\0".to_vec(), "is a zip archive", "`unzip "),
+        (
+            "t.pcap",
+            b"\xd4\xc3\xb2\xa1\x02\0\x04\0".to_vec(),
+            "is a packet capture",
+            "no function calls",
+        ),
+        (
+            "t.pcapng",
+            b"\x0a\x0d\x0d\x0a\x1c\0\0\0".to_vec(),
+            "is a packet capture",
+            "no function calls",
+        ),
+        ("log.bin", etl, "is a Windows event trace (ETL)", "Chrome trace JSON"),
+        ("core", elf(4), "is a core dump", "holds memory"),
+        ("vmlinux", elf(2), "is a program", "--symbols "),
+        ("nf.ko", elf(1), "is an object file or kernel module", "--symbols "),
+        ("d.json", b"{\"schema\":\"profctl.diff/1\"}".to_vec(), "a report of profctl", "summary/1"),
+        ("x.json", b"{\"hits\": [1, 2]}".to_vec(), "JSON of an unknown kind", "`--rule RULE`"),
     ] {
         let file = scratch.file(name, bytes);
         let said = run(&["summarize", &file]).failure(3);
         assert!(said.contains(message) && said.contains(hint), "{name}: {said}");
         assert_eq!(said.lines().count(), 2, "{said}");
+    }
+}
+
+/// Of perf.data, what can be read is read; for the rest, perf itself is the way.
+#[test]
+fn a_perf_data_file_is_read_or_perf_is_named() {
+    const TRACING_DATA: u32 = 1;
+    const AUXTRACE: u32 = 18;
+    const COMPRESSED: u32 = 27;
+    let scratch = Scratch::new("surface_perf");
+    let head = |features: &[u32]| {
+        let mut head = vec![0; 104];
+        head[..8].copy_from_slice(b"PERFILE2");
+        head[8] = 104;
+        head[16] = 136;
+        for bit in features {
+            head[72 + *bit as usize / 8] |= 1 << (bit % 8);
+        }
+        head
+    };
+    for (features, message) in [
+        (&[AUXTRACE][..], "with a processor trace"),
+        (&[], "without tracepoints"),
+        (&[TRACING_DATA, COMPRESSED], "with compressed records"),
+    ] {
+        let file = scratch.file("perf.data", head(features));
+        let said = run(&["summarize", &file]).failure(3);
+        assert!(said.contains(message) && said.contains("`perf script"), "{said}");
+    }
+    let fixture = fixtures::root().join("fixtures/perf_data");
+    for file in fixtures::files(&fixture) {
+        if file.extension().is_some_and(|extension| extension == "data") {
+            assert_eq!(run(&["info", &file.display().to_string()]).code, Some(0));
+        }
     }
 }
 

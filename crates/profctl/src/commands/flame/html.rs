@@ -82,7 +82,7 @@ fn of_trace(
     page::write(&Page {
         title,
         facts: facts(&profile, global),
-        notes: profile.table(&TableOptions::default()).map_or_else(|_| Vec::new(), |t| t.notes),
+        notes: notes(&profile),
         unit: global.unit,
         picture: Some(Picture { calls: Some(calls), paired: None, first, begin }),
         sections: Vec::new(),
@@ -123,10 +123,26 @@ pub(crate) fn paired<'a>(comparison: &'a Comparison, paths: &'a PathComparison) 
     }
 }
 
+/// Functions of which a page has figures, those of the greatest net time: a browser cannot hold those
+/// of a million.
+pub(crate) const FUNCTIONS_MAX: usize = 20_000;
+
+/// What a reader of a page must know.
+pub(crate) fn notes(profile: &Profile) -> Vec<String> {
+    let mut notes = profile.notes();
+    if profile.rows.len() > FUNCTIONS_MAX {
+        let all = profile.rows.len();
+        notes.push(format!(
+            "figures: of {FUNCTIONS_MAX} of {all} functions, those of the greatest net time"
+        ));
+    }
+    notes
+}
+
 /// What tips say of functions.
 pub(crate) fn figures(profile: &Profile) -> Table {
-    let options =
-        TableOptions { columns: Some(known(profile, &FIGURES)), ..TableOptions::default() };
+    let columns = Some(known(profile, &FIGURES));
+    let options = TableOptions { columns, top: Some(FUNCTIONS_MAX), ..TableOptions::default() };
     profile.table(&options).expect("the columns are known")
 }
 

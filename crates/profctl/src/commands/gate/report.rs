@@ -4,7 +4,8 @@
 use profctl_analyze::diff::gate::{Answer, Judgement, Limit, Spent, State, What};
 use profctl_analyze::diff::{Comparison, Function, Measure, Shown, Verdict};
 use profctl_model::{Cell, Column, Role, Table, Ticks};
-use profctl_render::{number, table::Format};
+use profctl_render::number;
+use profctl_render::table::{Format, write_hanging};
 
 use crate::args::Global;
 use crate::commands::diff::text;
@@ -77,8 +78,10 @@ impl Report<'_> {
             text += &text::written(&self.budgets(), Format::Table, &style::of(self.global));
         }
         text::line(&mut text, "");
-        text::line(&mut text, &format!("gate: {}", self.summary()));
-        text
+        let mut last = Vec::new();
+        write_hanging("gate: ", &self.summary(), &style::of(self.global), &mut last)
+            .expect("memory takes what is written to it");
+        text + &String::from_utf8_lossy(&last)
     }
 
     /// The budgets as a table.

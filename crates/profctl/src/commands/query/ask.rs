@@ -25,6 +25,10 @@ pub(crate) fn of_frame(error: Error) -> Failure {
 }
 
 pub(super) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
+    global.refuse_unit().map_err(|failure| {
+        failure
+            .hint("times are integers in the unit that `query --schema TRACE` shows: divide them")
+    })?;
     if args.schema {
         return schema(args, global);
     }

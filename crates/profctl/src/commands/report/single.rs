@@ -1,5 +1,7 @@
 //! The page of one trace.
 
+use std::cmp::Reverse;
+
 use profctl_analyze::critpath;
 use profctl_analyze::summarize::{By, Options, Profile, Quality, Summary, TableOptions};
 use profctl_analyze::tree;
@@ -124,7 +126,7 @@ fn written(
     Ok(page::write(&Page {
         title: name.into(),
         facts: html::facts(profile, global),
-        notes: functions.notes.clone(),
+        notes: html::notes(profile),
         unit: global.unit,
         picture: calls.map(|calls| Picture {
             calls: Some(calls),
@@ -160,17 +162,21 @@ fn longest(mut path: Table) -> Table {
 }
 
 fn functions(profile: &Profile) -> Result<Table, Failure> {
-    let options =
-        TableOptions { columns: Some(html::known(profile, &COLUMNS)), ..TableOptions::default() };
+    let columns = Some(html::known(profile, &COLUMNS));
+    let top = Some(html::FUNCTIONS_MAX);
+    let options = TableOptions { columns, top, ..TableOptions::default() };
     profile.table(&options).map_err(Failure::usage)
 }
 
 /// How long the calls of each function took; nothing if that is known of none.
 fn histograms(profile: &Profile) -> Option<Histograms> {
-    let functions: Vec<HistogramRow> = profile
-        .rows
-        .iter()
-        .filter(|row| row.stats.measured() > 0)
+    let mut rows: Vec<_> = profile.rows.iter().filter(|row| row.stats.measured() > 0).collect();
+    if rows.len() > html::FUNCTIONS_MAX {
+        rows.sort_by_key(|row| Reverse(row.stats.net));
+        rows.truncate(html::FUNCTIONS_MAX);
+    }
+    let functions: Vec<HistogramRow> = rows
+        .into_iter()
         .map(|row| HistogramRow {
             name: row.name.clone(),
             sides: vec![Some(HistogramText {
