@@ -10,6 +10,36 @@ use liblzma::stream::{Action, Status, Stream};
 const LAYERS_MAX: usize = 2;
 const BUFFER: usize = 64 << 10;
 
+/// By how much an input may grow when it is decompressed into memory or a temporary file, if the
+/// user says nothing else. Traces shrink to a tenth or a thirtieth.
+pub const MAX_EXPANSION: u64 = 100;
+/// What even the smallest input may grow to.
+const ALWAYS_ALLOWED: u64 = 64 << 20;
+
+/// The most bytes that `packed` bytes may become.
+pub fn expansion_limit(packed: u64, max_expansion: u64) -> u64 {
+    packed.saturating_mul(max_expansion).max(ALWAYS_ALLOWED)
+}
+
+/// How the message of [`too_large`] begins.
+pub const GROWS_TOO_MUCH: &str = "it grows too much when it is decompressed";
+
+/// What to say of an input that becomes larger than it may.
+pub fn too_large(max_expansion: u64) -> io::Error {
+    io::Error::new(
+        io::ErrorKind::FileTooLarge,
+        format!(
+            "{GROWS_TOO_MUCH}: to more than {} MiB and more than {max_expansion} times its size",
+            ALWAYS_ALLOWED >> 20
+        ),
+    )
+}
+
+/// Whether an error is [`too_large`].
+pub fn is_too_large(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::FileTooLarge
+}
+
 /// A file that is open for reading from its beginning to its end.
 pub struct OpenFile<'a> {
     /// The bytes, decompressed.
@@ -127,6 +157,37 @@ impl<R: BufRead> Read for XzStreams<R> {
             }
         }
         Ok(0)
+    }
+}
+
+impl<'a> OpenFile<'a> {
+    /// The same file, which ends with an error ([`too_large`]) where it has grown too much. For
+    /// whoever keeps all of it.
+    #[must_use]
+    pub fn limited(self, max_expansion: u64) -> Self {
+        let Self { bytes, compression, taken } = self;
+        let limited = Limited { bytes, given: 0, taken: Arc::clone(&taken), max_expansion };
+        let bytes: Box<dyn Read + Send + 'a> =
+            if compression.is_some() { Box::new(limited) } else { limited.bytes };
+        Self { bytes, compression, taken }
+    }
+}
+
+struct Limited<'a> {
+    bytes: Box<dyn Read + Send + 'a>,
+    given: u64,
+    taken: Arc<AtomicU64>,
+    max_expansion: u64,
+}
+
+impl Read for Limited<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.bytes.read(buffer)?;
+        self.given += n as u64;
+        if self.given > expansion_limit(self.taken.load(Ordering::Relaxed), self.max_expansion) {
+            return Err(too_large(self.max_expansion));
+        }
+        Ok(n)
     }
 }
 

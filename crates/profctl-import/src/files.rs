@@ -2,9 +2,10 @@
 //! files belong together, or bytes in memory.
 
 use std::io::{self, Cursor, Read};
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::decompress::OpenFile;
+use crate::decompress::{MAX_EXPANSION, OpenFile};
 
 /// Bytes that are looked at before anything is decided: recognizing the format, reading its
 /// header, finding who runs where at the start.
@@ -63,6 +64,36 @@ pub trait ReadAt: Send + Sync {
     }
 }
 
+/// Such bytes, read from the first to the last.
+pub struct InOrder {
+    file: Arc<dyn ReadAt>,
+    at: u64,
+    end: u64,
+}
+
+impl InOrder {
+    /// All bytes of a file.
+    pub fn new(file: Arc<dyn ReadAt>) -> Self {
+        let end = file.len();
+        Self { file, at: 0, end }
+    }
+
+    /// Some bytes of a file.
+    pub(crate) fn within(file: Arc<dyn ReadAt>, range: Range<u64>) -> Self {
+        Self { file, at: range.start, end: range.end }
+    }
+}
+
+impl Read for InOrder {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = usize::try_from(self.end.saturating_sub(self.at)).unwrap_or(usize::MAX);
+        let wanted = buffer.len().min(left);
+        let n = self.file.read_at(self.at, &mut buffer[..wanted])?;
+        self.at += n as u64;
+        Ok(n)
+    }
+}
+
 impl ReadAt for Arc<[u8]> {
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
         let from = usize::try_from(offset).unwrap_or(usize::MAX).min((**self).len());
@@ -88,6 +119,11 @@ pub trait Files: Sync {
     /// Opens a file for reading at any place. What is compressed or piped is copied somewhere
     /// first.
     fn open_at(&self, file: FileId) -> io::Result<Arc<dyn ReadAt>>;
+
+    /// By how much a file may grow when all of it is decompressed.
+    fn max_expansion(&self) -> u64 {
+        MAX_EXPANSION
+    }
 
     /// Why what [`Self::open_at`] gave ends early, if it does: a compressed file that was cut, a disk
     /// that failed.
@@ -215,6 +251,7 @@ impl Files for Single<'_> {
         self.begun(|head, rest| {
             let Some(mut file) = rest.take() else { return Err(read_already()) };
             let mut bytes = head.bytes.to_vec();
+            file = file.limited(self.max_expansion());
             file.bytes.read_to_end(&mut bytes)?;
             Ok((bytes.into(), file.compression))
         })
@@ -270,7 +307,7 @@ impl Files for Memory {
             return Ok(Arc::new(content));
         }
         let mut bytes = Vec::new();
-        self.open(file)?.bytes.read_to_end(&mut bytes)?;
+        self.open(file)?.limited(self.max_expansion()).bytes.read_to_end(&mut bytes)?;
         Ok(Arc::new(Arc::<[u8]>::from(bytes)))
     }
 }

@@ -30,7 +30,7 @@ mod tests;
 mod walk;
 
 use asm::Ending;
-pub(crate) use input::{Carried, Lines, Said, Source, symbols};
+pub(crate) use input::{Said, Source, opened, symbols};
 
 /// A call or a return that no instruction vouches for.
 pub static INFERRED: Code = Code {

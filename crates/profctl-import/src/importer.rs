@@ -5,13 +5,15 @@ use std::any::Any;
 use std::ops::Range;
 use std::sync::Arc;
 
-use profctl_model::{Code, Timebase};
+use profctl_model::{Code, TickUnit, Ticks, Timebase, Timeline};
 
 use crate::emit::Emitter;
 use crate::files::{FileId, Files, Head};
+use crate::in_turn::{InTurn, Input};
 use crate::options::ImportOptions;
 use crate::sort::Order;
 pub use crate::stitch::Quirks;
+use crate::text;
 
 /// What a format is, for `profctl formats` and for errors.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +24,16 @@ pub struct Descriptor {
     pub about: &'static str,
     /// How it is recognized, or what it needs if it cannot be.
     pub recognized: &'static str,
+    /// What the names of such files end with, as the tools that write them have it.
+    pub extensions: &'static [&'static str],
+    /// The diagnostics that only this format has.
+    pub codes: &'static [&'static Code],
+}
+
+impl Descriptor {
+    /// A format without a name of its own for its files and without diagnostics of its own.
+    pub const PLAIN: Self =
+        Self { name: "", about: "", recognized: "", extensions: &[], codes: &[] };
 }
 
 /// What a format says of an input.
@@ -38,6 +50,18 @@ pub enum Recognition {
     Neighbor(String),
 }
 
+impl Recognition {
+    /// That of a text of which each line is a record by itself: one could be chance, two are sure.
+    pub fn of_lines(probe: &Probe<'_>, reason: &str, is_record: impl Fn(&[u8]) -> bool) -> Self {
+        let Some(head) = probe.text() else { return Self::No };
+        match text::lines(head).filter(|line| is_record(line.text)).take(2).count() {
+            0 => Self::No,
+            1 => Self::Maybe(reason.into()),
+            _ => Self::Yes(reason.into()),
+        }
+    }
+}
+
 /// What a format is shown of a file to recognize it.
 #[derive(Clone, Copy, Debug)]
 pub struct Probe<'a> {
@@ -47,6 +71,13 @@ pub struct Probe<'a> {
     pub head: &'a [u8],
     /// Whether there are no more.
     pub whole: bool,
+}
+
+impl<'a> Probe<'a> {
+    /// The first bytes, if they are text.
+    pub fn text(&self) -> Option<&'a [u8]> {
+        text::looks_like_text(self.head).then_some(self.head)
+    }
 }
 
 /// Why an input cannot be read at all.
@@ -173,6 +204,18 @@ impl Opened {
         }
     }
 
+    /// One file that a single reader reads from beginning to end.
+    pub fn in_turn(timebase: Timebase, reader: Box<dyn InTurn>) -> Self {
+        Self::records(timebase, Box::new(AsBlocks(reader)))
+    }
+
+    /// With places that are lines.
+    #[must_use]
+    pub fn with_lines(mut self) -> Self {
+        self.quirks.has_lines = true;
+        self
+    }
+
     /// With what `info` shows besides.
     #[must_use]
     pub fn with_facts(mut self, facts: Vec<(&'static str, String)>) -> Self {
@@ -210,10 +253,6 @@ impl Opened {
 pub trait Importer: Sync {
     /// What it is.
     fn descriptor(&self) -> &'static Descriptor;
-    /// The diagnostics that only this format has.
-    fn codes(&self) -> &'static [&'static Code] {
-        &[]
-    }
     /// Whether a file is of this format.
     fn recognize(&self, probe: &Probe<'_>) -> Recognition;
     /// Whether the files of a directory are one trace of this format.
@@ -247,14 +286,48 @@ pub trait Reader: Send {
     /// Another one, for another worker.
     fn fork(&self) -> Box<dyn Reader>;
     /// Where in `bytes`, which start on a boundary, the last record ends that a reader can read
-    /// without what follows; 0 if there is none.
-    fn boundary(&self, bytes: &[u8]) -> usize;
+    /// without what follows; 0 if there is none. Records are lines, unless a reader says otherwise.
+    fn boundary(&self, bytes: &[u8]) -> usize {
+        text::last_line_boundary(bytes)
+    }
     /// The same in stream `stream`, for formats whose streams differ.
     fn boundary_in(&self, _stream: usize, bytes: &[u8]) -> usize {
         self.boundary(bytes)
     }
+    /// Who reads all blocks, if they must be read one after the other ([`Opened::in_turn`]).
+    fn in_turn(&mut self) -> Option<&mut dyn InTurn> {
+        None
+    }
     /// Says what `block` says. Returns the state after the block if it is another than before.
     fn read(&mut self, block: &Block<'_>, state: &State, out: &mut Emitter) -> Option<State>;
+}
+
+/// Such a reader as one of blocks, for whoever has all bytes.
+struct AsBlocks(Box<dyn InTurn>);
+
+impl Reader for AsBlocks {
+    fn fork(&self) -> Box<dyn Reader> {
+        Box::new(Self(self.0.fork()))
+    }
+
+    fn boundary(&self, bytes: &[u8]) -> usize {
+        bytes.len()
+    }
+
+    fn read(&mut self, block: &Block<'_>, _state: &State, out: &mut Emitter) -> Option<State> {
+        let bytes = self.0.wrap(Box::new(block.bytes));
+        self.0.read(&mut Input::new(bytes, None), out);
+        None
+    }
+
+    fn in_turn(&mut self) -> Option<&mut dyn InTurn> {
+        Some(&mut *self.0)
+    }
+}
+
+/// A clock of that unit whose times were recorded.
+pub(crate) fn recorded(unit: TickUnit) -> Timebase {
+    Timebase { unit, resolution: Ticks(1), timeline: Timeline::Recorded }
 }
 
 /// The first bytes of the only file of an input.

@@ -339,7 +339,8 @@ pub fn scaled(text: &[u8], digits: u32) -> Option<u64> {
 fn leading_digits(text: &[u8]) -> (u64, usize) {
     let mut value = 0_u64;
     let mut n = 0;
-    while let Some(eight) = text.get(n..n + 8).and_then(|word| eight_digits(word.try_into().ok()?)) {
+    while let Some(eight) = text.get(n..n + 8).and_then(|word| eight_digits(word.try_into().ok()?))
+    {
         value = value.wrapping_mul(100_000_000).wrapping_add(eight);
         n += 8;
     }

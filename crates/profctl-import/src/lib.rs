@@ -13,6 +13,7 @@ pub mod files;
 pub mod flow;
 pub mod formats;
 mod importer;
+mod in_turn;
 pub mod json;
 pub mod kernel_events;
 mod options;

@@ -54,6 +54,14 @@ pub(crate) fn recognize(
     if head.bytes.is_empty() {
         return Err(ImportError::whole("is empty"));
     }
+    let named_like = |format: &&&dyn Importer| {
+        format.descriptor().extensions.iter().any(|ending| files.name().ends_with(ending))
+    };
+    if let Some(format) = FORMATS.iter().find(named_like) {
+        let name = format.descriptor().name;
+        let message = format!("unrecognized trace format; its name is that of {name}");
+        return Err(ImportError::whole(message));
+    }
     Err(ImportError::unrecognized(&format_names()))
 }
 

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use profctl_import::ImportError;
+use profctl_import::decompress::GROWS_TOO_MUCH;
 use profctl_render::table::visible;
 
 /// The exit codes, as the help of the program lists them.
@@ -63,7 +64,11 @@ impl Failure {
 
     /// An input that cannot be read.
     pub(crate) fn input(name: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { exit: Exit::Input, place: Some(name.into()), ..Self::usage(message) }
+        let failure = Self { exit: Exit::Input, place: Some(name.into()), ..Self::usage(message) };
+        if failure.message.contains(GROWS_TOO_MUCH) {
+            return failure.hint("raise --max-expansion if the file is from a source you trust");
+        }
+        failure
     }
 
     /// An input that was opened and cannot be read.
@@ -76,7 +81,8 @@ impl Failure {
             (None, Some(offset)) => format!("byte {offset}: {}", error.message),
             _ => error.message.clone(),
         };
-        let is_no_trace = error.line.is_none() && error.offset.is_none();
+        let is_about_a_place = error.line.is_some() || error.offset.is_some();
+        let is_no_trace = !is_about_a_place && !message.contains(GROWS_TOO_MUCH);
         Self { is_no_trace, ..Self::input(place, message) }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use profctl_model::diag::codes::{CUT_RECORD, SKIPPED_RECORD};
+use profctl_model::diag::codes::SKIPPED_RECORD;
 use profctl_model::{Func, FuncKind};
 
 use super::NO_LENGTH;
@@ -266,14 +266,7 @@ impl Log<'_> {
 #[cold]
 fn skip(line: text::Line<'_>, out: &mut Emitter) {
     out.records += 1;
-    let shown = text::excerpt(line.text);
-    if line.ended {
-        out.diag(&SKIPPED_RECORD, line.offset, || {
-            format!("found `{shown}`, expected `[PID] TIME NAME(…) = RESULT <LENGTH>`")
-        });
-    } else {
-        out.diag(&CUT_RECORD, line.offset, || format!("the last line stops at `{shown}`"));
-    }
+    out.refuse(&line, "`[PID] TIME NAME(…) = RESULT <LENGTH>`");
 }
 
 fn describe(name: &[u8], flavor: Flavor) -> Func {

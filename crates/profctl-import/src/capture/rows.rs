@@ -1,25 +1,90 @@
 //! Tables of levels: a row a moment, a column a wire.
 
+use std::sync::Arc;
+
 use super::{Levels, Plan, Sampler};
 use crate::emit::Emitter;
+use crate::in_turn::{InTurn, Input};
+
+/// What tables of one kind have of their own.
+pub(crate) trait Rows: Send {
+    /// The same before the first row.
+    fn fork(&self) -> Box<dyn Rows>;
+    /// Whether a line is a row of levels.
+    fn is_row(&mut self, line: &[u8]) -> bool;
+    /// The time of the next row, or what was expected of its cells.
+    fn time(&mut self, cells: &[&[u8]]) -> Result<u64, &'static str>;
+}
+
+/// Reads a table.
+pub(crate) struct Table {
+    sampler: Sampler,
+    columns: Arc<Columns>,
+    separator: u8,
+    rows: Box<dyn Rows>,
+}
+
+impl Table {
+    /// A table with these columns: perhaps a time, then `n_signals` levels.
+    pub(crate) fn new(
+        plan: &Arc<Plan>,
+        (has_time, n_signals): (bool, usize),
+        separator: u8,
+        rows: Box<dyn Rows>,
+    ) -> Self {
+        let columns = Arc::new(Columns::new(plan, usize::from(has_time), n_signals));
+        Self { sampler: Sampler::new(plan), columns, separator, rows }
+    }
+}
+
+impl InTurn for Table {
+    fn fork(&self) -> Box<dyn InTurn> {
+        Box::new(Self {
+            sampler: self.sampler.fork(),
+            columns: Arc::clone(&self.columns),
+            separator: self.separator,
+            rows: self.rows.fork(),
+        })
+    }
+
+    fn read(&mut self, input: &mut Input<'_>, out: &mut Emitter) {
+        let mut levels = self.sampler.levels();
+        while let Some(line) = input.line() {
+            out.lines += 1;
+            if !line.text.is_empty() && self.rows.is_row(line.text) {
+                out.records += 1;
+                let mut row = Vec::with_capacity(self.columns.n_cells);
+                cells(line.text, self.separator, &mut row);
+                let said = self.rows.time(&row).and_then(|time| {
+                    let at = (time, line.offset);
+                    self.columns.take(&row, at, &mut self.sampler, &mut levels, out)
+                });
+                if let Err(expected) = said {
+                    out.refuse(&line, expected);
+                }
+            }
+            input.hand_on(out);
+        }
+    }
+}
 
 /// Which cells of a row are watched.
-pub(crate) struct Columns {
+struct Columns {
     /// Cells and their sources.
     watched: Vec<(usize, usize)>,
     /// Cells a row has.
-    pub(crate) n_cells: usize,
+    n_cells: usize,
 }
 
 impl Columns {
     /// The columns that `plan` watches; the first signal stands in cell `first`.
-    pub(crate) fn new(plan: &Plan, first: usize, n_signals: usize) -> Self {
+    fn new(plan: &Plan, first: usize, n_signals: usize) -> Self {
         let cell = |(key, source)| (key as usize + first, source);
         Self { watched: plan.sources().map(cell).collect(), n_cells: first + n_signals }
     }
 
     /// Applies the levels in `cells` and says what they mean.
-    pub(crate) fn take(
+    fn take(
         &self,
         cells: &[&[u8]],
         at: (u64, usize),

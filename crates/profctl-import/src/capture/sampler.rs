@@ -28,19 +28,20 @@ impl Word {
 }
 
 /// What the wires say at one point of a capture: all that a reader must remember of what came
-/// before. Small, so that every block may carry its own.
-#[derive(Clone, Debug)]
+/// before.
+#[derive(Debug)]
 pub(crate) struct Levels {
     /// Including the changes of the present timestamp.
     now: Vec<Word>,
-    /// The words that changed at the present timestamp, and what they were before it.
-    changed: Vec<(usize, Word)>,
-    /// By word: whether it is among `changed`.
-    is_changed: Vec<bool>,
+    /// What each word was before the present timestamp, if it is among `changed`.
+    before: Vec<Option<Word>>,
+    /// The words that changed at the present timestamp.
+    changed: Vec<usize>,
     /// What each wire that is a function was when it was last known.
     inside: Vec<Option<bool>>,
-    /// The wires that were seen to rise and are still high, the latest last.
-    nested: Vec<usize>,
+    /// When each wire that is high was seen to rise: a number that grows.
+    rose: Vec<Option<u64>>,
+    n_rises: u64,
     /// Where the functions begin that the program counter says are open.
     open: Vec<u64>,
     /// Whether a timestamp has passed, so that there is a "before" to compare with.
@@ -56,8 +57,12 @@ pub(crate) struct Levels {
 impl Levels {
     /// What a word was before the present timestamp.
     fn before(&self, word: usize) -> Word {
-        let changed = self.is_changed[word].then(|| self.changed.iter().find(|(w, _)| *w == word));
-        changed.flatten().map_or(self.now[word], |(_, before)| *before)
+        self.before[word].unwrap_or(self.now[word])
+    }
+
+    /// Whether all that was said belongs to a timestamp that was dealt with.
+    pub(crate) fn is_settled(&self) -> bool {
+        !self.touched
     }
 }
 
@@ -94,10 +99,11 @@ impl Sampler {
         }
         Levels {
             now: unknown,
+            before: vec![None; n_words],
             changed: Vec::new(),
-            is_changed: vec![false; n_words],
             inside: vec![None; self.plan.wires.len()],
-            nested: Vec::new(),
+            rose: vec![None; self.plan.wires.len()],
+            n_rises: 0,
             open: Vec::new(),
             started: false,
             touched: false,
@@ -112,8 +118,9 @@ impl Sampler {
         let strobe = self.plan.strobe.map(|(word, edge)| (word, edge, levels.now[word]));
         for feed in &self.plan.sources[source].feeds {
             let bits = Word { value: value >> feed.from, unknown: unknown >> feed.from };
-            if !std::mem::replace(&mut levels.is_changed[feed.word], true) {
-                levels.changed.push((feed.word, levels.now[feed.word]));
+            if levels.before[feed.word].is_none() {
+                levels.before[feed.word] = Some(levels.now[feed.word]);
+                levels.changed.push(feed.word);
             }
             levels.now[feed.word].put(bits, feed.width, feed.to);
         }
@@ -154,8 +161,8 @@ impl Sampler {
         if let Some(word) = self.plan.tag.or(self.plan.pc) {
             self.settle_bus(levels, word, edge, at, out);
         }
-        for (word, _) in levels.changed.drain(..) {
-            levels.is_changed[word] = false;
+        for word in levels.changed.drain(..) {
+            levels.before[word] = None;
         }
         levels.started = true;
     }
@@ -211,8 +218,7 @@ impl Sampler {
         let plan = Arc::clone(&self.plan);
         let (mut fell, mut rose) = (Vec::new(), Vec::new());
         let mut changed: Vec<usize> = if levels.started {
-            let words = levels.changed.iter().map(|(word, _)| *word);
-            words.filter_map(|word| plan.wire_of(word)).collect()
+            levels.changed.iter().filter_map(|word| plan.wire_of(*word)).collect()
         } else {
             (0..plan.wires.len()).collect()
         };
@@ -239,27 +245,17 @@ impl Sampler {
                 fell.push(row);
             }
         }
-        let n_fell = fell.len();
-        let (mut level, mut n_left) = (levels.nested.len(), 0);
-        while level > 0 && n_left < n_fell {
-            level -= 1;
-            if fell.binary_search(&levels.nested[level]).is_ok() {
-                let row = levels.nested.remove(level);
-                let name = self.wire_name(row, out);
-                out.exit(at, Some(name), Stated::NOTHING);
-                n_left += 1;
-                levels.inside[row] = None;
-            }
-        }
-        // Those left over were high before the capture began.
-        for row in fell.into_iter().rev() {
-            if levels.inside[row].replace(false).is_some() {
-                let name = self.wire_name(row, out);
-                out.exit(at, Some(name), Stated::NOTHING);
-            }
+        // Those that were high before the capture began are the outermost.
+        fell.sort_by_key(|&row| std::cmp::Reverse((levels.rose[row], row)));
+        for row in fell {
+            levels.rose[row] = None;
+            levels.inside[row] = Some(false);
+            let name = self.wire_name(row, out);
+            out.exit(at, Some(name), Stated::NOTHING);
         }
         for row in rose {
-            levels.nested.push(row);
+            levels.n_rises += 1;
+            levels.rose[row] = Some(levels.n_rises);
             let name = self.wire_name(row, out);
             out.enter(at, name, Stated::NOTHING);
         }

@@ -4,6 +4,7 @@ use std::io::{self, Read};
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::End;
 use crate::blocks::{BLOCK, CutBlock, Source};
 use crate::decompress::OpenFile;
 use crate::files::{FileId, Files, ReadAt};
@@ -31,8 +32,9 @@ enum Kind<'a> {
 impl<'a> Feed<'a> {
     pub(super) fn new(files: &'a dyn Files, stream: &Stream) -> io::Result<Self> {
         let whole = |in_one_block| {
-            let source = Source::new(files.open(stream.file)?);
-            Ok::<_, io::Error>(Kind::Stream { source, in_one_block })
+            let file = files.open(stream.file)?;
+            let file = if in_one_block { file.limited(files.max_expansion()) } else { file };
+            Ok::<_, io::Error>(Kind::Stream { source: Source::new(file), in_one_block })
         };
         let kind = match &stream.extents {
             Extents::Whole => whole(false)?,
@@ -87,10 +89,6 @@ impl<'a> Feed<'a> {
         }
     }
 
-    pub(super) fn file(&self) -> FileId {
-        self.file
-    }
-
     /// Bytes read so far, before decompression.
     pub(super) fn taken(&self) -> u64 {
         match &self.kind {
@@ -100,7 +98,7 @@ impl<'a> Feed<'a> {
     }
 
     /// Bytes handed out so far.
-    pub(super) fn handed_out(&self) -> u64 {
+    fn handed_out(&self) -> u64 {
         match &self.kind {
             Kind::Stream { source, .. } => source.handed_out(),
             Kind::Blocks { ranges, next, .. } => {
@@ -109,12 +107,14 @@ impl<'a> Feed<'a> {
         }
     }
 
-    /// The error that ended reading early, if one did.
-    pub(super) fn broken(&self) -> Option<&io::Error> {
-        match &self.kind {
-            Kind::Stream { source, .. } => source.broken.as_ref(),
-            Kind::Blocks { broken, .. } => broken.as_ref(),
-        }
+    /// How it ended.
+    pub(super) fn end(self) -> End {
+        let (file, bytes) = (self.file, self.handed_out());
+        let broken = match self.kind {
+            Kind::Stream { source, .. } => source.broken,
+            Kind::Blocks { broken, .. } => broken,
+        };
+        End { file, bytes, broken }
     }
 }
 

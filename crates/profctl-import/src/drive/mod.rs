@@ -2,18 +2,23 @@
 //! many threads as asked, and stitches what they say in order.
 //!
 //! [`blocks`] reads the blocks of one stream side by side; [`merge`] reads several streams and puts
-//! their records in the order of time. Both hand records to the [`stage`], so the result does not
-//! depend on the number of workers or the size of the blocks.
+//! their records in the order of time; [`in_turn`] lets one reader read everything. All hand records
+//! to the [`stage`], so the result does not depend on the number of workers or the size of the
+//! blocks.
 
 mod blocks;
 mod feed;
+mod in_turn;
 mod merge;
 mod stage;
+
+use std::io;
 
 use profctl_model::diag::Sample;
 use profctl_model::diag::codes;
 use profctl_model::{Place, SpanSink, Tick, Ticks, Timebase, Timeline};
 
+use crate::decompress::is_too_large;
 use crate::files::{FileId, Files};
 use crate::importer::{ImportError, Importer, Opened, Reader, State};
 use crate::recognize::{is_empty, recognize};
@@ -63,7 +68,7 @@ pub(crate) fn read<S: SpanSink + Send>(
     tap: Option<&mut dyn Tap>,
 ) -> Result<Streamed<S>, ImportError> {
     let opened = importer.open(files, &options.import)?;
-    let Opened { timebase, streams, quirks, facts, reader, state } = opened;
+    let Opened { timebase, streams, quirks, facts, mut reader, state } = opened;
     let ticks = |nanos: u64| timebase.ticks_of_nanos(u128::from(nanos)).unwrap_or(Ticks(u64::MAX));
     let bound = |bound: Option<crate::Bound>| match bound? {
         crate::Bound::After(nanos) if timebase.is_time() => Some(Bound::After(ticks(nanos))),
@@ -97,34 +102,52 @@ pub(crate) fn read<S: SpanSink + Send>(
         until: bound(options.until),
     };
     let workers = options.workers.max(1);
-    let work = Work { reader, state, workers, block_size: options.block_size, progress };
-    let mut feeds = Vec::with_capacity(streams.len());
-    for stream in &streams {
-        feeds.push(Feed::new(files, stream).map_err(|error| {
-            let name = files.entries().get(stream.file.0).map_or("", |entry| &entry.name);
-            ImportError::whole(format!("{name}: cannot be read: {error}"))
-        })?);
-    }
-    let stage = |emitters| StitchStage::new(setup, sink, emitters, sorter, &*work.reader, tap);
-    let (stage, feeds) = if let [_] = feeds[..] {
-        blocks::run(stage(workers), feeds.remove(0), work)
+    let unreadable = |file: FileId, error: &io::Error| {
+        let which = match files.entries() {
+            [_] => String::new(),
+            entries => entries.get(file.0).map_or(String::new(), |entry| entry.name.clone() + ": "),
+        };
+        ImportError::whole(format!("{which}cannot be read: {error}"))
+    };
+    let in_one_reader = reader.fork();
+    let stage = |emitters| StitchStage::new(setup, sink, emitters, sorter, &*in_one_reader, tap);
+    let (stage, ends) = if let Some(reader) = reader.in_turn() {
+        let file = FileId(0);
+        let bytes = files.open(file).map_err(|error| unreadable(file, &error))?;
+        let mut stage = stage(1);
+        let (bytes, broken) = in_turn::run(&mut stage, reader, bytes, progress);
+        (stage, vec![End { file, bytes, broken }])
     } else {
-        merge::run(stage(feeds.len()), feeds, &streams, &work)
+        let work = Work { reader, state, workers, block_size: options.block_size, progress };
+        let mut feeds = Vec::with_capacity(streams.len());
+        for stream in &streams {
+            let feed = Feed::new(files, stream);
+            feeds.push(feed.map_err(|error| unreadable(stream.file, &error))?);
+        }
+        let (stage, feeds) = if let [_] = feeds[..] {
+            blocks::run(stage(workers), feeds.remove(0), work)
+        } else {
+            merge::run(stage(feeds.len()), feeds, &streams, &work)
+        };
+        (stage, feeds.into_iter().map(Feed::end).collect())
     };
 
     let Stitched { sink, names, mut meta, bounds } = stage.finish();
     meta.timebase = timebase;
     let mut bytes = 0;
     let mut broken: Vec<FileId> = Vec::new();
-    for feed in &feeds {
-        bytes += feed.handed_out();
-        let why = feed.broken().map(ToString::to_string).or_else(|| files.broken(feed.file()));
+    for end in ends {
+        bytes += end.bytes;
+        if let Some(error) = end.broken.as_ref().filter(|error| is_too_large(error)) {
+            return Err(unreadable(end.file, error));
+        }
+        let why = end.broken.map(|error| error.to_string()).or_else(|| files.broken(end.file));
         if let Some(error) = why
-            && !broken.contains(&feed.file())
+            && !broken.contains(&end.file)
         {
-            broken.push(feed.file());
-            let source = source_name(files, feed.file());
-            let place = Place { source, offset: feed.handed_out(), line: None };
+            broken.push(end.file);
+            let source = source_name(files, end.file);
+            let place = Place { source, offset: end.bytes, line: None };
             meta.diags.add(&codes::DAMAGED, 1, || Sample {
                 place,
                 message: format!("cannot be read further: {error}; what follows was not used"),
@@ -141,6 +164,15 @@ pub(crate) fn read<S: SpanSink + Send>(
         facts,
     };
     Ok(Streamed { sink, names, meta, origin, bounds })
+}
+
+/// How reading a stream ended.
+struct End {
+    file: FileId,
+    /// Bytes that were read, after decompression.
+    bytes: u64,
+    /// The error that ended it early, if one did.
+    broken: Option<io::Error>,
 }
 
 /// What messages call a file.

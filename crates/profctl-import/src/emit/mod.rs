@@ -10,8 +10,11 @@ mod sched;
 mod verbs;
 
 use profctl_model::diag::Code;
+use profctl_model::diag::codes::{CUT_RECORD, SKIPPED_RECORD};
 use profctl_model::hash::FastMap;
 use profctl_model::{Func, FuncKind};
+
+use crate::text::{self, Line};
 
 pub use profctl_model::WakerContext;
 
@@ -276,6 +279,25 @@ impl Emitter {
             return;
         }
         self.count(code, 1);
+    }
+
+    /// Counts a line that says nothing that a reader knows. The last one was cut if it has no end.
+    #[cold]
+    pub fn refuse(&mut self, line: &Line<'_>, expected: impl std::fmt::Display) {
+        if !line.ended {
+            return self.cut(line);
+        }
+        self.diag(&SKIPPED_RECORD, line.offset, || {
+            format!("found `{}`, expected {expected}", text::excerpt(line.text))
+        });
+    }
+
+    /// Counts the last line of an input, which was cut.
+    #[cold]
+    pub fn cut(&mut self, line: &Line<'_>) {
+        self.diag(&CUT_RECORD, line.offset, || {
+            format!("the last line stops at `{}`", text::excerpt(line.text))
+        });
     }
 
     /// Counts `n` occurrences of `code` of which nothing more is known.

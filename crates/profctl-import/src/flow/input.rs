@@ -1,14 +1,13 @@
-//! The reader of every log of instructions: lines in order, with what is open carried from block to
-//! block.
+//! The reader of every log of instructions, line by line.
 
-use std::marker::PhantomData;
 use std::sync::Arc;
 
-use profctl_model::diag::codes::{CUT_RECORD, SKIPPED_RECORD};
+use profctl_model::TickUnit;
 
 use super::{FOREIGN_LINE, Flow};
 use crate::emit::Emitter;
-use crate::importer::{Block, ImportError, Reader, State};
+use crate::importer::{ImportError, Opened, recorded};
+use crate::in_turn::{InTurn, Input};
 use crate::options::ImportOptions;
 use crate::symbols::Symbols;
 use crate::text;
@@ -32,17 +31,13 @@ pub(crate) trait Source: Clone + Send + Sync + 'static {
     fn line(&mut self, line: &[u8], offset: usize, flow: &mut Flow, out: &mut Emitter) -> Said;
 }
 
-/// The state between two blocks.
-pub(crate) struct Carried<S> {
-    pub(crate) source: S,
-    pub(crate) flow: Flow,
-}
-
-impl<S: Source> Carried<S> {
-    /// The state before the first line.
-    pub(crate) fn start(source: S) -> State {
-        Arc::new(Self { source, flow: Flow::default() })
-    }
+/// A log of which every line is read by `source`.
+pub(crate) fn opened(
+    unit: TickUnit,
+    source: impl Source,
+    facts: Vec<(&'static str, String)>,
+) -> Opened {
+    Opened::in_turn(recorded(unit), Box::new(Lines(source))).with_lines().with_facts(facts)
 }
 
 /// The functions of a `--symbols` file, if one was given.
@@ -54,57 +49,39 @@ pub(crate) fn symbols(options: &ImportOptions) -> Result<Option<Arc<Symbols>>, I
 }
 
 /// See the module.
-pub(crate) struct Lines<S>(PhantomData<fn() -> S>);
+struct Lines<S>(S);
 
-impl<S> Default for Lines<S> {
-    fn default() -> Self {
-        Self(PhantomData)
-    }
-}
-
-impl<S: Source> Reader for Lines<S> {
-    fn fork(&self) -> Box<dyn Reader> {
-        Box::new(Self::default())
+impl<S: Source> InTurn for Lines<S> {
+    fn fork(&self) -> Box<dyn InTurn> {
+        Box::new(Self(self.0.clone()))
     }
 
-    fn boundary(&self, bytes: &[u8]) -> usize {
-        text::last_line_boundary(bytes)
-    }
-
-    fn read(&mut self, block: &Block<'_>, state: &State, out: &mut Emitter) -> Option<State> {
-        let &Block { bytes: block, at_end, .. } = block;
-        let carried = state.downcast_ref::<Carried<S>>();
-        let carried = carried.expect("the state of a reader is what it returned");
-        let (mut source, mut flow) = (carried.source.clone(), carried.flow.clone());
-        for line in text::lines(block) {
+    fn read(&mut self, input: &mut Input<'_>, out: &mut Emitter) {
+        let mut flow = Flow::default();
+        while let Some(line) = input.line() {
             out.lines += 1;
-            let show = || text::excerpt(line.text);
             if !line.ended {
                 // A name that was cut short would be another function.
                 out.records += 1;
-                out.diag(&CUT_RECORD, line.offset, || {
-                    format!("the last line stops at `{}`", show())
-                });
+                out.cut(&line);
                 continue;
             }
-            match source.line(line.text, line.offset, &mut flow, out) {
+            match self.0.line(line.text, line.offset, &mut flow, out) {
                 Said::Step => out.records += 1,
                 Said::Other => {}
                 Said::Foreign if line.text.trim_ascii().is_empty() => {}
                 Said::Foreign => {
-                    out.diag(&FOREIGN_LINE, line.offset, || format!("passed over `{}`", show()));
+                    out.diag(&FOREIGN_LINE, line.offset, || {
+                        format!("passed over `{}`", text::excerpt(line.text))
+                    });
                 }
                 Said::Bad(expected) => {
                     out.records += 1;
-                    out.diag(&SKIPPED_RECORD, line.offset, || {
-                        format!("found `{}`, expected {expected}", show())
-                    });
+                    out.refuse(&line, expected);
                 }
             }
+            input.hand_on(out);
         }
-        if at_end {
-            flow.finish(block.len(), out);
-        }
-        Some(Arc::new(Carried { source, flow }))
+        flow.finish(input.offset(), out);
     }
 }

@@ -5,7 +5,8 @@ pub use crate::importer::{
     Block, Descriptor, Extents, ImportError, Importer, Opened, Probe, Quirks, Reader, Recognition,
     State, Stream, StreamClock,
 };
-pub(crate) use crate::importer::{all_bytes, head, unreadable};
+pub(crate) use crate::importer::{all_bytes, head, recorded, unreadable};
+pub use crate::in_turn::{InTurn, Input};
 pub use crate::options::ImportOptions;
 
 pub mod callgrind;

@@ -17,7 +17,7 @@ use profctl_testkit::invariants;
 struct Toy;
 
 static DESCRIPTOR: Descriptor =
-    Descriptor { name: "toy", about: "lines `NS +|-|!|# NAME`", recognized: "`*.toy` files" };
+    Descriptor { name: "toy", about: "lines of calls", recognized: "`*.toy`", ..Descriptor::PLAIN };
 
 impl Importer for Toy {
     fn descriptor(&self) -> &'static Descriptor {

@@ -13,7 +13,7 @@ use profctl_render::table::Format;
 use crate::exit::Failure;
 use crate::outputs::{self, OutputFormat, What};
 
-pub(crate) use reading::Reading;
+pub(crate) use reading::{Expansion, Reading};
 pub(crate) use selection::Selection;
 
 /// Where and how to write.

@@ -7,6 +7,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use profctl_import::FORMATS;
 use profctl_import::bytes::Endian;
 use profctl_import::capture::CaptureOptions;
+use profctl_import::decompress::MAX_EXPANSION;
 use profctl_import::formats::probe::{FieldOrder, ProbeOptions};
 use profctl_model::TickUnit;
 
@@ -46,6 +47,8 @@ pub(crate) struct Reading {
     /// Exit with 5 if the input is incomplete: lost, unmatched or skipped records
     #[arg(long, hide_short_help = true)]
     pub(crate) strict: bool,
+    #[command(flatten)]
+    pub(crate) expansion: Expansion,
     /// Bytes a block; any number gives the same result
     #[arg(long, value_name = "BYTES", default_value_t = 0, hide = true)]
     pub(crate) block_size: usize,
@@ -53,6 +56,20 @@ pub(crate) struct Reading {
     pub(crate) probe: Probe,
     #[command(flatten)]
     pub(crate) capture: Capture,
+}
+
+/// How much a file may grow.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct Expansion {
+    /// Decompress a file into memory or a temporary file to at most N times its size
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = MAX_EXPANSION,
+        value_parser = clap::value_parser!(u64).range(1..),
+        hide_short_help = true
+    )]
+    pub(crate) max_expansion: u64,
 }
 
 /// More worker threads than this never help and cost memory.

@@ -46,7 +46,7 @@ fn diagnostics() -> String {
          - *data-loss*: the recorder lost events; the numbers are lower bounds.\n\
          - *error*: a part of the input could not be read and was skipped.\n",
     );
-    let of_formats = FORMATS.iter().flat_map(|format| format.codes());
+    let of_formats = FORMATS.iter().flat_map(|format| format.descriptor().codes);
     for code in codes::ALL.iter().chain(CODES).chain(of_formats) {
         let sentence = format!("*{}*: {}.", code.severity.name(), code.help);
         push(&mut text, format_args!("\n## `{}`\n\n{sentence}\n", code.name));

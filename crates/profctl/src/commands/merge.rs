@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use profctl_analyze::summarize::Profile;
 use profctl_render::table::Format;
 
-use crate::args::Global;
+use crate::args::{Expansion, Global};
 use crate::exit::{Exit, Failure};
 use crate::input::{Content, Inputs, session};
 use crate::{output, read};
@@ -29,6 +29,8 @@ pub(crate) struct Args {
     /// Exit with 5 if a part is incomplete: lost, unmatched or skipped records
     #[arg(long)]
     strict: bool,
+    #[command(flatten)]
+    expansion: Expansion,
 }
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
@@ -41,7 +43,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     let mut merged: Option<Profile> = None;
     session::each_file(&inputs, global, |file, _| {
         let name = file.name.as_str();
-        let Content::Profile(bytes) = file.open()? else {
+        let Content::Profile(bytes) = file.open(args.expansion)? else {
             return Err(no_profile(name));
         };
         let one = Profile::from_json(&bytes).map_err(|message| Failure::input(name, message))?;

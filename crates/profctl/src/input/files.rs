@@ -6,14 +6,15 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use profctl_import::Files;
-use profctl_import::decompress::OpenFile;
-use profctl_import::files::{Entry, FileId, Head, ReadAt, read_head, with_head};
+use profctl_import::decompress::{MAX_EXPANSION, OpenFile, is_too_large};
+use profctl_import::files::{Entry, FileId, Head, InOrder, ReadAt, read_head, with_head};
 
 /// A file, standard input, or the files below a directory.
 pub(crate) struct DiskFiles {
     name: String,
     entries: Vec<Entry>,
     files: Vec<DiskFile>,
+    max_expansion: u64,
 }
 
 struct DiskFile {
@@ -57,7 +58,14 @@ impl DiskFiles {
     fn of(name: String, files: Vec<(Entry, Option<PathBuf>)>) -> Self {
         let (entries, paths): (Vec<_>, Vec<_>) = files.into_iter().unzip();
         let file = |path| DiskFile { path, state: Mutex::default() };
-        Self { name, entries, files: paths.into_iter().map(file).collect() }
+        let files = paths.into_iter().map(file).collect();
+        Self { name, entries, files, max_expansion: MAX_EXPANSION }
+    }
+
+    /// The same, where a file may grow by so much when all of it is decompressed.
+    pub(crate) fn with_max_expansion(mut self, times: u64) -> Self {
+        self.max_expansion = times;
+        self
     }
 
     fn get(&self, file: FileId) -> io::Result<&DiskFile> {
@@ -120,8 +128,9 @@ impl DiskFile {
             return Ok(with_head(&head, rest));
         }
         if let Some(copy) = &state.copy {
-            let bytes = Box::new(InOrder { file: Arc::clone(copy), at: 0 });
-            return Ok(OpenFile { bytes, compression: head.compression, taken: Arc::default() });
+            // The copy is not compressed.
+            let bytes = Box::new(InOrder::new(Arc::clone(copy)));
+            return Ok(OpenFile { bytes, compression: None, taken: Arc::default() });
         }
         if head.whole {
             let bytes = Box::new(Cursor::new(head.bytes));
@@ -130,7 +139,7 @@ impl DiskFile {
         self.start(state)
     }
 
-    fn open_at(&self, state: &mut FileState) -> io::Result<Arc<dyn ReadAt>> {
+    fn open_at(&self, state: &mut FileState, max_expansion: u64) -> io::Result<Arc<dyn ReadAt>> {
         if let Some(copy) = &state.copy {
             return Ok(Arc::clone(copy));
         }
@@ -144,10 +153,12 @@ impl DiskFile {
             _ if head.whole => Arc::new(head.bytes),
             _ => {
                 let mut copy = tempfile::tempfile()?;
-                let mut file = self.open(state)?;
+                let mut file = self.open(state)?.limited(max_expansion);
                 // What can be read of a damaged file is there; why it ends is said.
-                if let Err(error) = io::copy(&mut file.bytes, &mut copy) {
-                    state.broken = Some(error.to_string());
+                match io::copy(&mut file.bytes, &mut copy) {
+                    Err(error) if is_too_large(&error) => return Err(error),
+                    Err(error) => state.broken = Some(error.to_string()),
+                    Ok(_) => {}
                 }
                 let length = copy.metadata()?.len();
                 Arc::new(Plain { file: copy, length })
@@ -175,7 +186,10 @@ impl Files for DiskFiles {
     }
     fn open_at(&self, file: FileId) -> io::Result<Arc<dyn ReadAt>> {
         let file = self.get(file)?;
-        file.open_at(&mut file.state())
+        file.open_at(&mut file.state(), self.max_expansion)
+    }
+    fn max_expansion(&self) -> u64 {
+        self.max_expansion
     }
     fn broken(&self, file: FileId) -> Option<String> {
         self.get(file).ok()?.state().broken.clone()
@@ -199,20 +213,6 @@ impl ReadAt for Plain {
     }
     fn len(&self) -> u64 {
         self.length
-    }
-}
-
-/// A copy, read from its beginning.
-struct InOrder {
-    file: Arc<dyn ReadAt>,
-    at: u64,
-}
-
-impl Read for InOrder {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let n = self.file.read_at(self.at, buffer)?;
-        self.at += n as u64;
-        Ok(n)
     }
 }
 

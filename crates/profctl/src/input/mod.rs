@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use profctl_import::files::FileId;
 use profctl_import::{Files as _, recognize_directory};
 
-use crate::args::Global;
+use crate::args::{Expansion, Global};
 use crate::exit::Failure;
 use crate::output;
 
@@ -183,7 +183,7 @@ impl TraceFile {
     }
 
     /// Opens it and looks what it is.
-    pub(crate) fn open(&self) -> Result<Content, Failure> {
+    pub(crate) fn open(&self, Expansion { max_expansion }: Expansion) -> Result<Content, Failure> {
         let unreadable = |error: io::Error| {
             let mut failure = Failure::input(self.name.clone(), what(&error));
             failure.is_no_trace = error.kind() == io::ErrorKind::NotFound;
@@ -192,16 +192,18 @@ impl TraceFile {
         let input = match &self.path {
             None => DiskFiles::stdin(),
             Some(path) if self.is_directory => {
-                return DiskFiles::directory(path).map(Content::Trace).map_err(unreadable);
+                let files = DiskFiles::directory(path).map_err(unreadable)?;
+                return Ok(Content::Trace(files.with_max_expansion(max_expansion)));
             }
             Some(path) => DiskFiles::file(path, self.bytes),
         };
+        let input = input.with_max_expansion(max_expansion);
         let head = input.head(FileId(0)).map_err(unreadable)?;
         if !is_profile(&head.bytes) {
             return Ok(Content::Trace(input));
         }
         let mut profile = Vec::new();
-        let mut file = input.open(FileId(0)).map_err(unreadable)?;
+        let mut file = input.open(FileId(0)).map_err(unreadable)?.limited(max_expansion);
         file.bytes.by_ref().take(PROFILE_MAX).read_to_end(&mut profile).map_err(unreadable)?;
         if profile.len() as u64 == PROFILE_MAX {
             let message = "is larger than any saved profile";

@@ -127,7 +127,7 @@ impl<'a> Session<'a> {
     ) -> Result<Read<S>, Failure> {
         let file = Inputs::single(trace, self.global)?;
         let progress = progress(file.bytes, self.global);
-        let Content::Trace(input) = file.open()? else {
+        let Content::Trace(input) = file.open(self.reading.expansion)? else {
             return Err(Failure::input(file.name, "is a saved profile, expected a trace")
                 .hint("a profile holds sums, not calls: `profctl summarize` shows them"));
         };
@@ -150,7 +150,7 @@ impl<'a> Session<'a> {
         }
         let file = Inputs::single(trace, self.global)?;
         let progress = progress(file.bytes, self.global);
-        let Content::Trace(input) = file.open()? else {
+        let Content::Trace(input) = file.open(self.reading.expansion)? else {
             return Err(Failure::input(file.name, "is a saved profile, expected a trace"));
         };
         let mut result = Ok(());
@@ -216,7 +216,7 @@ impl<'a> Session<'a> {
         progress: &Progress,
     ) -> Result<Item<S>, Failure> {
         let name = file.name.clone();
-        let content = match file.open()? {
+        let content = match file.open(self.reading.expansion)? {
             Content::Trace(input) => {
                 let read = self.stream(file, &input, sink(), progress)?;
                 ItemContent::Trace(Box::new(read))

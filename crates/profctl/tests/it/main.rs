@@ -11,6 +11,7 @@ mod docs;
 mod exports;
 mod flame;
 mod gate;
+mod growth;
 mod html;
 mod made;
 mod merge;

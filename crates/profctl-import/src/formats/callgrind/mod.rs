@@ -2,11 +2,10 @@
 //! sums for each function and for each pair of caller and callee, no single call.
 
 use profctl_model::diag::{Code, Severity};
-use profctl_model::{Func, TickUnit, Ticks, Timebase, Timeline};
+use profctl_model::{Func, TickUnit};
 
 use super::{
-    Block, Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Reader, Recognition,
-    State,
+    Descriptor, ImportError, ImportOptions, Importer, InTurn, Input, Opened, Probe, Recognition,
 };
 use crate::emit::{Emitter, LaneKey, ThreadKey, Total};
 use crate::files::Files;
@@ -26,6 +25,8 @@ static DESCRIPTOR: Descriptor = Descriptor {
     name: "callgrind",
     about: "profile of Valgrind's callgrind: sums for each function, no single call",
     recognized: "`# callgrind format`, or a line `events: …` before the first `fn=`",
+    codes: &[&TOTAL_MISMATCH],
+    ..Descriptor::PLAIN
 };
 
 /// The file's own total is not the sum of its lines.
@@ -41,16 +42,8 @@ impl Importer for Profile {
         &DESCRIPTOR
     }
 
-    fn codes(&self) -> &'static [&'static Code] {
-        static CODES: &[&Code] = &[&TOTAL_MISMATCH];
-        CODES
-    }
-
     fn recognize(&self, probe: &Probe<'_>) -> Recognition {
-        let head = probe.head;
-        if !text::looks_like_text(head) {
-            return Recognition::No;
-        }
+        let Some(head) = probe.text() else { return Recognition::No };
         let mut lines = text::lines(head).map(|line| line.text).filter(|line| !line.is_empty());
         let Some(first) = lines.next() else { return Recognition::No };
         if first.starts_with(b"# callgrind format") {
@@ -69,7 +62,7 @@ impl Importer for Profile {
     }
 
     fn open(&self, files: &dyn Files, _options: &ImportOptions) -> Result<Opened, ImportError> {
-        let head = &*super::all_bytes(files)?;
+        let head = &*super::head(files)?.bytes;
         let events = text::lines(head).find_map(|line| line.text.strip_prefix(b"events:"));
         let events = String::from_utf8_lossy(events.unwrap_or(b"Ir")).into_owned();
         let events: Vec<&str> = events.split_ascii_whitespace().collect();
@@ -83,12 +76,9 @@ impl Importer for Profile {
         if !others.is_empty() {
             facts.push(("other events", format!("{} (not read)", others.join(" "))));
         }
-        Ok(Opened::lines(
-            Timebase { unit: unit(event), resolution: Ticks(1), timeline: Timeline::Recorded },
-            Box::new(Whole { column }),
-        )
-        .with_facts(facts)
-        .in_one_block())
+        Ok(Opened::in_turn(super::recorded(unit(event)), Box::new(Whole { column }))
+            .with_lines()
+            .with_facts(facts))
     }
 }
 
@@ -105,27 +95,23 @@ fn unit(event: &str) -> TickUnit {
     }
 }
 
-/// Reads a whole file.
+/// Reads a whole file, of which it keeps the sums.
 struct Whole {
     /// Which of the events is the clock.
     column: usize,
 }
 
-impl Reader for Whole {
-    fn fork(&self) -> Box<dyn Reader> {
+impl InTurn for Whole {
+    fn fork(&self) -> Box<dyn InTurn> {
         Box::new(Self { ..*self })
     }
 
-    fn boundary(&self, bytes: &[u8]) -> usize {
-        text::last_line_boundary(bytes)
-    }
-
-    fn read(&mut self, block: &Block<'_>, _state: &State, out: &mut Emitter) -> Option<State> {
-        let block = block.bytes;
+    fn read(&mut self, input: &mut Input<'_>, out: &mut Emitter) {
         let mut sums = Sums::new(self.column);
-        for line in text::lines(block) {
+        while let Some(line) = input.line() {
             out.lines += 1;
             sums.line(&line, out);
+            input.hand_on(out);
         }
         let lane = out.lane(LaneKey { cpu: None, thread: ThreadKey::Unstated });
         let stated = sums.stated;
@@ -146,10 +132,10 @@ impl Reader for Whole {
                 net: function.own,
             });
         }
-        if let Some((stated, offset)) = stated.filter(|&(stated, _)| stated != total) {
-            out.diag(&TOTAL_MISMATCH, offset, || format!("a total of {stated}, found {total}"));
+        if let Some(stated) = stated.filter(|&stated| stated != total) {
+            let message = || format!("a total of {stated}, found {total}");
+            out.diag(&TOTAL_MISMATCH, input.offset(), message);
         }
-        None
     }
 }
 

@@ -3,7 +3,6 @@
 //! A call of a function from itself adds nothing to what it cost in all: it is counted where it was
 //! called from elsewhere. `f'2`, the second level of a recursion, is `f`.
 
-use profctl_model::diag::codes::{CUT_RECORD, SKIPPED_RECORD};
 use profctl_model::hash::FastMap;
 
 use super::lines::{Names, Space, cost};
@@ -37,8 +36,8 @@ pub(super) struct Sums {
     callee_object: Option<String>,
     /// The callee whose cost the next line states, and whether it is the first level of a recursion.
     called: Option<(usize, bool)>,
-    /// The total that the file states, with its place.
-    pub(super) stated: Option<(u64, usize)>,
+    /// The total that the file states.
+    pub(super) stated: Option<u64>,
 }
 
 impl Sums {
@@ -62,28 +61,20 @@ impl Sums {
     pub(super) fn line(&mut self, line: &Line<'_>, out: &mut Emitter) {
         let said = std::str::from_utf8(line.text).map_err(|_| "text").and_then(|text| {
             // A number that was cut short is another number.
-            if line.ended { self.take(text.trim(), line.offset) } else { Err("a line end") }
+            if line.ended { self.take(text.trim()) } else { Err("a line end") }
         });
         match said {
             Ok(false) => {}
             Ok(true) => out.records += 1,
-            Err(_) if !line.ended => {
-                out.records += 1;
-                out.diag(&CUT_RECORD, line.offset, || {
-                    format!("the last line stops at `{}`", text::excerpt(line.text))
-                });
-            }
             Err(expected) => {
                 out.records += 1;
-                out.diag(&SKIPPED_RECORD, line.offset, || {
-                    format!("found `{}`, expected {expected}", text::excerpt(line.text))
-                });
+                out.refuse(line, expected);
             }
         }
     }
 
     /// Takes a line and says whether it stated a cost, or else what was expected.
-    fn take(&mut self, line: &str, offset: usize) -> Result<bool, &'static str> {
+    fn take(&mut self, line: &str) -> Result<bool, &'static str> {
         const GIVEN: &str = "a name, or a number that was given to one before";
         if line.is_empty() || line.starts_with('#') {
             return Ok(false);
@@ -118,8 +109,7 @@ impl Sums {
                 "positions" => self.n_positions = value.split_ascii_whitespace().count().max(1),
                 "totals" => {
                     let total = cost(value, 0, self.column).ok_or("a total for each event")?;
-                    let before = self.stated.map_or(0, |(total, _)| total);
-                    self.stated = Some((before.saturating_add(total), offset));
+                    self.stated = Some(self.stated.unwrap_or(0).saturating_add(total));
                 }
                 _ => {}
             }

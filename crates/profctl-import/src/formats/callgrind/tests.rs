@@ -88,7 +88,7 @@ const ANNOTATED: [&str; 14] = [
 fn what_the_lines_do_not_add_up_to_is_said() {
     assert_eq!(
         show("events: Ir\nfn=f\n1 10\ntotals: 11\n"),
-        ["f 0 10 10", "callgrind/total-mismatch +21"]
+        ["f 0 10 10", "callgrind/total-mismatch +32"]
     );
 }
 

@@ -30,6 +30,8 @@ static DESCRIPTOR: Descriptor = Descriptor {
     name: "chrome",
     about: "trace-event JSON of Chrome, Perfetto's legacy viewer, uftrace, viztracer and many tools",
     recognized: "an array of objects with `ph`, or an object with `traceEvents`",
+    codes: &[&OTHER_EVENTS, &SAMPLES, &NO_DURATION],
+    ..Descriptor::PLAIN
 };
 
 /// Events that are no calls.
@@ -59,11 +61,6 @@ pub static NO_DURATION: Code = Code {
 impl Importer for TraceEvents {
     fn descriptor(&self) -> &'static Descriptor {
         &DESCRIPTOR
-    }
-
-    fn codes(&self) -> &'static [&'static Code] {
-        static CODES: &[&Code] = &[&OTHER_EVENTS, &SAMPLES, &NO_DURATION];
-        CODES
     }
 
     fn recognize(&self, probe: &Probe<'_>) -> Recognition {

@@ -28,6 +28,8 @@ static DESCRIPTOR: Descriptor = Descriptor {
     name: "cpuprofile",
     about: "CPU profile of V8: node --cpu-prof, Chrome's developer tools, Deno (.cpuprofile)",
     recognized: "an object with `nodes` that have a `callFrame`",
+    extensions: &[".cpuprofile"],
+    ..Descriptor::PLAIN
 };
 
 impl Importer for CpuProfile {

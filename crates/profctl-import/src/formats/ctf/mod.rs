@@ -38,6 +38,7 @@ static DESCRIPTOR: Descriptor = Descriptor {
     name: "ctf",
     about: "CTF 1.8 trace of LTTng, barectf or Zephyr: a directory with `metadata`",
     recognized: "a directory with a file `metadata` in TSDL, in packets or as text",
+    ..Descriptor::PLAIN
 };
 
 /// The first bytes of a packet of events, and of one of metadata, in either byte order.

@@ -5,12 +5,12 @@
 
 use std::sync::Arc;
 
-use profctl_model::{TickUnit, Ticks, Timebase, Timeline};
+use profctl_model::TickUnit;
 
 use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Recognition};
 use crate::emit::Emitter;
 use crate::files::Files;
-use crate::flow::{self, Carried, Flow, LONGEST, Said, Source, Step, Stretch, asm};
+use crate::flow::{self, Flow, LONGEST, Said, Source, Step, Stretch, asm};
 use crate::symbols::Symbols;
 use crate::text;
 
@@ -24,6 +24,7 @@ static DESCRIPTOR: Descriptor = Descriptor {
     name: "execlog",
     about: "log of QEMU's execlog plugin, instruction by instruction (takes --symbols)",
     recognized: "two lines `CPU, 0xPC, 0xOPCODE, \"DISASSEMBLY\"`",
+    ..Descriptor::PLAIN
 };
 
 impl Importer for PluginLog {
@@ -32,16 +33,8 @@ impl Importer for PluginLog {
     }
 
     fn recognize(&self, probe: &Probe<'_>) -> Recognition {
-        let head = probe.head;
-        if !text::looks_like_text(head) {
-            return Recognition::No;
-        }
-        let reason = || "lines `CPU, 0xPC, 0xOPCODE, \"DISASSEMBLY\"`".to_owned();
-        match text::lines(head).filter(|line| parse(line.text).is_ok()).take(2).count() {
-            0 => Recognition::No,
-            1 => Recognition::Maybe(reason()),
-            _ => Recognition::Yes(reason()),
-        }
+        let reason = "lines `CPU, 0xPC, 0xOPCODE, \"DISASSEMBLY\"`";
+        Recognition::of_lines(probe, reason, |line| parse(line).is_ok())
     }
 
     fn open(&self, _files: &dyn Files, options: &ImportOptions) -> Result<Opened, ImportError> {
@@ -50,16 +43,8 @@ impl Importer for PluginLog {
             Some(_) => "from the symbol file",
             None => "addresses: name them with --symbols",
         };
-        Ok(Opened::lines(
-            Timebase {
-                unit: TickUnit::Instructions,
-                resolution: Ticks(1),
-                timeline: Timeline::Recorded,
-            },
-            Box::<flow::Lines<Log>>::default(),
-        )
-        .with_facts(vec![("functions", names.into())])
-        .with_state(Carried::start(Log { symbols })))
+        let facts = vec![("functions", names.into())];
+        Ok(flow::opened(TickUnit::Instructions, Log { symbols }, facts))
     }
 }
 

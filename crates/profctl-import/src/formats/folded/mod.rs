@@ -4,7 +4,6 @@
 //! as partial. Every line is taken by itself; neighbours that begin alike are not joined, so that
 //! the order of the lines does not matter.
 
-use profctl_model::diag::codes::{CUT_RECORD, SKIPPED_RECORD};
 use profctl_model::{FuncKind, TickUnit, Ticks, Timebase, Timeline};
 
 use super::{
@@ -27,6 +26,8 @@ static DESCRIPTOR: Descriptor = Descriptor {
     name: "folded",
     about: "folded stacks `a;b;c N`, sums of stackcollapse, bpftrace, uftrace, perf scripts",
     recognized: "lines that all end in a number, frames joined by `;` before it",
+    extensions: &[".folded"],
+    ..Descriptor::PLAIN
 };
 
 impl Importer for FoldedStacks {
@@ -102,10 +103,6 @@ impl Reader for Lines {
         Box::new(Self)
     }
 
-    fn boundary(&self, bytes: &[u8]) -> usize {
-        text::last_line_boundary(bytes)
-    }
-
     fn read(&mut self, block: &Block<'_>, _state: &State, out: &mut Emitter) -> Option<State> {
         let block = block.bytes;
         let lane = out.lane(LaneKey { cpu: None, thread: ThreadKey::Unstated });
@@ -119,16 +116,11 @@ impl Reader for Lines {
             out.records += 1;
             if !line.ended {
                 // A number that was cut short is another number.
-                out.diag(&CUT_RECORD, line.offset, || {
-                    format!("the last line stops at `{}`", text::excerpt(line.text))
-                });
+                out.cut(&line);
                 continue;
             }
             let Some((frames, weight)) = stack_and_weight(line.text) else {
-                out.diag(&SKIPPED_RECORD, line.offset, || {
-                    let shown = text::excerpt(line.text);
-                    format!("found `{shown}`, expected frames joined by `;`, a space and a number")
-                });
+                out.refuse(&line, "frames joined by `;`, a space and a number");
                 continue;
             };
             stack.clear();

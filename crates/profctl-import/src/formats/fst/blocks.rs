@@ -1,8 +1,12 @@
 //! The blocks of a file: what each begins with, the names of signals, how wide they are.
 
-use super::pack::{Fields, Wrong, gzip, lz4, zlib_or_plain};
-use super::{Unwrapped, WRAPPED};
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::WRAPPED;
+use super::pack::{Allowance, Fields, Wrong};
 use crate::capture::Signal;
+use crate::files::ReadAt;
 use crate::text;
 
 /// What the header says.
@@ -13,11 +17,12 @@ pub(super) struct Header {
 }
 
 /// Everything but the changes.
-pub(super) struct Contents<'a> {
+#[derive(Default)]
+pub(super) struct Contents {
     pub(super) signals: Vec<Signal>,
     /// How wide each handle is; a key of a signal is a row.
     pub(super) widths: Vec<Width>,
-    pub(super) sections: Vec<Section<'a>>,
+    pub(super) sections: Vec<Section>,
     /// When the dump was turned off (false) and on again.
     pub(super) switched: Vec<(u64, bool)>,
 }
@@ -43,27 +48,34 @@ impl Width {
 }
 
 /// A block of changes.
-pub(super) struct Section<'a> {
+pub(super) struct Section {
     /// Which of the three ways to say where a signal's changes are.
     pub(super) kind: u8,
     /// Where the block is in the file.
-    pub(super) offset: usize,
+    pub(super) offset: u64,
     /// Without its length.
-    pub(super) bytes: &'a [u8],
+    pub(super) range: Range<u64>,
 }
 
-/// The file in a wrapper.
-pub(super) fn unwrap(file: &[u8]) -> Unwrapped<'_> {
-    let mut fields = Fields { rest: file };
-    let inner = || {
-        if fields.byte()? != WRAPPED {
-            return Err("not wrapped");
-        }
-        let (_, length) = (fields.long()?, fields.long()?);
-        gzip(fields.rest, length)
-    };
-    let mut inner = inner;
-    inner().map_or(file.into(), Into::into)
+/// The file in a wrapper; nothing if it is in none.
+pub(super) fn unwrap(
+    file: &dyn ReadAt,
+    allowance: &mut Allowance,
+) -> Result<Option<Arc<[u8]>>, Wrong> {
+    if file.bytes_at(0, 1).unwrap_or_default() != [WRAPPED] {
+        return Ok(None);
+    }
+    let packed = load(file, 1..file.len())?;
+    let mut fields = Fields { rest: &packed };
+    let (_, length) = (fields.long()?, fields.long()?);
+    Ok(Some(allowance.gzip(fields.rest, length)?.into()))
+}
+
+/// Bytes of a file, all of them.
+pub(super) fn load(file: &dyn ReadAt, range: Range<u64>) -> Result<Vec<u8>, Wrong> {
+    let length = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
+    let bytes = file.bytes_at(range.start, length).map_err(|_| "it cannot be read")?;
+    if bytes.len() == length { Ok(bytes) } else { Err("the file ends early") }
 }
 
 /// Reads the first block.
@@ -85,30 +97,36 @@ pub(super) fn header(file: &[u8]) -> Result<Header, String> {
 }
 
 /// Reads all that does not change.
-pub(super) fn contents(file: &[u8]) -> Result<Contents<'_>, String> {
-    let mut found = Contents {
-        signals: Vec::new(),
-        widths: Vec::new(),
-        sections: Vec::new(),
-        switched: Vec::new(),
-    };
+pub(super) fn contents(file: &dyn ReadAt, allowance: &mut Allowance) -> Result<Contents, String> {
+    let mut found = Contents::default();
     let mut names = None;
-    let mut fields = Fields { rest: file };
-    while let Ok(kind) = fields.byte() {
-        let offset = file.len() - fields.rest.len();
+    let mut at = 0;
+    while at < file.len() {
+        let head = file.bytes_at(at, 9).unwrap_or_default();
+        let mut fields = Fields { rest: &head };
         // The length counts itself.
-        let block = fields.long().ok().and_then(|length| fields.bytes(length.checked_sub(8)?).ok());
-        let Some(bytes) = block else {
+        let (kind, length) = (fields.byte(), fields.long().ok().filter(|length| *length >= 8));
+        let offset = at + 1;
+        let end = length.and_then(|length| offset.checked_add(length));
+        let (Ok(kind), Some(end)) = (kind, end.filter(|end| *end <= file.len())) else {
             return Err("a block ends early: the writer did not finish, or the copy stopped".into());
         };
+        let range = offset + 8..end;
+        at = end;
         let read = match kind {
             1 | 5 | 8 => {
-                found.sections.push(Section { kind, offset, bytes });
+                found.sections.push(Section { kind, offset, range });
                 Ok(())
             }
-            2 => switches(bytes).map(|switched| found.switched = switched),
-            3 => widths(bytes).map(|widths| found.widths = widths),
-            4 | 6 | 7 => hierarchy(kind, bytes).map(|bytes| names = Some(bytes)),
+            2 => load(file, range)
+                .and_then(|block| switches(&block))
+                .map(|switched| found.switched = switched),
+            3 => load(file, range)
+                .and_then(|block| widths(&block, allowance))
+                .map(|widths| found.widths = widths),
+            4 | 6 | 7 => load(file, range)
+                .and_then(|block| hierarchy(kind, &block, allowance))
+                .map(|bytes| names = Some(bytes)),
             _ => Ok(()),
         };
         read.map_err(|wrong| format!("the block at byte {offset} (type {kind}): {wrong}"))?;
@@ -118,10 +136,10 @@ pub(super) fn contents(file: &[u8]) -> Result<Contents<'_>, String> {
     Ok(found)
 }
 
-fn widths(block: &[u8]) -> Result<Vec<Width>, Wrong> {
+fn widths(block: &[u8], allowance: &mut Allowance) -> Result<Vec<Width>, Wrong> {
     let mut fields = Fields { rest: block };
     let (length, n) = (fields.long()?, fields.long()?);
-    let bytes = zlib_or_plain(fields.rest, length)?;
+    let bytes = allowance.zlib_or_plain(fields.rest, length)?;
     let mut fields = Fields { rest: &bytes };
     let mut widths = Vec::new();
     while (widths.len() as u64) < n {
@@ -147,15 +165,16 @@ fn switches(block: &[u8]) -> Result<Vec<(u64, bool)>, Wrong> {
     Ok(switched)
 }
 
-fn hierarchy(kind: u8, block: &[u8]) -> Result<Vec<u8>, Wrong> {
+fn hierarchy(kind: u8, block: &[u8], allowance: &mut Allowance) -> Result<Vec<u8>, Wrong> {
     let mut fields = Fields { rest: block };
     let length = fields.long()?;
     match kind {
-        4 => gzip(fields.rest, length),
-        6 => lz4(fields.rest, length),
+        4 => allowance.gzip(fields.rest, length),
+        6 => allowance.lz4(fields.rest, length),
         _ => {
             let once = fields.varint()?;
-            lz4(&lz4(fields.rest, once)?, length)
+            let packed = allowance.lz4(fields.rest, once)?;
+            allowance.lz4(&packed, length)
         }
     }
 }

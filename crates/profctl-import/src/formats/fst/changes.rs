@@ -1,28 +1,39 @@
 //! A block of changes: for each signal a chain of them, each with the number of timestamps since
 //! the one before.
 
-use super::blocks::{Section, Width};
-use super::pack::{Fields, Wrong, fastlz, lz4, zlib, zlib_or_plain};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+
+use profctl_model::hash::FastMap;
+
+use super::blocks::Width;
+use super::pack::{Allowance, Fields, Wrong};
 
 /// A change of a watched signal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Change {
-    /// The row of its time in [`Found::times`].
-    pub(super) row: usize,
+    /// When.
+    pub(super) time: u64,
     pub(super) source: usize,
     pub(super) value: u64,
     /// Bits that are neither 0 nor 1.
     pub(super) unknown: u64,
 }
 
-/// What a block says of the watched signals.
-pub(super) struct Found {
+/// The changes of the watched signals in a block, in the order of time.
+pub(super) struct Changes {
     pub(super) start: u64,
-    pub(super) times: Vec<u64>,
-    /// In the order of time.
-    pub(super) changes: Vec<Change>,
     /// The levels at the start: source, bits, and those that are neither 0 nor 1.
     pub(super) frame: Vec<(usize, u64, u64)>,
+    /// The timestamps: packed, how many were read, the latest.
+    times: Box<[u8]>,
+    times_at: usize,
+    n_times: u64,
+    time: u64,
+    chains: Vec<Followed>,
+    /// The chains that go on, by the row of the timestamp of their next change.
+    next: BinaryHeap<Reverse<(u64, usize)>>,
 }
 
 /// Where the chain of a handle is.
@@ -35,29 +46,30 @@ enum Chain {
     At(u64),
 }
 
-/// Reads the changes of `watched`: pairs of handle and source.
+/// Reads the changes of `watched`, pairs of handle and source, in a block of that kind.
 pub(super) fn read(
-    section: &Section<'_>,
+    (kind, block): (u8, &[u8]),
     widths: &[Width],
     watched: &[(u32, usize)],
-) -> Result<Found, Wrong> {
-    let mut fields = Fields { rest: section.bytes };
+    allowance: &mut Allowance,
+) -> Result<Changes, Wrong> {
+    let mut fields = Fields { rest: block };
     let (start, _end, _memory) = (fields.long()?, fields.long()?, fields.long()?);
     let (length, packed, _handles) = (fields.varint()?, fields.varint()?, fields.varint()?);
-    let frame = zlib_or_plain(fields.bytes(packed)?, length)?;
+    let frame = allowance.zlib_or_plain(fields.bytes(packed)?, length)?;
     let _handles = fields.varint()?;
     // Places of chains count from here on, from the byte that says how they are packed.
     let chains = fields.rest;
     let packing = fields.byte()?;
 
-    let (body, times) = times(chains)?;
+    let (body, times, n_times) = times(chains, allowance)?;
     let (lengths, index_length) = body.split_at(body.len().checked_sub(8).ok_or("no index")?);
     let index_length = crate::bytes::big(index_length);
     let data_end = (lengths.len() as u64).checked_sub(index_length).ok_or("an index too long")?;
     let index = &lengths[data_end as usize..];
-    let index = match section.kind {
+    let index = match kind {
         8 => index_with_signs(index, widths.len())?,
-        _ => index_without(index, widths.len(), section.kind == 5)?,
+        _ => index_without(index, widths.len(), kind == 5)?,
     };
     // By where they begin, so that each ends where the next does.
     let mut starts: Vec<u64> = index
@@ -70,7 +82,17 @@ pub(super) fn read(
     starts.push(data_end);
     starts.sort_unstable();
 
-    let mut changes = Vec::new();
+    let mut found = Changes {
+        start,
+        frame: levels(&frame, widths, watched),
+        times,
+        times_at: 0,
+        n_times: 0,
+        time: 0,
+        chains: Vec::new(),
+        next: BinaryHeap::new(),
+    };
+    let mut unpacked: FastMap<u64, Arc<[u8]>> = FastMap::default();
     for &(handle, source) in watched {
         let (Some(&Width::Bits(width)), Some(&chain)) =
             (widths.get(handle as usize), index.get(handle as usize))
@@ -82,17 +104,66 @@ pub(super) fn read(
             Chain::None | Chain::At(_) => Some(&chain),
         };
         let Some(&Chain::At(at)) = chain else { continue };
-        let end = starts[starts.partition_point(|&other| other <= at).min(starts.len() - 1)];
-        let bytes = lengths.get(at as usize..end as usize).ok_or("a chain outside its block")?;
-        let bytes = unpack(bytes, packing)?;
-        follow(&bytes, width, source, times.len(), &mut changes)?;
+        let bytes = if let Some(known) = unpacked.get(&at) {
+            Arc::clone(known)
+        } else {
+            let end = starts[starts.partition_point(|&other| other <= at).min(starts.len() - 1)];
+            let bytes = lengths.get(at as usize..end as usize);
+            let bytes = unpack(bytes.ok_or("a chain outside its block")?, packing, allowance)?;
+            unpacked.entry(at).or_insert(bytes.into()).clone()
+        };
+        found.follow(Followed { bytes, at: 0, row: 0, width, source }, n_times)?;
     }
-    changes.sort_by_key(|change: &Change| change.row);
-    Ok(Found { start, times, changes, frame: levels(&frame, widths, watched) })
+    Ok(found)
 }
 
-/// The timestamps at the end of a block, and what stands before them.
-fn times(block: &[u8]) -> Result<(&[u8], Vec<u64>), Wrong> {
+impl Changes {
+    /// Adds a chain, once all of it makes sense.
+    fn follow(&mut self, chain: Followed, n_times: u64) -> Result<(), Wrong> {
+        let mut ahead = chain.clone();
+        let mut first = None;
+        while let Some((row, ..)) = ahead.next()? {
+            if row >= n_times {
+                return Err("a change after the last timestamp");
+            }
+            first = first.or(Some(row));
+        }
+        if let Some(row) = first {
+            self.next.push(Reverse((row, self.chains.len())));
+            self.chains.push(chain);
+        }
+        Ok(())
+    }
+
+    /// The time of a row; rows are asked for in order.
+    fn time(&mut self, row: u64) -> Result<u64, Wrong> {
+        while self.n_times <= row {
+            let mut fields = Fields { rest: &self.times[self.times_at..] };
+            self.time = self.time.saturating_add(fields.varint()?);
+            self.times_at = self.times.len() - fields.rest.len();
+            self.n_times += 1;
+        }
+        Ok(self.time)
+    }
+
+    /// The next change; of those of one time, that of the first watched signal.
+    pub(super) fn next(&mut self) -> Result<Option<Change>, Wrong> {
+        let Some(Reverse((row, number))) = self.next.pop() else { return Ok(None) };
+        let time = self.time(row)?;
+        let chain = &mut self.chains[number];
+        let source = chain.source;
+        let Some((_, value, unknown)) = chain.next()? else { return Ok(None) };
+        if let Some((row, ..)) = chain.clone().next()? {
+            self.next.push(Reverse((row, number)));
+        }
+        Ok(Some(Change { time, source, value, unknown }))
+    }
+}
+
+/// What stands before the timestamps at the end of a block, those, and how many there are.
+type Times<'b> = (&'b [u8], Box<[u8]>, u64);
+
+fn times<'b>(block: &'b [u8], allowance: &mut Allowance) -> Result<Times<'b>, Wrong> {
     let (before, mut fields) = match block.len().checked_sub(24) {
         Some(at) => (&block[..at], Fields { rest: &block[at..] }),
         None => return Err("no timestamps"),
@@ -100,14 +171,12 @@ fn times(block: &[u8]) -> Result<(&[u8], Vec<u64>), Wrong> {
     let (length, packed, n) = (fields.long()?, fields.long()?, fields.long()?);
     let at = (before.len() as u64).checked_sub(packed).ok_or("more timestamps than bytes")?;
     let (before, packed) = before.split_at(at as usize);
-    let bytes = zlib_or_plain(packed, length)?;
+    let bytes = allowance.zlib_or_plain(packed, length)?.into_owned();
     let mut fields = Fields { rest: &bytes };
-    let (mut time, mut times) = (0_u64, Vec::new());
-    while (times.len() as u64) < n {
-        time = time.saturating_add(fields.varint()?);
-        times.push(time);
+    for _ in 0..n {
+        fields.varint()?;
     }
-    Ok((before, times))
+    Ok((before, bytes.into(), n))
 }
 
 /// Puts `chain` at the end of `index` until it is `n` long at most.
@@ -169,28 +238,35 @@ fn index_without(bytes: &[u8], n: usize, has_aliases: bool) -> Result<Vec<Chain>
     Ok(index)
 }
 
-fn unpack(chain: &[u8], packing: u8) -> Result<Vec<u8>, Wrong> {
+fn unpack(chain: &[u8], packing: u8, allowance: &mut Allowance) -> Result<Vec<u8>, Wrong> {
     let mut fields = Fields { rest: chain };
     match (fields.varint()?, packing) {
         (0, _) => Ok(fields.rest.to_vec()),
-        (length, b'4') => lz4(fields.rest, length),
-        (length, b'F') => fastlz(fields.rest, length),
-        (length, _) => zlib(fields.rest, length),
+        (length, b'4') => allowance.lz4(fields.rest, length),
+        (length, b'F') => allowance.fastlz(fields.rest, length),
+        (length, _) => allowance.zlib(fields.rest, length),
     }
 }
 
-/// Follows the chain of a signal.
-fn follow(
-    bytes: &[u8],
+/// How far the chain of a signal was followed.
+#[derive(Clone)]
+struct Followed {
+    bytes: Arc<[u8]>,
+    at: usize,
+    row: u64,
     width: u32,
     source: usize,
-    n_times: usize,
-    changes: &mut Vec<Change>,
-) -> Result<(), Wrong> {
-    let mut fields = Fields { rest: bytes };
-    let mut row = 0_u64;
-    while !fields.rest.is_empty() {
+}
+
+impl Followed {
+    /// The next change: the row of its timestamp, its bits, those that are neither 0 nor 1.
+    fn next(&mut self) -> Result<Option<(u64, u64, u64)>, Wrong> {
+        let mut fields = Fields { rest: &self.bytes[self.at..] };
+        if fields.rest.is_empty() {
+            return Ok(None);
+        }
         let head = fields.varint()?;
+        let width = self.width;
         let (step, value, unknown) = match (width, head & 1) {
             (1, 0) => (head >> 2, head >> 1 & 1, 0),
             (1, _) => {
@@ -206,13 +282,10 @@ fn follow(
                 (head >> 1, value, unknown)
             }
         };
-        row = row.saturating_add(step);
-        if row >= n_times as u64 {
-            return Err("a change after the last timestamp");
-        }
-        changes.push(Change { row: row as usize, source, value, unknown });
+        self.row = self.row.saturating_add(step);
+        self.at = self.bytes.len() - fields.rest.len();
+        Ok(Some((self.row, value, unknown)))
     }
-    Ok(())
 }
 
 /// The lowest 64 of `width` bits, of which the first is the highest of the first byte.

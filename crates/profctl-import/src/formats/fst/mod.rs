@@ -2,15 +2,16 @@
 //! and `vcd2fst` link in.
 //!
 //! Says the same as a value change dump, but by signal rather than by time, with the names at the
-//! end: it is read as a whole. The reader is our own because those there are stop the program at
+//! end. The reader is our own because those there are stop the program at
 //! bytes that they did not expect.
 
-use std::borrow::Cow;
+use std::sync::Arc;
 
-use profctl_model::{TickUnit, Ticks, Timebase, Timeline};
+use profctl_model::TickUnit;
 
 use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Recognition};
-use crate::files::Files;
+use crate::decompress::too_large;
+use crate::files::{FileId, Files, ReadAt};
 
 mod blocks;
 mod changes;
@@ -19,6 +20,8 @@ mod read;
 #[cfg(test)]
 mod tests;
 
+use pack::{Allowance, TOO_LARGE};
+
 /// See the module.
 pub struct WaveForm;
 
@@ -26,8 +29,12 @@ static DESCRIPTOR: Descriptor = Descriptor {
     name: "fst",
     about: "FST wave form file of a simulator, with a tag bus or a wire a function",
     recognized: "its first block: type 0, 329 bytes",
+    extensions: &[".fst"],
+    ..Descriptor::PLAIN
 };
 
+/// Bytes that hold the header.
+const HEAD: usize = 512;
 /// How a file begins: a header block, or a wrapper around a file that was compressed once more.
 const HEADER: &[u8] = &[0, 0, 0, 0, 0, 0, 0, 1, 0x49];
 const WRAPPED: u8 = 254;
@@ -50,26 +57,36 @@ impl Importer for WaveForm {
     }
 
     fn open(&self, files: &dyn Files, options: &ImportOptions) -> Result<Opened, ImportError> {
-        let head = &*super::all_bytes(files)?;
-        let unwrapped = blocks::unwrap(head);
-        let header = blocks::header(&unwrapped).map_err(ImportError::whole)?;
+        let file = files.open_at(FileId(0)).map_err(|error| super::unreadable(&error))?;
+        let max_expansion = files.max_expansion();
+        let wrong = |wrong: &str| match wrong {
+            TOO_LARGE => super::unreadable(&too_large(max_expansion)),
+            wrong => ImportError::whole(wrong),
+        };
+        let mut allowance = Allowance::new(file.len(), max_expansion);
+        let unwrapped = blocks::unwrap(&*file, &mut allowance).map_err(wrong)?;
+        let file: Arc<dyn ReadAt> = match unwrapped {
+            Some(unwrapped) => Arc::new(unwrapped),
+            None => file,
+        };
+        let head = file.bytes_at(0, HEAD).map_err(|error| super::unreadable(&error))?;
+        let header = blocks::header(&head).map_err(ImportError::whole)?;
         let mut facts = Vec::new();
         // The names stand at the end.
-        let contents = blocks::contents(&unwrapped).map_err(ImportError::whole)?;
+        let contents = blocks::contents(&*file, &mut allowance);
+        let contents = Arc::new(contents.map_err(|message| match message {
+            message if message.ends_with(TOO_LARGE) => wrong(TOO_LARGE),
+            message => ImportError::whole(message),
+        })?);
         let plan = crate::capture::plan(&contents.signals, options)?;
         facts.push(("signals", contents.signals.len().to_string()));
         facts.extend(plan.facts());
         facts.push(("producer", header.producer.clone()));
-        Ok(Opened::records(
-            Timebase {
-                unit: tick(header.exponent).map_err(ImportError::whole)?,
-                resolution: Ticks(1),
-                timeline: Timeline::Recorded,
-            },
-            Box::new(read::Whole { plan }),
+        Ok(Opened::in_turn(
+            super::recorded(tick(header.exponent).map_err(ImportError::whole)?),
+            Box::new(read::Dump { file, contents, plan, max_expansion }),
         )
-        .with_facts(facts)
-        .in_one_block())
+        .with_facts(facts))
     }
 }
 
@@ -82,6 +99,3 @@ fn tick(exponent: i8) -> Result<TickUnit, String> {
         None => Err(format!("found a timescale of 10^{exponent} s, expected s to as")),
     }
 }
-
-/// A file without its wrapper.
-type Unwrapped<'a> = Cow<'a, [u8]>;

@@ -1,11 +1,17 @@
 //! Fields and packed stretches of a file. Whatever says how long it will be when unpacked must not
-//! say more than its packing can reach, so that memory stays bounded.
+//! say more than its packing can reach, nor all together more than is allowed, so that memory stays
+//! bounded.
 
 use std::borrow::Cow;
 use std::io::Read;
 
+use crate::decompress::expansion_limit;
+
 /// What a file that cannot be read on is missing, or what is wrong with it.
 pub(super) type Wrong = &'static str;
+
+/// What is wrong with stretches that grow too much.
+pub(super) const TOO_LARGE: Wrong = "packed stretches grow to more than is allowed";
 
 /// By how much a stretch may grow when unpacked: deflate reaches 1,032.
 const GROWTH_MAX: u64 = 1_100;
@@ -66,11 +72,63 @@ impl<'a> Fields<'a> {
     }
 }
 
-fn check(packed: &[u8], length: u64) -> Result<usize, Wrong> {
-    let reach = (packed.len() as u64).saturating_mul(GROWTH_MAX).saturating_add(GROWTH_BASE);
-    match usize::try_from(length) {
-        Ok(n) if length <= reach => Ok(n),
-        _ => Err("a packed stretch that cannot be as long as it says"),
+/// How many bytes stretches may become when unpacked, all together.
+pub(super) struct Allowance {
+    left: u64,
+}
+
+impl Allowance {
+    /// For stretches of `packed` bytes.
+    pub(super) fn new(packed: u64, max_expansion: u64) -> Self {
+        Self { left: expansion_limit(packed, max_expansion) }
+    }
+
+    fn check(&mut self, packed: &[u8], length: u64) -> Result<usize, Wrong> {
+        let reach = (packed.len() as u64).saturating_mul(GROWTH_MAX).saturating_add(GROWTH_BASE);
+        let Some(n) = usize::try_from(length).ok().filter(|_| length <= reach) else {
+            return Err("a packed stretch that cannot be as long as it says");
+        };
+        self.left = self.left.checked_sub(length).ok_or(TOO_LARGE)?;
+        Ok(n)
+    }
+
+    /// A stretch packed by zlib, unless it is as long as unpacked.
+    pub(super) fn zlib_or_plain<'a>(
+        &mut self,
+        packed: &'a [u8],
+        length: u64,
+    ) -> Result<Cow<'a, [u8]>, Wrong> {
+        if packed.len() as u64 == length {
+            return Ok(packed.into());
+        }
+        self.zlib(packed, length).map(Into::into)
+    }
+
+    /// A stretch packed by zlib.
+    pub(super) fn zlib(&mut self, packed: &[u8], length: u64) -> Result<Vec<u8>, Wrong> {
+        let length = self.check(packed, length)?;
+        unpack(flate2::bufread::ZlibDecoder::new(packed), length)
+    }
+
+    /// A stretch packed by gzip.
+    pub(super) fn gzip(&mut self, packed: &[u8], length: u64) -> Result<Vec<u8>, Wrong> {
+        let length = self.check(packed, length)?;
+        unpack(flate2::bufread::GzDecoder::new(packed), length)
+    }
+
+    /// A stretch packed by LZ4, without frames.
+    pub(super) fn lz4(&mut self, packed: &[u8], length: u64) -> Result<Vec<u8>, Wrong> {
+        let length = self.check(packed, length)?;
+        match lz4_flex::block::decompress(packed, length) {
+            Ok(bytes) if bytes.len() == length => Ok(bytes),
+            Ok(_) | Err(_) => Err("a packed stretch that does not unpack"),
+        }
+    }
+
+    /// A stretch packed by `FastLZ`, which writers used before they had LZ4.
+    pub(super) fn fastlz(&mut self, packed: &[u8], length: u64) -> Result<Vec<u8>, Wrong> {
+        let length = self.check(packed, length)?;
+        fastlz(packed, length)
     }
 }
 
@@ -83,38 +141,7 @@ fn unpack(reader: impl Read, length: usize) -> Result<Vec<u8>, Wrong> {
     }
 }
 
-/// A stretch packed by zlib, unless it is as long as unpacked.
-pub(super) fn zlib_or_plain(packed: &[u8], length: u64) -> Result<Cow<'_, [u8]>, Wrong> {
-    if packed.len() as u64 == length {
-        return Ok(packed.into());
-    }
-    zlib(packed, length).map(Into::into)
-}
-
-/// A stretch packed by zlib.
-pub(super) fn zlib(packed: &[u8], length: u64) -> Result<Vec<u8>, Wrong> {
-    let length = check(packed, length)?;
-    unpack(flate2::bufread::ZlibDecoder::new(packed), length)
-}
-
-/// A stretch packed by gzip.
-pub(super) fn gzip(packed: &[u8], length: u64) -> Result<Vec<u8>, Wrong> {
-    let length = check(packed, length)?;
-    unpack(flate2::bufread::GzDecoder::new(packed), length)
-}
-
-/// A stretch packed by LZ4, without frames.
-pub(super) fn lz4(packed: &[u8], length: u64) -> Result<Vec<u8>, Wrong> {
-    let length = check(packed, length)?;
-    match lz4_flex::block::decompress(packed, length) {
-        Ok(bytes) if bytes.len() == length => Ok(bytes),
-        Ok(_) | Err(_) => Err("a packed stretch that does not unpack"),
-    }
-}
-
-/// A stretch packed by FastLZ, which writers used before they had LZ4.
-pub(super) fn fastlz(packed: &[u8], length: u64) -> Result<Vec<u8>, Wrong> {
-    let length = check(packed, length)?;
+fn fastlz(packed: &[u8], length: usize) -> Result<Vec<u8>, Wrong> {
     let mut from = Fields { rest: packed };
     let mut out: Vec<u8> = Vec::with_capacity(length);
     let mut token = from.byte()?;

@@ -4,87 +4,93 @@ use std::sync::Arc;
 
 use profctl_model::diag::codes::SKIPPED_RECORD;
 
-use super::blocks::{self, Contents};
-use super::changes::{self, Found};
+use super::blocks::{Contents, Section, load};
+use super::changes::{self, Changes};
+use super::pack::{Allowance, TOO_LARGE, Wrong};
 use crate::capture::{Plan, Sampler};
+use crate::decompress::too_large;
 use crate::emit::Emitter;
-use crate::formats::{Block, Reader, State};
+use crate::files::ReadAt;
+use crate::formats::{InTurn, Input};
 
-/// Reads a file as a whole.
-pub(super) struct Whole {
+/// Reads a file, a block of changes at a time.
+#[derive(Clone)]
+pub(super) struct Dump {
+    pub(super) file: Arc<dyn ReadAt>,
+    pub(super) contents: Arc<Contents>,
     /// What to watch.
     pub(super) plan: Arc<Plan>,
+    pub(super) max_expansion: u64,
 }
 
-impl Reader for Whole {
-    fn fork(&self) -> Box<dyn Reader> {
-        Box::new(Self { plan: Arc::clone(&self.plan) })
+impl InTurn for Dump {
+    fn fork(&self) -> Box<dyn InTurn> {
+        Box::new(self.clone())
     }
 
-    fn boundary(&self, bytes: &[u8]) -> usize {
-        bytes.len()
-    }
-
-    fn read(&mut self, block: &Block<'_>, _state: &State, out: &mut Emitter) -> Option<State> {
-        let block = block.bytes;
-        let file = blocks::unwrap(block);
-        match blocks::contents(&file) {
-            Ok(contents) => read(&contents, &self.plan, out),
-            Err(wrong) => out.diag(&SKIPPED_RECORD, 0, || wrong),
-        }
-        None
-    }
-}
-
-fn read(contents: &Contents<'_>, plan: &Arc<Plan>, out: &mut Emitter) {
-    let watched: Vec<(u32, usize)> = plan.sources().collect();
-    let mut sampler = Sampler::new(plan);
-    let mut levels = sampler.levels();
-    let mut switched = contents.switched.iter().copied().peekable();
-    let (mut now, mut is_off) = (0, false);
-    for (number, section) in contents.sections.iter().enumerate() {
-        let offset = section.offset;
-        let found = changes::read(section, &contents.widths, &watched);
-        let Found { start, times, changes, frame } = match found {
-            Ok(found) => found,
-            Err(wrong) => {
-                out.diag(&SKIPPED_RECORD, offset, || {
-                    format!("a block of changes: {wrong}, expected one that is whole")
-                });
-                sampler.blackout_once(&mut levels, now, offset, out);
-                continue;
-            }
-        };
-        // Later blocks begin with the levels that the one before ended with.
-        if number == 0 {
-            now = start;
-            for (source, value, unknown) in frame {
-                sampler.change(&mut levels, source, value, unknown);
-            }
-        }
-        for change in changes {
-            let time = times[change.row];
-            if time != now {
-                sampler.settle(&mut levels, now, offset, out);
-                now = time;
-                while let Some((since, is_on)) = switched.next_if(|(at, _)| *at <= now) {
-                    is_off = !is_on;
-                    if is_off {
-                        sampler.blackout_once(&mut levels, since, offset, out);
-                    }
+    fn read(&mut self, input: &mut Input<'_>, out: &mut Emitter) {
+        let mut sampler = Sampler::new(&self.plan);
+        let mut levels = sampler.levels();
+        let mut switched = self.contents.switched.iter().copied().peekable();
+        let (mut now, mut is_off) = (0, false);
+        for (number, section) in self.contents.sections.iter().enumerate() {
+            input.move_to(section.offset, out);
+            let mut changes = match self.changes(section) {
+                Ok(changes) => changes,
+                Err(TOO_LARGE) => {
+                    input.fail(too_large(self.max_expansion));
+                    return;
+                }
+                Err(wrong) => {
+                    out.diag(&SKIPPED_RECORD, input.offset(), || {
+                        format!("a block of changes: {wrong}, expected one that is whole")
+                    });
+                    sampler.blackout_once(&mut levels, now, input.offset(), out);
+                    continue;
+                }
+            };
+            // Later blocks begin with the levels that the one before ended with.
+            if number == 0 {
+                now = changes.start;
+                for &(source, value, unknown) in &changes.frame {
+                    sampler.change(&mut levels, source, value, unknown);
                 }
             }
-            out.records += 1;
-            // When it is turned off, all levels are said to become unknown.
-            if !is_off {
-                sampler.change(&mut levels, change.source, change.value, change.unknown);
+            // What makes no sense was refused above.
+            while let Ok(Some(change)) = changes.next() {
+                if change.time != now {
+                    sampler.settle(&mut levels, now, input.offset(), out);
+                    input.hand_on(out);
+                    now = change.time;
+                    while let Some((since, is_on)) = switched.next_if(|(at, _)| *at <= now) {
+                        is_off = !is_on;
+                        if is_off {
+                            sampler.blackout_once(&mut levels, since, input.offset(), out);
+                        }
+                    }
+                }
+                out.records += 1;
+                // When it is turned off, all levels are said to become unknown.
+                if !is_off {
+                    sampler.change(&mut levels, change.source, change.value, change.unknown);
+                }
+            }
+            sampler.settle(&mut levels, now, input.offset(), out);
+        }
+        input.move_to(self.file.len(), out);
+        for (since, is_on) in switched {
+            if !is_on {
+                sampler.blackout_once(&mut levels, since, input.offset(), out);
             }
         }
-        sampler.settle(&mut levels, now, offset, out);
     }
-    for (since, is_on) in switched {
-        if !is_on {
-            sampler.blackout_once(&mut levels, since, 0, out);
-        }
+}
+
+impl Dump {
+    fn changes(&self, section: &Section) -> Result<Changes, Wrong> {
+        let block = load(&*self.file, section.range.clone())?;
+        let watched: Vec<(u32, usize)> = self.plan.sources().collect();
+        let mut allowance = Allowance::new(block.len() as u64, self.max_expansion);
+        changes::read((section.kind, &block), &self.contents.widths, &watched, &mut allowance)
     }
 }

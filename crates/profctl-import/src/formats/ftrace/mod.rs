@@ -12,8 +12,6 @@ mod tests;
 
 use std::sync::Arc;
 
-use profctl_model::Code;
-
 use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Recognition};
 use crate::files::Files;
 use crate::kernel_events::IrqNames;
@@ -30,6 +28,8 @@ static DESCRIPTOR: Descriptor = Descriptor {
     name: "ftrace",
     about: "Linux ftrace text of events and of every tracer but function_graph",
     recognized: "its header `# tracer:`, or lines of its form where there is none (trace_pipe)",
+    codes: &[&FOREIGN_LINE, &RAW_LINE, &NO_EXITS],
+    ..Descriptor::PLAIN
 };
 
 /// How much of the head is looked at to recognize lines.
@@ -38,11 +38,6 @@ const SNIFFED: usize = 64 << 10;
 impl Importer for TracefsText {
     fn descriptor(&self) -> &'static Descriptor {
         &DESCRIPTOR
-    }
-
-    fn codes(&self) -> &'static [&'static Code] {
-        static CODES: &[&Code] = &[&FOREIGN_LINE, &RAW_LINE, &NO_EXITS];
-        CODES
     }
 
     fn recognize(&self, probe: &Probe<'_>) -> Recognition {

@@ -67,10 +67,6 @@ impl Reader for EventReader {
         })
     }
 
-    fn boundary(&self, bytes: &[u8]) -> usize {
-        text::last_line_boundary(bytes)
-    }
-
     fn read(&mut self, block: &Block<'_>, state: &State, out: &mut Emitter) -> Option<State> {
         let none = IrqNames::default();
         let before = state.downcast_ref::<IrqNames>().unwrap_or(&none);

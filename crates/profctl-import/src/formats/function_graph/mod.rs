@@ -16,7 +16,7 @@ mod wide;
 
 use std::sync::Arc;
 
-use profctl_model::{Code, TickUnit, Ticks, Timebase, Timeline};
+use profctl_model::{TickUnit, Ticks, Timebase, Timeline};
 
 use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Recognition};
 use crate::files::Files;
@@ -29,16 +29,13 @@ static DESCRIPTOR: Descriptor = Descriptor {
     name: "function_graph",
     about: "Linux ftrace, tracer function_graph: trace, trace_pipe and per-CPU files as text",
     recognized: "its header, or lines of its form where there is none (trace_pipe)",
+    codes: &[&read::FOREIGN_LINE, &read::OVERRUNS],
+    ..Descriptor::PLAIN
 };
 
 impl Importer for FunctionGraph {
     fn descriptor(&self) -> &'static Descriptor {
         &DESCRIPTOR
-    }
-
-    fn codes(&self) -> &'static [&'static Code] {
-        static CODES: &[&Code] = &[&read::FOREIGN_LINE, &read::OVERRUNS];
-        CODES
     }
 
     fn recognize(&self, probe: &Probe<'_>) -> Recognition {

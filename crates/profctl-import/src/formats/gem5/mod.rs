@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use profctl_model::{TickUnit, Ticks, Timebase, Timeline};
+use profctl_model::TickUnit;
 
 use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Recognition};
 use crate::emit::Emitter;
 use crate::files::Files;
-use crate::flow::{self, Carried, Flow, LONGEST, Said, Source, Step, Stretch};
+use crate::flow::{self, Flow, LONGEST, Said, Source, Step, Stretch};
 use crate::symbols::Symbols;
-use crate::text;
 
 mod line;
 #[cfg(test)]
@@ -24,6 +23,7 @@ static DESCRIPTOR: Descriptor = Descriptor {
     name: "gem5",
     about: "gem5 `--debug-flags=Exec` trace, instruction by instruction",
     recognized: "two lines `TICK: system.cpu: [0xPC] @SYMBOL+OFFSET : INSTRUCTION …`",
+    ..Descriptor::PLAIN
 };
 
 impl Importer for ExecTrace {
@@ -32,30 +32,18 @@ impl Importer for ExecTrace {
     }
 
     fn recognize(&self, probe: &Probe<'_>) -> Recognition {
-        let head = probe.head;
-        if !text::looks_like_text(head) {
-            return Recognition::No;
-        }
-        let reason = || "lines `TICK: system.cpu: @SYMBOL+OFFSET : INSTRUCTION`".to_owned();
-        match text::lines(head).filter(|line| line::parse(line.text).is_ok()).take(2).count() {
-            0 => Recognition::No,
-            1 => Recognition::Maybe(reason()),
-            _ => Recognition::Yes(reason()),
-        }
+        let reason = "lines `TICK: system.cpu: @SYMBOL+OFFSET : INSTRUCTION`";
+        Recognition::of_lines(probe, reason, |line| line::parse(line).is_ok())
     }
 
     fn open(&self, _files: &dyn Files, options: &ImportOptions) -> Result<Opened, ImportError> {
         let symbols = flow::symbols(options)?;
-        Ok(Opened::lines(
-            Timebase {
-                unit: TickUnit::Seconds { numerator: 1, denominator: 1_000_000_000_000 },
-                resolution: Ticks(1),
-                timeline: Timeline::Recorded,
-            },
-            Box::<flow::Lines<Log>>::default(),
-        )
-        .with_facts(vec![("tick", "1 ps of simulated time, the default".into())])
-        .with_state(Carried::start(Log { symbols, cpus: Vec::new() })))
+        let facts = vec![("tick", "1 ps of simulated time, the default".into())];
+        Ok(flow::opened(
+            TickUnit::Seconds { numerator: 1, denominator: 1_000_000_000_000 },
+            Log { symbols, cpus: Vec::new() },
+            facts,
+        ))
     }
 }
 

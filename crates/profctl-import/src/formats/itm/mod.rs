@@ -4,7 +4,7 @@
 //! Written after the ARMv7-M manual (DDI 0403, appendix D4). A packet says nothing of when it was
 //! sent; the timestamp that follows does, so events wait for it.
 
-use profctl_model::{Code, Severity, TickUnit, Ticks, Timebase, Timeline};
+use profctl_model::{Code, Severity, TickUnit};
 
 use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Recognition};
 use crate::files::Files;
@@ -24,7 +24,9 @@ pub struct Instrumentation;
 static DESCRIPTOR: Descriptor = Descriptor {
     name: "itm",
     about: "ARM ITM/DWT trace over SWO: stimulus writes as tags, exceptions as interrupts",
-    recognized: "begins with a synchronisation packet of ITM or of a TPIU around it",
+    recognized: "begins with a synchronization packet of ITM or of a TPIU around it",
+    codes: &[&NO_TIMES, &DELAYED],
+    ..Descriptor::PLAIN
 };
 
 /// A stream without times.
@@ -53,23 +55,23 @@ impl Importer for Instrumentation {
         &DESCRIPTOR
     }
 
-    fn codes(&self) -> &'static [&'static Code] {
-        static CODES: &[&Code] = &[&NO_TIMES, &DELAYED];
-        CODES
-    }
-
     fn recognize(&self, probe: &Probe<'_>) -> Recognition {
         let head = probe.head;
-        let (bytes, what) = if tpiu::is_framed(head) {
-            (tpiu::unframe(head).into(), "frames of a TPIU")
+        let unframed;
+        let (mut rest, what) = if tpiu::is_framed(head) {
+            unframed = tpiu::unframe(head);
+            (&unframed[..], "frames of a TPIU")
         } else {
-            (std::borrow::Cow::Borrowed(head), "a synchronisation packet of ITM")
+            (head, "a synchronisation packet of ITM")
         };
-        if !packet::is_synchronised(&bytes) {
+        if !packet::is_synchronised(rest) {
             return Recognition::No;
         }
         let (mut n_times, mut n_others) = (0, 0);
-        for (_, packet) in Packets::new(&bytes) {
+        let mut packets = Packets::default();
+        while !rest.is_empty() {
+            let (packet, length) = packets.packet(rest);
+            rest = &rest[length..];
             match packet {
                 Packet::Time { .. } => n_times += 1,
                 Packet::Reserved(_) => return Recognition::No,
@@ -84,7 +86,7 @@ impl Importer for Instrumentation {
     }
 
     fn open(&self, files: &dyn Files, options: &ImportOptions) -> Result<Opened, ImportError> {
-        let head = &*super::all_bytes(files)?;
+        let head = &*super::head(files)?.bytes;
         let is_framed = match options.dialect.as_deref() {
             None => tpiu::is_framed(head),
             Some("bare") => false,
@@ -104,16 +106,11 @@ impl Importer for Instrumentation {
             ("frames", if is_framed { "of a TPIU".into() } else { "none".into() }),
             ("ports", options.capture.tag.clone().unwrap_or_else(|| "all but 0".into())),
         ];
-        Ok(Opened::records(
-            Timebase {
-                unit: options.capture.clock.unwrap_or(TickUnit::Cycles),
-                resolution: Ticks(1),
-                timeline: Timeline::Recorded,
-            },
+        Ok(Opened::in_turn(
+            super::recorded(options.capture.clock.unwrap_or(TickUnit::Cycles)),
             Box::new(read::Stream { is_framed, ports, tags: Tags::new(names) }),
         )
-        .with_facts(facts)
-        .in_one_block())
+        .with_facts(facts))
     }
 }
 

@@ -35,10 +35,9 @@ pub(super) enum Action {
     Returned,
 }
 
-/// The packets of a stream with their places.
-pub(super) struct Packets<'a> {
-    bytes: &'a [u8],
-    at: usize,
+/// Tells packets apart.
+#[derive(Default)]
+pub(super) struct Packets {
     /// What the page register adds to the number of a port.
     page: u32,
 }
@@ -49,27 +48,9 @@ pub(super) fn is_synchronised(bytes: &[u8]) -> bool {
     zeros >= ZEROS && bytes.get(zeros) == Some(&0x80) && bytes.len() > zeros + 1
 }
 
-impl<'a> Packets<'a> {
-    pub(super) fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0, page: 0 }
-    }
-}
-
-impl Iterator for Packets<'_> {
-    type Item = (usize, Packet);
-
-    fn next(&mut self) -> Option<(usize, Packet)> {
-        let rest = self.bytes.get(self.at..).filter(|rest| !rest.is_empty())?;
-        let (packet, length) = self.packet(rest);
-        let at = self.at;
-        self.at += length;
-        Some((at, packet))
-    }
-}
-
-impl Packets<'_> {
-    /// The packet at the start of `rest` and how long it is.
-    fn packet(&mut self, rest: &[u8]) -> (Packet, usize) {
+impl Packets {
+    /// The packet at the start of `rest`, which is not empty, and how long it is.
+    pub(super) fn packet(&mut self, rest: &[u8]) -> (Packet, usize) {
         let head = rest[0];
         let cut = (Packet::Cut, rest.len());
         match head {

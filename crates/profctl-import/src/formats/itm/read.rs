@@ -1,12 +1,14 @@
 //! Packets to events.
 
+use std::io::Read;
+
 use profctl_model::FuncKind;
 use profctl_model::diag::codes::{CUT_RECORD, SKIPPED_RECORD};
 
 use super::packet::{Action, Packet, Packets};
 use super::{DELAYED, NO_TIMES, Ports, tpiu};
 use crate::emit::{At, Emitter, LaneKey, LaneRef, NameRef, TagKind, ThreadKey};
-use crate::formats::{Block, Reader, State};
+use crate::formats::{InTurn, Input};
 use crate::tags::Tags;
 
 /// Exceptions that have a name; those from 16 on are the interrupts of the chip.
@@ -24,6 +26,12 @@ const EXCEPTIONS: [(u32, &str); 10] = [
 ];
 /// The first interrupt of the chip.
 const FIRST_OF_CHIP: u32 = 16;
+/// No packet is longer, bytes, but for the zeros of a synchronisation.
+const PACKET_MAX: usize = 16;
+/// Zeros that are looked at together.
+const ZEROS_MAX: usize = 1 << 16;
+/// So many events wait for a timestamp; more get the latest one there is.
+const UNTIMED_MAX: usize = 1 << 16;
 /// Exceptions that are open at most: there are not more of them.
 const OPEN_MAX: usize = 512;
 
@@ -68,32 +76,49 @@ impl Progress {
     }
 }
 
-impl Reader for Stream {
-    fn fork(&self) -> Box<dyn Reader> {
+impl InTurn for Stream {
+    fn fork(&self) -> Box<dyn InTurn> {
         let (ports, tags) = (self.ports.clone(), self.tags.fork());
         Box::new(Self { is_framed: self.is_framed, ports, tags })
     }
 
-    fn boundary(&self, bytes: &[u8]) -> usize {
-        bytes.len()
+    fn wrap<'a>(&self, file: Box<dyn Read + Send + 'a>) -> Box<dyn Read + Send + 'a> {
+        if self.is_framed { Box::new(tpiu::Unframed::new(file)) } else { file }
     }
 
-    fn read(&mut self, block: &Block<'_>, _state: &State, out: &mut Emitter) -> Option<State> {
-        let block = block.bytes;
-        let unframed;
-        let bytes = if self.is_framed {
-            unframed = tpiu::unframe(block);
-            &unframed
-        } else {
-            block
-        };
+    fn read(&mut self, input: &mut Input<'_>, out: &mut Emitter) {
         let lane = out.lane(LaneKey { cpu: None, thread: ThreadKey::Unstated });
         let mut progress = Progress { lane, time: 0, untimed: Vec::new(), open: Vec::new() };
+        let mut packets = Packets::default();
         let mut has_times = false;
-        for (offset, packet) in Packets::new(bytes) {
+        let mut wanted = PACKET_MAX;
+        loop {
+            let offset = input.offset();
+            let rest = input.fill(wanted);
+            if rest.is_empty() {
+                break;
+            }
+            let (packet, length) = packets.packet(rest);
+            if packet == Packet::Cut && rest.len() >= wanted {
+                // Zeros without an end: how many there are beyond a few tells nothing.
+                wanted *= 2;
+                if wanted > ZEROS_MAX {
+                    input.consume(ZEROS_MAX / 2);
+                    wanted = PACKET_MAX;
+                }
+                continue;
+            }
+            wanted = PACKET_MAX;
             out.records += 1;
             has_times |= matches!(packet, Packet::Time { .. });
             self.take(packet, offset, &mut progress, out);
+            input.consume(length);
+            if progress.untimed.len() > UNTIMED_MAX {
+                progress.settle(out);
+            }
+            if progress.untimed.is_empty() {
+                input.hand_on(out);
+            }
         }
         if !has_times && !progress.untimed.is_empty() {
             out.diag(&NO_TIMES, 0, || "no local timestamp in the whole stream".into());
@@ -102,7 +127,6 @@ impl Reader for Stream {
             let untimed = progress.untimed.len();
             out.diag(&CUT_RECORD, offset, || format!("{untimed} events without their timestamp"));
         }
-        None
     }
 }
 

@@ -1,11 +1,15 @@
 //! Frames of a trace port: 16 bytes that interleave several streams. Only that of the ITM is kept.
 
+use std::io::{self, Read};
+
 /// Bytes of a frame.
 const FRAME: usize = 16;
 /// Between frames, so that a receiver finds where they begin.
 const FULL_SYNC: [u8; 4] = [0xff, 0xff, 0xff, 0x7f];
 /// Within a frame, when there is nothing to send.
 const HALF_SYNC: [u8; 2] = [0xff, 0x7f];
+/// Bytes of a capture that are taken apart at a time.
+const CHUNK: u64 = 64 << 10;
 /// The id that everybody gives the ITM.
 const ITM: u8 = 1;
 
@@ -17,26 +21,82 @@ pub(super) fn is_framed(head: &[u8]) -> bool {
 /// The bytes of the ITM in `capture`. Half a frame at the end is left out.
 pub(super) fn unframe(capture: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(capture.len());
-    let mut frame = [0; FRAME];
-    let (mut filled, mut id, mut at) = (0, 0, 0);
-    while let Some(pair) = capture.get(at..at + 2) {
-        if capture[at..].starts_with(&FULL_SYNC) {
-            // What was begun is not the beginning of this frame.
-            (filled, at) = (0, at + FULL_SYNC.len());
-            continue;
-        }
-        at += 2;
-        if pair == HALF_SYNC {
-            continue;
-        }
-        frame[filled..filled + 2].copy_from_slice(pair);
-        filled += 2;
-        if filled == FRAME {
-            filled = 0;
-            take(&frame, &mut id, &mut bytes);
-        }
-    }
+    let mut frames = Frames::default();
+    frames.take(capture, true, &mut bytes);
     bytes
+}
+
+/// How far a capture was taken apart.
+#[derive(Default)]
+struct Frames {
+    frame: [u8; FRAME],
+    filled: usize,
+    id: u8,
+}
+
+impl Frames {
+    /// Takes what can be understood without more bytes, or all if there are none; says how much.
+    fn take(&mut self, capture: &[u8], at_end: bool, bytes: &mut Vec<u8>) -> usize {
+        let mut at = 0;
+        while let Some(pair) = capture.get(at..at + 2) {
+            let rest = &capture[at..];
+            if rest.len() < FULL_SYNC.len() && !at_end {
+                break;
+            }
+            if rest.starts_with(&FULL_SYNC) {
+                // What was begun is not the beginning of this frame.
+                (self.filled, at) = (0, at + FULL_SYNC.len());
+                continue;
+            }
+            at += 2;
+            if pair == HALF_SYNC {
+                continue;
+            }
+            self.frame[self.filled..self.filled + 2].copy_from_slice(pair);
+            self.filled += 2;
+            if self.filled == FRAME {
+                self.filled = 0;
+                take(&self.frame, &mut self.id, bytes);
+            }
+        }
+        at
+    }
+}
+
+/// The bytes of the ITM in a capture, as they come.
+pub(super) struct Unframed<R> {
+    capture: R,
+    frames: Frames,
+    /// Bytes of the capture that are not taken yet.
+    rest: Vec<u8>,
+    /// Bytes of the ITM, those before `given` handed out.
+    bytes: Vec<u8>,
+    given: usize,
+}
+
+impl<R> Unframed<R> {
+    pub(super) fn new(capture: R) -> Self {
+        let (rest, bytes) = (Vec::new(), Vec::new());
+        Self { capture, frames: Frames::default(), rest, bytes, given: 0 }
+    }
+}
+
+impl<R: Read> Read for Unframed<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while self.given == self.bytes.len() {
+            self.bytes.clear();
+            self.given = 0;
+            let n = self.capture.by_ref().take(CHUNK).read_to_end(&mut self.rest)?;
+            let taken = self.frames.take(&self.rest, n == 0, &mut self.bytes);
+            self.rest.drain(..taken);
+            if n == 0 && self.bytes.is_empty() {
+                return Ok(0);
+            }
+        }
+        let n = (&self.bytes[self.given..]).read(buffer)?;
+        self.given += n;
+        Ok(n)
+    }
 }
 
 /// Takes the bytes of one frame. Every even byte is either a new id or data whose lowest bit stands

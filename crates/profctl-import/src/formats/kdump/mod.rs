@@ -5,7 +5,6 @@
 
 use std::sync::Arc;
 
-use profctl_model::diag::codes::{CUT_RECORD, SKIPPED_RECORD};
 use profctl_model::{Ticks, Timebase};
 
 use super::{
@@ -31,6 +30,7 @@ static DESCRIPTOR: Descriptor = Descriptor {
     name: "kdump",
     about: "text of kdump -T, -E or -R (FreeBSD, NetBSD, OpenBSD): system calls of ktrace",
     recognized: "at least three lines `pid command time CALL  name(…)` and the like",
+    ..Descriptor::PLAIN
 };
 
 /// From this many records on, a text is kdump's.
@@ -64,10 +64,7 @@ impl Importer for KdumpText {
     }
 
     fn recognize(&self, probe: &Probe<'_>) -> Recognition {
-        let head = probe.head;
-        if !text::looks_like_text(head) {
-            return Recognition::No;
-        }
+        let Some(head) = probe.text() else { return Recognition::No };
         let Some((layout, records, others)) = line::survey(head) else { return Recognition::No };
         if others * 4 > records {
             return Recognition::No;
@@ -216,16 +213,9 @@ impl Reader for Lines {
                 }
                 Line::Other => {
                     out.records += 1;
-                    let shown = text::excerpt(line.text);
-                    if !line.ended && line::may_be_record(line.text) {
-                        out.diag(&CUT_RECORD, line.offset, || {
-                            format!("the last line stops at `{shown}`")
-                        });
-                    } else {
-                        out.diag(&SKIPPED_RECORD, line.offset, || {
-                            format!("found `{shown}`, expected `pid command time TYPE  …`")
-                        });
-                    }
+                    let ended = line.ended || !line::may_be_record(line.text);
+                    let line = text::Line { ended, ..line };
+                    out.refuse(&line, "`pid command time TYPE  …`");
                 }
             }
         }

@@ -15,7 +15,6 @@ use super::{
 use crate::emit::Emitter;
 use crate::files::{Files, Single};
 use crate::sort::Order;
-use crate::text;
 
 mod strip;
 #[cfg(test)]
@@ -30,6 +29,7 @@ static DESCRIPTOR: Descriptor = Descriptor {
     name: "kernel_log",
     about: "kernel log with an ftrace dump: ftrace_dump_on_oops, SysRq-Z",
     recognized: "`Dumping ftrace buffer:` in a kernel log, then lines of function_graph",
+    ..Descriptor::PLAIN
 };
 
 /// The texts that a dump may hold.
@@ -95,10 +95,6 @@ impl Reader for Log {
 
     fn fork(&self) -> Box<dyn Reader> {
         Box::new(Self { inner: self.inner.fork(), dump: Stripped::default() })
-    }
-
-    fn boundary(&self, bytes: &[u8]) -> usize {
-        text::last_line_boundary(bytes)
     }
 
     fn read(&mut self, block: &Block<'_>, state: &State, out: &mut Emitter) -> Option<State> {

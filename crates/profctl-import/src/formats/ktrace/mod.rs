@@ -4,7 +4,7 @@
 //! There is no header and no magic number. Each system, each word size and each byte order has its
 //! own record; which one it is comes out of following the records ([`detect`]).
 
-use profctl_model::{Code, Ticks, Timebase};
+use profctl_model::{Ticks, Timebase};
 
 use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Recognition};
 use crate::bytes::{Endian, little};
@@ -34,16 +34,13 @@ static DESCRIPTOR: Descriptor = Descriptor {
     name: "ktrace",
     about: "system calls of FreeBSD, NetBSD, OpenBSD, 4.4BSD or old macOS (ktrace.out)",
     recognized: "by records that follow each other in one of its dialects; `--dialect` names one",
+    codes: &[&records::UNKNOWN_RECORD],
+    ..Descriptor::PLAIN
 };
 
 impl Importer for Ktrace {
     fn descriptor(&self) -> &'static Descriptor {
         &DESCRIPTOR
-    }
-
-    fn codes(&self) -> &'static [&'static Code] {
-        static CODES: &[&Code] = &[&records::UNKNOWN_RECORD];
-        CODES
     }
 
     fn recognize(&self, probe: &Probe<'_>) -> Recognition {

@@ -17,6 +17,7 @@ static DESCRIPTOR: Descriptor = Descriptor {
     name: "ltrace",
     about: "log of ltrace (-f, -S, -ttt, -tt, -t or -r, best with -T)",
     recognized: "lines `[PID] TIME NAME(…) = RESULT <LENGTH>` with names of library functions",
+    ..Descriptor::PLAIN
 };
 
 /// From this many records on, a text is surely a log.

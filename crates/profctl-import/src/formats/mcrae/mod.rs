@@ -3,7 +3,6 @@
 //!
 //! A call without callees is a single line, so the number of arrows is not the number of calls.
 
-use profctl_model::diag::codes::{CUT_RECORD, SKIPPED_RECORD};
 use profctl_model::{Func, FuncKind, Timebase};
 
 use super::{
@@ -27,6 +26,7 @@ static DESCRIPTOR: Descriptor = Descriptor {
     name: "mcrae",
     about: "code trace text: McRae's profiler (1993), `profctl replay`",
     recognized: "at least three lines `S:MMM UUU -> name (N us)` or `S:MMM UUU <-`",
+    ..Descriptor::PLAIN
 };
 
 /// From this many lines on, a text is a code trace.
@@ -38,10 +38,7 @@ impl Importer for CodeTrace {
     }
 
     fn recognize(&self, probe: &Probe<'_>) -> Recognition {
-        let head = probe.head;
-        if !text::looks_like_text(head) {
-            return Recognition::No;
-        }
+        let Some(head) = probe.text() else { return Recognition::No };
         let records = text::lines(head).filter(|line| line::parse(line.text).is_ok()).count();
         match records {
             0 => Recognition::No,
@@ -74,10 +71,6 @@ impl Reader for Lines {
         Box::new(Self { fine: self.fine })
     }
 
-    fn boundary(&self, bytes: &[u8]) -> usize {
-        text::last_line_boundary(bytes)
-    }
-
     fn read(&mut self, block: &Block<'_>, _state: &State, out: &mut Emitter) -> Option<State> {
         let block = block.bytes;
         for line in text::lines(block) {
@@ -88,14 +81,11 @@ impl Reader for Lines {
             out.records += 1;
             match line::parse(line.text).and_then(|record| self.in_ticks(record)) {
                 Ok(record) => emit(&record, line.offset, out),
-                Err(_) if !line.ended && line::begins_like_record(line.text) => {
-                    out.diag(&CUT_RECORD, line.offset, || {
-                        format!("the last line stops at `{}`", text::excerpt(line.text))
-                    });
+                // A last line that begins as no record does was not cut.
+                Err(expected) => {
+                    let ended = line.ended || !line::begins_like_record(line.text);
+                    out.refuse(&text::Line { ended, ..line }, expected);
                 }
-                Err(expected) => out.diag(&SKIPPED_RECORD, line.offset, || {
-                    format!("found `{}`, expected {expected}", text::excerpt(line.text))
-                }),
             }
         }
         None

@@ -6,6 +6,8 @@ use proptest::prelude::*;
 
 use super::line::{self, Arrow};
 use super::*;
+use profctl_model::diag::codes::SKIPPED_RECORD;
+
 use crate::emit::Record;
 use crate::formats::plain::show::{check_cuts, example, read, show};
 use crate::testing::{ImporterOfBytes, ReaderOfBytes, verbs};

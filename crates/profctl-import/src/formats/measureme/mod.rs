@@ -4,7 +4,7 @@
 use std::io;
 use std::ops::Range;
 
-use profctl_model::{TickUnit, Ticks, Timebase, Timeline};
+use profctl_model::TickUnit;
 
 use super::{
     Descriptor, Extents, ImportError, ImportOptions, Importer, Opened, Probe, Recognition,
@@ -29,6 +29,8 @@ static DESCRIPTOR: Descriptor = Descriptor {
     name: "measureme",
     about: "self-profile of rustc (`.mm_profdata`), or of another program with measureme",
     recognized: "begins with `MMPD` and version 8 or 9",
+    extensions: &[".mm_profdata"],
+    ..Descriptor::PLAIN
 };
 
 /// The string table must fit into memory; longer ones are damaged.
@@ -79,7 +81,7 @@ impl Importer for SelfProfile {
         let facts = about.facts(version, bytes / version.event_bytes() as u64);
         let unit = about.unit();
         let reader = Records::new(Contents { version, strings, about });
-        let timebase = Timebase { unit, resolution: Ticks(1), timeline: Timeline::Recorded };
+        let timebase = super::recorded(unit);
         let mut opened = Opened::records(timebase, Box::new(reader)).with_facts(facts);
         opened.streams[0].extents = Extents::Bytes(events);
         Ok(opened)

@@ -4,8 +4,7 @@
 //! With `-A` or `-G` the definitions stand in front and tell the length of a tick and the names of
 //! the processes; without, times stay ticks.
 
-use profctl_model::diag::codes::{CUT_RECORD, SKIPPED_RECORD};
-use profctl_model::{FuncKind, TickUnit, Ticks, Timebase, Timeline};
+use profctl_model::{FuncKind, TickUnit};
 
 use super::{
     Block, Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Reader, Recognition,
@@ -28,6 +27,7 @@ static DESCRIPTOR: Descriptor = Descriptor {
     name: "otf2",
     about: "text of otf2-print, best with -A: traces of Score-P, TAU, HPX and other HPC tools",
     recognized: "first line `=== OTF2-PRINT ===`",
+    ..Descriptor::PLAIN
 };
 
 const FIRST: &[u8] = b"=== OTF2-PRINT ===";
@@ -62,7 +62,7 @@ impl Importer for Otf2Print {
                 "ticks of unknown length; `otf2-print -A` prints what they are".to_owned(),
             ),
         };
-        let timebase = Timebase { unit, resolution: Ticks(1), timeline: Timeline::Recorded };
+        let timebase = super::recorded(unit);
         Ok(Opened::lines(timebase, Box::new(Lines)).with_facts(vec![("clock", fact)]))
     }
 }
@@ -73,10 +73,6 @@ struct Lines;
 impl Reader for Lines {
     fn fork(&self) -> Box<dyn Reader> {
         Box::new(Self)
-    }
-
-    fn boundary(&self, bytes: &[u8]) -> usize {
-        text::last_line_boundary(bytes)
     }
 
     fn read(&mut self, block: &Block<'_>, _state: &State, out: &mut Emitter) -> Option<State> {
@@ -94,18 +90,9 @@ impl Reader for Lines {
                     out.records += 1;
                     say(&record, line.offset, out);
                 }
-                Line::Record(_) | Line::Other if !line.ended => {
-                    out.records += 1;
-                    out.diag(&CUT_RECORD, line.offset, || {
-                        format!("the last line stops at `{}`", text::excerpt(line.text))
-                    });
-                }
                 Line::Record(_) | Line::Other => {
                     out.records += 1;
-                    out.diag(&SKIPPED_RECORD, line.offset, || {
-                        let shown = text::excerpt(line.text);
-                        format!("found `{shown}`, expected `EVENT  LOCATION  TIMESTAMP  …`")
-                    });
+                    out.refuse(&line, "`EVENT  LOCATION  TIMESTAMP  …`");
                 }
             }
         }

@@ -33,6 +33,8 @@ static DESCRIPTOR: Descriptor = Descriptor {
     name: "perf_data",
     about: "perf.data with tracepoints: perf sched record, perf record -e 'sched:*', perf trace record",
     recognized: "begins with `PERFILE2`",
+    codes: &[&SAMPLES_LEFT_OUT],
+    ..Descriptor::PLAIN
 };
 
 /// Samples among tracepoints.
@@ -73,11 +75,6 @@ fn obstacle(head: &Head) -> Option<&'static str> {
 impl Importer for PerfData {
     fn descriptor(&self) -> &'static Descriptor {
         &DESCRIPTOR
-    }
-
-    fn codes(&self) -> &'static [&'static Code] {
-        static CODES: &[&Code] = &[&SAMPLES_LEFT_OUT];
-        CODES
     }
 
     fn recognize(&self, probe: &Probe<'_>) -> Recognition {

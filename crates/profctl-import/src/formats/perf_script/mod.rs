@@ -26,6 +26,8 @@ static DESCRIPTOR: Descriptor = Descriptor {
     name: "perf_script",
     about: "text of perf script: Intel PT and ETM branches, --call-trace, sched events, samples",
     recognized: "lines `COMMAND PID [CPU] TIME: EVENT: …`, branches with `=>` or an indented name",
+    codes: &[&DECODER_ERROR, &SAMPLE_LEFT_OUT],
+    ..Descriptor::PLAIN
 };
 
 /// The decoder of a processor trace could not go on.
@@ -128,11 +130,6 @@ impl Survey {
 impl Importer for PerfScript {
     fn descriptor(&self) -> &'static Descriptor {
         &DESCRIPTOR
-    }
-
-    fn codes(&self) -> &'static [&'static Code] {
-        static CODES: &[&Code] = &[&DECODER_ERROR, &SAMPLE_LEFT_OUT];
-        CODES
     }
 
     fn recognize(&self, probe: &Probe<'_>) -> Recognition {

@@ -84,15 +84,10 @@ impl Lines {
             let is_cut = !line.ended && !matches!(found, Line::Trouble(_));
             match found {
                 Line::Other if line.ended => {
-                    out.diag(&SKIPPED_RECORD, line.offset, || {
-                        let shown = text::excerpt(line.text);
-                        format!("found `{shown}`, expected `COMMAND PID [CPU] TIME: EVENT: …`")
-                    });
+                    out.refuse(&line, "`COMMAND PID [CPU] TIME: EVENT: …`");
                 }
                 // Half a name is another name.
-                _ if is_cut => out.diag(&CUT_RECORD, line.offset, || {
-                    format!("the last line stops at `{}`", text::excerpt(line.text))
-                }),
+                _ if is_cut => out.cut(&line),
                 Line::Branch(head, branch) => {
                     let Some(at) = at(head, line.offset, out) else { continue };
                     let stack = stacks.entry(head.tid.unwrap_or(0)).or_default();
@@ -210,9 +205,7 @@ fn samples(block: &Block<'_>, out: &mut Emitter) {
             // The space in front of a frame.
             Line::Aside => {}
             _ if !line.ended => {
-                out.diag(&CUT_RECORD, line.offset, || {
-                    format!("the last line stops at `{}`", text::excerpt(line.text))
-                });
+                out.cut(&line);
                 // Its stack is not whole.
                 sample = None;
             }

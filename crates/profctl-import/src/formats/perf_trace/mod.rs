@@ -31,6 +31,7 @@ static DESCRIPTOR: Descriptor = Descriptor {
     name: "perf_trace",
     about: "text of perf trace: system calls with their lengths, tracepoints",
     recognized: "lines `TIME ( LENGTH ms): COMMAND/TID NAME(…) = RESULT`",
+    ..Descriptor::PLAIN
 };
 
 /// From this many records on, a text is surely perf's.
@@ -86,10 +87,6 @@ struct Lines;
 impl Reader for Lines {
     fn fork(&self) -> Box<dyn Reader> {
         Box::new(Self)
-    }
-
-    fn boundary(&self, bytes: &[u8]) -> usize {
-        text::last_line_boundary(bytes)
     }
 
     fn read(&mut self, block: &Block<'_>, state: &State, out: &mut Emitter) -> Option<State> {

@@ -36,6 +36,8 @@ static DESCRIPTOR: Descriptor = Descriptor {
     name: "perfetto",
     about: "Perfetto trace: events of tracks, calls of Linux functions",
     recognized: "packets that hold what Perfetto's do",
+    extensions: &[".perfetto-trace", ".pftrace"],
+    codes: &[&NOT_READ, &NO_STATE, &MISSING_NAME, &UNKNOWN_CLOCK],
 };
 
 /// Packets that hold no calls.
@@ -72,11 +74,6 @@ const PACKETS_SURE: usize = 8;
 impl Importer for Packets {
     fn descriptor(&self) -> &'static Descriptor {
         &DESCRIPTOR
-    }
-
-    fn codes(&self) -> &'static [&'static Code] {
-        static CODES: &[&Code] = &[&NOT_READ, &NO_STATE, &MISSING_NAME, &UNKNOWN_CLOCK];
-        CODES
     }
 
     fn recognize(&self, probe: &Probe<'_>) -> Recognition {

@@ -28,6 +28,8 @@ static DESCRIPTOR: Descriptor = Descriptor {
     name: "plain",
     about: "a line an event: `TIME [cpuN] [THREAD] > NAME`, made by scripts",
     recognized: "first line `# profctl plain 1`",
+    extensions: &[".plain"],
+    ..Descriptor::PLAIN
 };
 
 const MAGIC: &str = "# profctl plain";

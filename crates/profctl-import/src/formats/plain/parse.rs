@@ -1,6 +1,6 @@
 //! Lines to records.
 
-use profctl_model::diag::codes::{self, CUT_RECORD, SKIPPED_RECORD};
+use profctl_model::diag::codes;
 use profctl_model::{Code, Func, FuncKind, Timeline};
 
 use super::lex::{self, Verb, Word, Words};
@@ -24,10 +24,6 @@ impl Reader for Lines {
         Box::new(Self { ..*self })
     }
 
-    fn boundary(&self, bytes: &[u8]) -> usize {
-        text::last_line_boundary(bytes)
-    }
-
     fn read(&mut self, block: &Block<'_>, _state: &State, out: &mut Emitter) -> Option<State> {
         for line in text::lines(block.bytes) {
             out.lines += 1;
@@ -35,14 +31,8 @@ impl Reader for Lines {
                 continue;
             }
             out.records += 1;
-            match self.line(line.text, line.offset, out) {
-                Ok(()) => {}
-                Err(_) if !line.ended => out.diag(&CUT_RECORD, line.offset, || {
-                    format!("the last line stops at `{}`", text::excerpt(line.text))
-                }),
-                Err(expected) => out.diag(&SKIPPED_RECORD, line.offset, || {
-                    format!("found `{}`, expected {expected}", text::excerpt(line.text))
-                }),
+            if let Err(expected) = self.line(line.text, line.offset, out) {
+                out.refuse(&line, expected);
             }
         }
         None
@@ -292,7 +282,7 @@ fn end(words: &mut Peekable<'_>) -> Result<(), &'static str> {
 
 /// The diagnostic of that code.
 fn code(name: &[u8]) -> Option<&'static Code> {
-    let own = crate::formats::FORMATS.iter().flat_map(|format| format.codes());
+    let own = crate::formats::FORMATS.iter().flat_map(|format| format.descriptor().codes);
     let all = codes::ALL.iter().chain(crate::CODES).chain(own);
     all.copied().find(|code| code.name.as_bytes() == name)
 }

@@ -4,8 +4,6 @@
 //! The file holds nothing but records, so nothing in it can be recognized: it is read where
 //! `--input-format probe` or a name file says so.
 
-use profctl_model::{Code, Ticks, Timebase, Timeline};
-
 use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Recognition};
 use crate::files::Files;
 pub use crate::options::{FieldOrder, ProbeOptions};
@@ -25,16 +23,12 @@ static DESCRIPTOR: Descriptor = Descriptor {
     name: "probe",
     about: "tag and counter records of a hardware probe, with a name file",
     recognized: "not from content: needs `--names FILE` (`name/tag` lines)",
+    ..Descriptor::PLAIN
 };
 
 impl Importer for ProbeCapture {
     fn descriptor(&self) -> &'static Descriptor {
         &DESCRIPTOR
-    }
-
-    fn codes(&self) -> &'static [&'static Code] {
-        static CODES: &[&Code] = &[&tags::UNKNOWN_TAG];
-        CODES
     }
 
     fn recognize(&self, _probe: &Probe<'_>) -> Recognition {
@@ -53,7 +47,7 @@ impl Importer for ProbeCapture {
         let names = tags::parse(names, probe.tag_bits)?;
         let facts = vec![("record", layout.describe(probe)), ("tags", names.len().to_string())];
         Ok(Opened::records(
-            Timebase { unit: probe.tick, resolution: Ticks(1), timeline: Timeline::Recorded },
+            super::recorded(probe.tick),
             Box::new(records::Records::new(layout, names)),
         )
         .with_facts(facts)

@@ -5,11 +5,11 @@
 
 use std::sync::Arc;
 
-use profctl_model::{TickUnit, Ticks, Timebase, Timeline};
+use profctl_model::TickUnit;
 
 use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Recognition};
 use crate::files::Files;
-use crate::flow::{self, Carried, Flow, Said, Source, Step, Stretch};
+use crate::flow::{self, Flow, Said, Source, Step, Stretch};
 use crate::symbols::Symbols;
 use crate::text;
 
@@ -28,6 +28,7 @@ static DESCRIPTOR: Descriptor = Descriptor {
     name: "qemu",
     about: "QEMU `-d exec,nochain[,in_asm]` log, block by block",
     recognized: "a line `Trace CPU: 0xHOST [CS_BASE/PC/FLAGS/CFLAGS] SYMBOL`",
+    ..Descriptor::PLAIN
 };
 
 /// How far a block without disassembly may reach: what follows a call in it is looked for there.
@@ -39,10 +40,7 @@ impl Importer for ExecLog {
     }
 
     fn recognize(&self, probe: &Probe<'_>) -> Recognition {
-        let head = probe.head;
-        if !text::looks_like_text(head) {
-            return Recognition::No;
-        }
+        let Some(head) = probe.text() else { return Recognition::No };
         match text::lines(head).find(|line| line::trace(line.text).is_ok()) {
             Some(_) => Recognition::Yes("lines `Trace CPU: 0xHOST […/PC/…] SYMBOL`".into()),
             None => Recognition::No,
@@ -66,16 +64,8 @@ impl Importer for ExecLog {
         } else {
             "inferred from addresses: record with in_asm to be sure"
         };
-        Ok(Opened::lines(
-            Timebase {
-                unit: TickUnit::Instructions,
-                resolution: Ticks(1),
-                timeline: Timeline::Recorded,
-            },
-            Box::<flow::Lines<Log>>::default(),
-        )
-        .with_facts(vec![("tick", tick.into()), ("calls", calls.into())])
-        .with_state(Carried::start(Log { symbols, blocks: Blocks::default() })))
+        let facts = vec![("tick", tick.into()), ("calls", calls.into())];
+        Ok(flow::opened(TickUnit::Instructions, Log { symbols, blocks: Blocks::default() }, facts))
     }
 }
 

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use profctl_model::Ticks;
-use profctl_model::diag::codes::{CUT_RECORD, SKIPPED_RECORD};
+use profctl_model::diag::codes::SKIPPED_RECORD;
 
 use super::{
     Block, Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Reader, Recognition,
@@ -43,6 +43,7 @@ static DESCRIPTOR: Descriptor = Descriptor {
     name: "rule",
     about: "any text log with a rule file: named groups of regular expressions",
     recognized: "by --rule FILE or --rule PRESET; some presets by their text",
+    ..Descriptor::PLAIN
 };
 
 /// Whether `text` is a rule; the objection carries the line that is wrong.
@@ -191,10 +192,6 @@ impl Reader for Lines {
         Box::new(Self { matcher: self.matcher.fork() })
     }
 
-    fn boundary(&self, bytes: &[u8]) -> usize {
-        text::last_line_boundary(bytes)
-    }
-
     fn read(&mut self, block: &Block<'_>, state: &State, out: &mut Emitter) -> Option<State> {
         let block = block.bytes;
         let before = state.downcast_ref::<Midnights>().copied().unwrap_or_default();
@@ -209,19 +206,13 @@ impl Reader for Lines {
             out.records += 1;
             let said = match row {
                 Some(row) => self.matcher.emit(row, line.text, line.offset, &mut midnights, out),
-                None if !line.ended => {
-                    out.diag(&CUT_RECORD, line.offset, || {
-                        format!("the last line stops at `{}`", text::excerpt(line.text))
-                    });
+                None => {
+                    out.refuse(&line, "a line that a pattern of the rule matches");
                     continue;
                 }
-                None => Err("a line that a pattern of the rule matches".into()),
             };
             if let Err(message) = said {
-                out.diag(&SKIPPED_RECORD, line.offset, || match row {
-                    None => format!("found `{}`, expected {message}", text::excerpt(line.text)),
-                    Some(_) => message,
-                });
+                out.diag(&SKIPPED_RECORD, line.offset, || message);
             }
         }
         let keeps = self.matcher.rule.times.format != Format::Clock || midnights == before;

@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
+use profctl_model::Timebase;
 use profctl_model::diag::codes::{CUT_RECORD, SKIPPED_RECORD};
 
-use super::opened;
 use crate::bytes::little;
 use crate::capture::{self, Plan, Sampler, Signal};
 use crate::emit::Emitter;
-use crate::formats::{Block, ImportError, ImportOptions, Opened, Reader, State};
+use crate::formats::{ImportError, ImportOptions, InTurn, Input, Opened};
 
 const MAGIC: &[u8] = b"<SALEAE>";
 /// What the channel is called: the file does not say.
@@ -42,7 +42,7 @@ pub(super) fn open(head: &[u8], options: &ImportOptions) -> Result<Opened, Impor
     let mut facts = vec![("version", version.to_string())];
     facts.extend(plan.facts());
     let reader = Box::new(Transitions { sampler: Sampler::new(&plan), plan });
-    Ok(opened(true, facts, reader, Arc::new(())))
+    Ok(Opened::in_turn(Timebase::NANOSECONDS, reader).with_facts(facts))
 }
 
 struct Transitions {
@@ -51,16 +51,13 @@ struct Transitions {
 }
 
 /// Takes fields off the front of a file.
-struct Fields<'a> {
-    bytes: &'a [u8],
-    at: usize,
-}
+struct Fields<'i, 'a>(&'i mut Input<'a>);
 
-impl Fields<'_> {
+impl Fields<'_, '_> {
     fn integer(&mut self, width: usize) -> Option<u64> {
-        let field = self.bytes.get(self.at..self.at + width)?;
-        self.at += width;
-        Some(little(field))
+        let value = little(self.0.fill(width).get(..width)?);
+        self.0.consume(width);
+        Some(value)
     }
 
     /// Seconds as nanoseconds, rounded to the nearest.
@@ -71,40 +68,36 @@ impl Fields<'_> {
     }
 }
 
-impl Reader for Transitions {
-    fn fork(&self) -> Box<dyn Reader> {
+impl InTurn for Transitions {
+    fn fork(&self) -> Box<dyn InTurn> {
         Box::new(Self { sampler: self.sampler.fork(), plan: Arc::clone(&self.plan) })
     }
 
-    fn boundary(&self, bytes: &[u8]) -> usize {
-        bytes.len()
-    }
-
-    fn read(&mut self, block: &Block<'_>, _state: &State, out: &mut Emitter) -> Option<State> {
-        let block = block.bytes;
-        let mut fields = Fields { bytes: block, at: MAGIC.len() };
-        if self.chunks(&mut fields, out).is_none() {
-            out.diag(&CUT_RECORD, fields.at, || "the file ends before its last transition".into());
-        } else if fields.at < block.len() {
-            let more = block.len() - fields.at;
-            out.diag(&SKIPPED_RECORD, fields.at, || {
-                format!("found {more} bytes behind the last transition, expected the end")
+    fn read(&mut self, input: &mut Input<'_>, out: &mut Emitter) {
+        input.fill(MAGIC.len());
+        input.consume(MAGIC.len());
+        if self.chunks(input, out).is_none() {
+            let message = || "the file ends before its last transition".into();
+            out.diag(&CUT_RECORD, input.offset(), message);
+        } else if !input.fill(1).is_empty() {
+            out.diag(&SKIPPED_RECORD, input.offset(), || {
+                "found more behind the last transition, expected the end".into()
             });
         }
-        None
     }
 }
 
 impl Transitions {
     /// Reads everything, or until the file ends early.
-    fn chunks(&mut self, fields: &mut Fields<'_>, out: &mut Emitter) -> Option<()> {
-        let version = fields.integer(4)?;
-        fields.integer(4)?;
-        let n_chunks = if version == 0 { 1 } else { fields.integer(8)? };
+    fn chunks(&mut self, input: &mut Input<'_>, out: &mut Emitter) -> Option<()> {
+        let version = Fields(input).integer(4)?;
+        Fields(input).integer(4)?;
+        let n_chunks = if version == 0 { 1 } else { Fields(input).integer(8)? };
         let mut levels = self.sampler.levels();
         let mut origin = None;
         for chunk in 0..n_chunks {
-            let start = fields.at;
+            let start = input.offset();
+            let mut fields = Fields(input);
             let mut level = fields.integer(4)? & 1;
             if version > 0 {
                 // The sample rate: times are in seconds whatever it was.
@@ -121,14 +114,15 @@ impl Transitions {
                 self.sampler.blackout(&mut levels, tick(begin), start, out);
             }
             for transition in 0..=n_transitions {
-                let offset = fields.at;
-                let time = if transition == 0 { begin } else { fields.seconds()? };
+                let offset = input.offset();
+                let time = if transition == 0 { begin } else { Fields(input).seconds()? };
                 for (_, source) in self.plan.sources() {
                     self.sampler.change(&mut levels, source, level, 0);
                 }
                 self.sampler.settle(&mut levels, tick(time), offset, out);
                 out.records += u64::from(transition > 0);
                 level ^= 1;
+                input.hand_on(out);
             }
         }
         Some(())

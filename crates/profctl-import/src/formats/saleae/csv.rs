@@ -1,15 +1,11 @@
 //! The CSV: a row at each transition, with the levels of all channels behind the time.
 
-use std::sync::Arc;
+use profctl_model::Timebase;
 
-use profctl_model::diag::codes::{CUT_RECORD, SKIPPED_RECORD};
-
-use super::opened;
 use super::seconds::nanoseconds;
-use crate::capture::rows::{Columns, cells};
-use crate::capture::{self, Levels, Sampler, Signal};
-use crate::emit::Emitter;
-use crate::formats::{Block, ImportError, ImportOptions, Opened, Reader, Recognition, State};
+use crate::capture::rows::{Rows, Table, cells};
+use crate::capture::{self, Signal};
+use crate::formats::{ImportError, ImportOptions, Opened, Recognition};
 use crate::text;
 
 /// What a spreadsheet may put first.
@@ -72,69 +68,29 @@ pub(super) fn open(head: &[u8], options: &ImportOptions) -> Result<Opened, Impor
     let plan = capture::plan(&signals, options)?;
     let mut facts = vec![("signals", signals.len().to_string())];
     facts.extend(plan.facts());
-    let sampler = Sampler::new(&plan);
-    let start = Point { levels: sampler.levels(), origin: None, past_head: false };
-    let columns = Arc::new(Columns::new(&plan, 1, signals.len()));
-    let reader = Box::new(Rows { sampler, columns, separator });
-    Ok(opened(false, facts, reader, Arc::new(start)))
+    let rows = Box::new(Transitions { origin: None, past_head: false });
+    let table = Table::new(&plan, (true, signals.len()), separator, rows);
+    Ok(Opened::in_turn(Timebase::NANOSECONDS, Box::new(table)).with_lines().with_facts(facts))
 }
 
-/// What a reader remembers from block to block.
-#[derive(Clone, Debug)]
-struct Point {
-    levels: Levels,
+/// A row for each transition.
+struct Transitions {
     /// What the clock shows at tick 0: times before the trigger are negative.
     origin: Option<i128>,
     past_head: bool,
 }
 
-struct Rows {
-    sampler: Sampler,
-    columns: Arc<Columns>,
-    separator: u8,
-}
-
-impl Reader for Rows {
-    fn fork(&self) -> Box<dyn Reader> {
-        let columns = Arc::clone(&self.columns);
-        Box::new(Self { sampler: self.sampler.fork(), columns, separator: self.separator })
+impl Rows for Transitions {
+    fn fork(&self) -> Box<dyn Rows> {
+        Box::new(Self { origin: None, past_head: false })
     }
 
-    fn boundary(&self, bytes: &[u8]) -> usize {
-        text::last_line_boundary(bytes)
+    fn is_row(&mut self, _line: &[u8]) -> bool {
+        std::mem::replace(&mut self.past_head, true)
     }
 
-    fn read(&mut self, block: &Block<'_>, state: &State, out: &mut Emitter) -> Option<State> {
-        let block = block.bytes;
-        let mut point = state.downcast_ref::<Point>().expect("a point of this reader").clone();
-        let mut row = Vec::with_capacity(self.columns.n_cells);
-        for line in text::lines(block) {
-            out.lines += 1;
-            if !point.past_head {
-                point.past_head = true;
-                continue;
-            }
-            if line.text.is_empty() {
-                continue;
-            }
-            out.records += 1;
-            cells(line.text, self.separator, &mut row);
-            let said = tick(row[0], &mut point.origin).and_then(|time| {
-                let at = (time, line.offset);
-                self.columns.take(&row, at, &mut self.sampler, &mut point.levels, out)
-            });
-            let found = || text::excerpt(line.text);
-            match said {
-                Ok(()) => {}
-                Err(_) if !line.ended => out.diag(&CUT_RECORD, line.offset, || {
-                    format!("the last line stops at `{}`", found())
-                }),
-                Err(expected) => out.diag(&SKIPPED_RECORD, line.offset, || {
-                    format!("found `{}`, expected {expected}", found())
-                }),
-            }
-        }
-        Some(Arc::new(point))
+    fn time(&mut self, cells: &[&[u8]]) -> Result<u64, &'static str> {
+        tick(cells[0], &mut self.origin)
     }
 }
 

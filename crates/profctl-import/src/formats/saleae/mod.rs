@@ -1,10 +1,6 @@
 //! Exports of Saleae's Logic: a CSV of transitions, or the binary file of one digital channel.
 
-use profctl_model::Timebase;
-
-use super::{
-    Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Reader, Recognition, State,
-};
+use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Recognition};
 use crate::files::Files;
 
 mod binary;
@@ -20,6 +16,7 @@ static DESCRIPTOR: Descriptor = Descriptor {
     name: "saleae",
     about: "Saleae Logic export: digital CSV, or the binary file of one digital channel",
     recognized: "a head `Time [s],…` over rows of 0 and 1, or `<SALEAE>`",
+    ..Descriptor::PLAIN
 };
 
 impl Importer for Export {
@@ -48,20 +45,4 @@ impl Importer for Export {
             None => csv::open(head, options),
         }
     }
-}
-
-/// An input with times in nanoseconds.
-fn opened(
-    whole: bool,
-    facts: Vec<(&'static str, String)>,
-    reader: Box<dyn Reader>,
-    state: State,
-) -> Opened {
-    let opened = Opened::lines(Timebase::NANOSECONDS, reader).with_facts(facts).with_state(state);
-    if !whole {
-        return opened;
-    }
-    let mut opened = opened.in_one_block();
-    opened.quirks.has_lines = false;
-    opened
 }

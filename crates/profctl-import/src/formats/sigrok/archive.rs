@@ -3,9 +3,12 @@
 //! The directory at the end is not looked at, so an archive whose copy stopped still gives what it
 //! has. Members whose length stands behind them are not read; sigrok writes none.
 
-use std::io::Read;
+use std::io::{BufReader, Read};
+use std::ops::Range;
+use std::sync::Arc;
 
 use crate::bytes::little;
+use crate::files::{InOrder, ReadAt};
 
 /// Bytes of a header before the name.
 const HEADER: usize = 30;
@@ -17,60 +20,63 @@ const LENGTH_FOLLOWS: u64 = 1 << 3;
 const IN_EXTRA: u64 = 0xffff_ffff;
 
 /// A file in the archive.
-#[derive(Clone, Copy)]
-pub(super) struct Member<'a> {
-    pub(super) name: &'a str,
+#[derive(Clone)]
+pub(super) struct Member {
+    pub(super) name: String,
     /// Where its header begins.
-    pub(super) offset: usize,
+    pub(super) offset: u64,
     is_deflated: bool,
-    packed: &'a [u8],
+    /// Where its content is.
+    packed: Range<u64>,
     /// Whether all of it is there.
     pub(super) is_whole: bool,
 }
 
-impl<'a> Member<'a> {
+impl Member {
     /// Its content.
-    pub(super) fn content(&self) -> Box<dyn Read + 'a> {
+    pub(super) fn content(&self, archive: &Arc<dyn ReadAt>) -> Box<dyn Read> {
+        let packed = InOrder::within(Arc::clone(archive), self.packed.clone());
         if self.is_deflated {
-            Box::new(flate2::bufread::DeflateDecoder::new(self.packed))
+            Box::new(flate2::read::DeflateDecoder::new(packed))
         } else {
-            Box::new(self.packed)
+            Box::new(BufReader::new(packed))
         }
     }
 }
 
 /// The members of `archive` in order; the last may be why reading stops.
-pub(super) fn members(archive: &[u8]) -> impl Iterator<Item = Result<Member<'_>, &'static str>> {
+pub(super) fn members(
+    archive: &dyn ReadAt,
+) -> impl Iterator<Item = Result<Member, &'static str>> + '_ {
     let mut at = Some(0);
     std::iter::from_fn(move || {
         let offset = at.take()?;
-        let rest = &archive[offset..];
-        if !rest.starts_with(MAGIC) {
+        let head = archive.bytes_at(offset, HEADER).unwrap_or_default();
+        if !head.starts_with(MAGIC) {
             // The directory comes behind the last member.
-            let ends_well = rest.starts_with(b"PK\x01\x02") || rest.starts_with(b"PK\x05\x06");
+            let ends_well = head.starts_with(b"PK\x01\x02") || head.starts_with(b"PK\x05\x06");
             return (!ends_well).then_some(Err("the archive stops before its directory"));
         }
-        let member = member(rest, offset);
-        if let Ok((member, length)) = &member
+        let member = member(archive, &head, offset);
+        if let Ok(member) = &member
             && member.is_whole
         {
-            at = Some(offset + length);
+            at = Some(member.packed.end);
         }
-        Some(member.map(|(member, _)| member))
+        Some(member)
     })
 }
 
-/// The member whose header `rest` begins with, and its length with the header.
-fn member(rest: &[u8], offset: usize) -> Result<(Member<'_>, usize), &'static str> {
-    let field = |at: usize, width: usize| rest.get(at..at + width).map(little);
+/// The member whose header `head` is.
+fn member(archive: &dyn ReadAt, head: &[u8], offset: u64) -> Result<Member, &'static str> {
+    let field = |at: usize, width: usize| head.get(at..at + width).map(little);
     let cut = "the archive stops in the header of a member";
     let (flags, method) = field(6, 2).zip(field(8, 2)).ok_or(cut)?;
-    let (packed, name) = field(18, 4).zip(field(26, 2)).ok_or(cut)?;
-    let extra = field(28, 2).ok_or(cut)? as usize;
-    let name_end = HEADER + name as usize;
-    let start = name_end + extra;
-    let name = rest.get(HEADER..name_end).ok_or(cut)?;
-    let extra = rest.get(name_end..start).ok_or(cut)?;
+    let (packed, n_name) = field(18, 4).zip(field(26, 2)).ok_or(cut)?;
+    let n_extra = field(28, 2).ok_or(cut)?;
+    let more = archive.bytes_at(offset + HEADER as u64, (n_name + n_extra) as usize);
+    let more = more.ok().filter(|more| more.len() as u64 == n_name + n_extra).ok_or(cut)?;
+    let (name, extra) = more.split_at(n_name as usize);
     let packed = match packed {
         IN_EXTRA => long_length(extra).ok_or("a member does not say how long it is")?,
         length => length,
@@ -83,13 +89,11 @@ fn member(rest: &[u8], offset: usize) -> Result<(Member<'_>, usize), &'static st
         8 => true,
         _ => return Err("a member is packed by another method than deflate"),
     };
-    let length = usize::try_from(packed).unwrap_or(usize::MAX);
-    let there = rest.len() - start;
-    let is_whole = length <= there;
-    let packed = &rest[start..start + length.min(there)];
-    let name = std::str::from_utf8(name).unwrap_or("\u{fffd}");
-    let member = Member { name, offset, is_deflated, packed, is_whole };
-    Ok((member, start + packed.len()))
+    let start = offset + HEADER as u64 + n_name + n_extra;
+    let end = start.saturating_add(packed);
+    let name = String::from_utf8_lossy(name).into_owned();
+    let is_whole = end <= archive.len();
+    Ok(Member { name, offset, is_deflated, packed: start..end.min(archive.len()), is_whole })
 }
 
 /// The packed length in an extra field of archives past 4 GiB: it stands behind the unpacked one.

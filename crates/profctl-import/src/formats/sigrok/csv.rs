@@ -1,14 +1,9 @@
 //! The CSV: comments, perhaps a row of labels, and a row a sample.
 
-use std::sync::Arc;
-
-use profctl_model::diag::codes::{CUT_RECORD, SKIPPED_RECORD};
-
-use super::{Found, rate, wires};
-use crate::capture::rows::{Columns, cells};
-use crate::capture::{self, Levels, Sampler};
-use crate::emit::Emitter;
-use crate::formats::{Block, ImportError, ImportOptions, Opened, Reader, State};
+use super::{opened, rate, wires};
+use crate::capture;
+use crate::capture::rows::{Rows, Table, cells};
+use crate::formats::{ImportError, ImportOptions, Opened};
 use crate::text;
 
 /// How the first line begins.
@@ -29,14 +24,11 @@ pub(super) fn open(head: &[u8], options: &ImportOptions) -> Result<Opened, Impor
     let Head { names, rate, has_time } = read_head(head)?;
     let signals = wires(names.iter().map(String::as_str));
     let plan = capture::plan(&signals, options)?;
-    let sampler = Sampler::new(&plan);
     let mut facts = vec![("signals", signals.len().to_string())];
     facts.extend(plan.facts());
-    let start = Row { levels: sampler.levels(), n: 0 };
-    let columns = Arc::new(Columns::new(&plan, usize::from(has_time), signals.len()));
-    let step = has_time.then(|| rate.map_or(1, step));
-    let reader = Box::new(Rows { sampler, columns, step });
-    Ok(Found { rate, whole: false, facts, reader, state: Arc::new(start) }.opened())
+    let samples = Samples { step: has_time.then(|| rate.map_or(1, step)), n: 0 };
+    let table = Table::new(&plan, (has_time, signals.len()), b',', Box::new(samples));
+    Ok(opened(rate, facts, Box::new(table)).with_lines())
 }
 
 fn read_head(head: &[u8]) -> Result<Head, ImportError> {
@@ -100,76 +92,29 @@ fn step(rate: u64) -> u64 {
     (per_second / rate.max(1)).max(1)
 }
 
-/// What a reader remembers from block to block.
-#[derive(Clone, Debug)]
-struct Row {
-    levels: Levels,
+/// A row for each sample.
+struct Samples {
+    /// How much time a sample takes in the column for it, if there is one.
+    step: Option<u64>,
     /// Samples so far.
     n: u64,
 }
 
-struct Rows {
-    sampler: Sampler,
-    columns: Arc<Columns>,
-    /// How much time a sample takes in the column for it, if there is one.
-    step: Option<u64>,
-}
-
-impl Reader for Rows {
-    fn fork(&self) -> Box<dyn Reader> {
-        let columns = Arc::clone(&self.columns);
-        Box::new(Self { sampler: self.sampler.fork(), columns, step: self.step })
+impl Rows for Samples {
+    fn fork(&self) -> Box<dyn Rows> {
+        Box::new(Self { n: 0, ..*self })
     }
 
-    fn boundary(&self, bytes: &[u8]) -> usize {
-        text::last_line_boundary(bytes)
+    fn is_row(&mut self, line: &[u8]) -> bool {
+        let is_row = !line.starts_with(b";") && (self.n > 0 || !is_label(line));
+        self.n += u64::from(is_row);
+        is_row
     }
 
-    fn read(&mut self, block: &Block<'_>, state: &State, out: &mut Emitter) -> Option<State> {
-        let block = block.bytes;
-        let mut row = state.downcast_ref::<Row>().expect("a row of this reader").clone();
-        let mut of_line = Vec::with_capacity(self.columns.n_cells);
-        let mut before: &[u8] = b"";
-        for line in text::lines(block) {
-            out.lines += 1;
-            if line.text.is_empty() || line.text.starts_with(b";") {
-                continue;
-            }
-            if row.n == 0 && is_label(line.text) {
-                continue;
-            }
-            out.records += 1;
-            row.n += 1;
-            // Most samples are like the one before.
-            if self.step.is_none() && line.text == before {
-                continue;
-            }
-            before = line.text;
-            cells(line.text, b',', &mut of_line);
-            let said = self.time(&of_line, row.n).and_then(|time| {
-                let at = (time, line.offset);
-                self.columns.take(&of_line, at, &mut self.sampler, &mut row.levels, out)
-            });
-            let found = || text::excerpt(line.text);
-            match said {
-                Ok(()) => {}
-                Err(_) if !line.ended => out.diag(&CUT_RECORD, line.offset, || {
-                    format!("the last line stops at `{}`", found())
-                }),
-                Err(expected) => out.diag(&SKIPPED_RECORD, line.offset, || {
-                    format!("found `{}`, expected {expected}", found())
-                }),
-            }
-        }
-        Some(Arc::new(row))
-    }
-}
-
-impl Rows {
-    /// The number of the sample in a row that is the `n`-th.
-    fn time(&self, cells: &[&[u8]], n: u64) -> Result<u64, &'static str> {
+    /// The number of the sample.
+    fn time(&mut self, cells: &[&[u8]]) -> Result<u64, &'static str> {
         match self.step {
-            None => Ok(n - 1),
+            None => Ok(self.n - 1),
             Some(step) => {
                 let shown = cells.first().and_then(|cell| text::decimal(cell, 0));
                 shown.map(|shown| (shown / step).saturating_sub(1)).ok_or("a whole number first")

@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use profctl_model::diag::codes::{CUT_RECORD, SKIPPED_RECORD};
 
-use super::{Found, archive, rate};
+use super::{archive, opened, rate};
 use crate::bytes::little;
 use crate::capture::{self, Levels, Plan, Sampler, Signal};
 use crate::emit::Emitter;
-use crate::formats::{Block, ImportError, ImportOptions, Opened, Reader, State};
+use crate::files::ReadAt;
+use crate::formats::{ImportError, ImportOptions, InTurn, Input, Opened};
 
 /// The largest `metadata` that is believed, bytes.
 const METADATA_MAX: u64 = 1 << 20;
@@ -34,8 +35,11 @@ struct Metadata {
     wires: Vec<Signal>,
 }
 
-pub(super) fn open(head: &[u8], options: &ImportOptions) -> Result<Opened, ImportError> {
-    let Metadata { rate, sample_bytes, members, wires } = metadata(head)?;
+pub(super) fn open(
+    archive: &Arc<dyn ReadAt>,
+    options: &ImportOptions,
+) -> Result<Opened, ImportError> {
+    let Metadata { rate, sample_bytes, members, wires } = metadata(archive)?;
     if !(1..=SAMPLE_MAX).contains(&sample_bytes) {
         return Err(ImportError::whole(format!(
             "found samples of {sample_bytes} bytes, expected 1 to {SAMPLE_MAX}"
@@ -44,15 +48,16 @@ pub(super) fn open(head: &[u8], options: &ImportOptions) -> Result<Opened, Impor
     let plan = capture::plan(&wires, options)?;
     let mut facts = vec![("signals", wires.len().to_string())];
     facts.extend(plan.facts());
-    let reader = Box::new(Session { sampler: Sampler::new(&plan), plan, members, sample_bytes });
-    Ok(Found { rate, whole: true, facts, reader, state: Arc::new(()) }.opened())
+    let (sampler, archive) = (Sampler::new(&plan), Arc::clone(archive));
+    let reader = Session { archive, sampler, plan, members, sample_bytes };
+    Ok(opened(rate, facts, Box::new(reader)))
 }
 
-fn metadata(head: &[u8]) -> Result<Metadata, ImportError> {
-    let mut members = archive::members(head).filter_map(Result::ok);
+fn metadata(archive: &Arc<dyn ReadAt>) -> Result<Metadata, ImportError> {
+    let mut members = archive::members(&**archive).filter_map(Result::ok);
     if let Some(member) = members.find(|member| member.name == "metadata" && member.is_whole) {
         let mut text = String::new();
-        let read = member.content().take(METADATA_MAX).read_to_string(&mut text);
+        let read = member.content(archive).take(METADATA_MAX).read_to_string(&mut text);
         read.map_err(|error| ImportError::whole(format!("`metadata`: {error}")))?;
         return Ok(parse(&text));
     }
@@ -87,6 +92,7 @@ fn parse(text: &str) -> Metadata {
 }
 
 struct Session {
+    archive: Arc<dyn ReadAt>,
     sampler: Sampler,
     plan: Arc<Plan>,
     members: String,
@@ -104,9 +110,10 @@ struct Progress {
     part: Vec<u8>,
 }
 
-impl Reader for Session {
-    fn fork(&self) -> Box<dyn Reader> {
+impl InTurn for Session {
+    fn fork(&self) -> Box<dyn InTurn> {
         Box::new(Self {
+            archive: Arc::clone(&self.archive),
             sampler: self.sampler.fork(),
             plan: Arc::clone(&self.plan),
             members: self.members.clone(),
@@ -114,38 +121,37 @@ impl Reader for Session {
         })
     }
 
-    fn boundary(&self, bytes: &[u8]) -> usize {
-        bytes.len()
-    }
-
-    fn read(&mut self, block: &Block<'_>, _state: &State, out: &mut Emitter) -> Option<State> {
-        let block = block.bytes;
+    fn read(&mut self, input: &mut Input<'_>, out: &mut Emitter) {
         let levels = self.sampler.levels();
         let mut progress = Progress { levels, n: 0, last: None, part: Vec::new() };
-        for member in archive::members(block) {
+        let archive = Arc::clone(&self.archive);
+        for member in archive::members(&*archive) {
             let member = match member {
                 Ok(member) => member,
                 Err(why) => {
-                    out.diag(&CUT_RECORD, block.len(), || why.into());
+                    input.move_to(archive.len(), out);
+                    out.diag(&CUT_RECORD, input.offset(), || why.into());
                     break;
                 }
             };
             if !member.name.strip_prefix(&self.members).is_some_and(is_number) {
                 continue;
             }
-            let read = self.samples(&mut member.content(), member.offset, &mut progress, out);
+            input.move_to(member.offset, out);
+            let read = self.samples(&mut *member.content(&archive), input, &mut progress, out);
             if !member.is_whole || read.is_err() {
-                out.diag(&CUT_RECORD, member.offset, || format!("`{}` ends early", member.name));
+                let message = || format!("`{}` ends early", member.name);
+                out.diag(&CUT_RECORD, input.offset(), message);
             }
         }
+        input.move_to(archive.len(), out);
         out.records += progress.n;
         if !progress.part.is_empty() {
             let (found, expected) = (progress.part.len(), self.sample_bytes);
-            out.diag(&SKIPPED_RECORD, block.len(), || {
+            out.diag(&SKIPPED_RECORD, input.offset(), || {
                 format!("{found} bytes at the end, expected {expected} a sample")
             });
         }
-        None
     }
 }
 
@@ -160,7 +166,7 @@ impl Session {
     fn samples(
         &mut self,
         member: &mut dyn Read,
-        offset: usize,
+        input: &mut Input<'_>,
         progress: &mut Progress,
         out: &mut Emitter,
     ) -> std::io::Result<()> {
@@ -168,6 +174,7 @@ impl Session {
         let watched = self.plan.sources().fold(0, |bits, (bit, _)| bits | 1_u64 << bit);
         let mut buffer = vec![0; CHUNK * size];
         loop {
+            let offset = input.offset();
             let n_read = member.read(&mut buffer)?;
             if n_read == 0 {
                 return Ok(());
@@ -187,6 +194,7 @@ impl Session {
             for sample in samples {
                 self.sample(little(sample) & watched, offset, progress, out);
             }
+            input.hand_on(out);
         }
     }
 

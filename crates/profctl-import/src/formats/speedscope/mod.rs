@@ -3,7 +3,7 @@
 //!
 //! Frames may stand behind the profiles that use them, so the file is read as a whole.
 
-use profctl_model::{Code, Severity, TickUnit, Ticks, Timebase, Timeline};
+use profctl_model::{Code, Severity, TickUnit};
 
 use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Recognition};
 use crate::files::Files;
@@ -23,6 +23,8 @@ static DESCRIPTOR: Descriptor = Descriptor {
     name: "speedscope",
     about: "profiles for speedscope, by rbspy, py-spy, .NET, Clinic, hotspot and many converters",
     recognized: "an object whose `$schema` is speedscope's",
+    extensions: &[".speedscope.json"],
+    codes: &[&OTHER_UNIT, &UNKNOWN_FRAME],
 };
 
 /// A profile in another unit than the first.
@@ -48,11 +50,6 @@ impl Importer for Profiles {
         &DESCRIPTOR
     }
 
-    fn codes(&self) -> &'static [&'static Code] {
-        static CODES: &[&Code] = &[&OTHER_UNIT, &UNKNOWN_FRAME];
-        CODES
-    }
-
     fn recognize(&self, probe: &Probe<'_>) -> Recognition {
         let head = probe.head;
         let is_object = json::looks_like_json(head)
@@ -72,11 +69,8 @@ impl Importer for Profiles {
             let unit = String::from_utf8_lossy(file.first_unit()).into_owned();
             facts.push(("unit", format!("{unit}, shown as cycles")));
         }
-        Ok(Opened::lines(
-            Timebase { unit: unit.unit, resolution: Ticks(1), timeline: Timeline::Recorded },
-            Box::new(read::Whole),
-        )
-        .with_facts(facts)
-        .in_one_block())
+        Ok(Opened::lines(super::recorded(unit.unit), Box::new(read::Whole))
+            .with_facts(facts)
+            .in_one_block())
     }
 }

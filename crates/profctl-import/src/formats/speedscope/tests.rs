@@ -1,3 +1,5 @@
+use profctl_model::Timebase;
+
 use super::*;
 use crate::formats::plain::show::{example, read};
 use crate::testing::ImporterOfBytes;

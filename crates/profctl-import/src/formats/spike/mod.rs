@@ -4,14 +4,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use profctl_model::{TickUnit, Ticks, Timebase, Timeline};
+use profctl_model::TickUnit;
 
 use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Recognition};
 use crate::emit::Emitter;
 use crate::files::Files;
-use crate::flow::{self, Carried, Flow, Said, Source, Step, Stretch, asm};
+use crate::flow::{self, Flow, Said, Source, Step, Stretch, asm};
 use crate::symbols::{self, Symbols};
-use crate::text;
 
 mod line;
 #[cfg(test)]
@@ -26,6 +25,7 @@ static DESCRIPTOR: Descriptor = Descriptor {
     name: "spike",
     about: "log of the RISC-V simulator Spike (`-l`), instruction by instruction",
     recognized: "two lines `core N: 0xPC (0xINSN) DISASSEMBLY`",
+    ..Descriptor::PLAIN
 };
 
 /// No instruction of RISC-V that calls is longer.
@@ -37,18 +37,10 @@ impl Importer for SpikeLog {
     }
 
     fn recognize(&self, probe: &Probe<'_>) -> Recognition {
-        let head = probe.head;
-        if !text::looks_like_text(head) {
-            return Recognition::No;
-        }
-        let is_one =
-            |line: &text::Line<'_>| matches!(line::parse(line.text), Ok(Line::Step { .. }));
-        let reason = || "lines `core N: 0xPC (0xINSN) DISASSEMBLY`".to_owned();
-        match text::lines(head).filter(is_one).take(2).count() {
-            0 => Recognition::No,
-            1 => Recognition::Maybe(reason()),
-            _ => Recognition::Yes(reason()),
-        }
+        let reason = "lines `core N: 0xPC (0xINSN) DISASSEMBLY`";
+        Recognition::of_lines(probe, reason, |line| {
+            matches!(line::parse(line), Ok(Line::Step { .. }))
+        })
     }
 
     fn open(&self, _files: &dyn Files, options: &ImportOptions) -> Result<Opened, ImportError> {
@@ -57,16 +49,8 @@ impl Importer for SpikeLog {
             Some(_) => "from the symbol file",
             None => "from lines `>>>>`, where every label counts as a function",
         };
-        Ok(Opened::lines(
-            Timebase {
-                unit: TickUnit::Instructions,
-                resolution: Ticks(1),
-                timeline: Timeline::Recorded,
-            },
-            Box::<flow::Lines<Log>>::default(),
-        )
-        .with_facts(vec![("functions", names.into())])
-        .with_state(Carried::start(Log { symbols, labels: BTreeMap::new() })))
+        let facts = vec![("functions", names.into())];
+        Ok(flow::opened(TickUnit::Instructions, Log { symbols, labels: BTreeMap::new() }, facts))
     }
 }
 

@@ -3,8 +3,6 @@
 //! With `-ff` every thread has a file of its own, `NAME.PID`; a directory with nothing but such
 //! files is one trace.
 
-use profctl_model::Code;
-
 use super::{
     Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Recognition, Stream, head,
 };
@@ -22,6 +20,8 @@ static DESCRIPTOR: Descriptor = Descriptor {
     name: "strace",
     about: "log of strace (-f, -ttt, -tt, -t or -r, best with -T), or a directory made with -ff",
     recognized: "lines `[PID] TIME NAME(…) = RESULT <LENGTH>` with names of Linux system calls",
+    codes: &[&call_log::NO_LENGTH],
+    ..Descriptor::PLAIN
 };
 
 /// From this many records on, a text is surely a log.
@@ -33,11 +33,6 @@ const WITHOUT_TIMES: &str = "strace log without times and durations: record with
 impl Importer for StraceLog {
     fn descriptor(&self) -> &'static Descriptor {
         &DESCRIPTOR
-    }
-
-    fn codes(&self) -> &'static [&'static Code] {
-        static CODES: &[&Code] = &[&call_log::NO_LENGTH];
-        CODES
     }
 
     fn recognize(&self, probe: &Probe<'_>) -> Recognition {

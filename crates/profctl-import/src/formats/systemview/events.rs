@@ -1,22 +1,28 @@
 //! Packets to events, by the names that the recording holds.
 
+use std::sync::Arc;
+
 use profctl_model::FuncKind;
 use profctl_model::diag::codes::{CUT_RECORD, SKIPPED_RECORD};
 
-use super::names::{self, Names};
-use super::packet::{self, Packet, Packets, Said};
+use super::names::Names;
+use super::packet::{self, Packet, Packets, SYNC, Said};
 use crate::emit::{
     At, Emitter, LaneKey, LaneRef, NameRef, PrevState, Stated, ThreadKey, Waking, WakingKind,
 };
-use crate::formats::{Block, Reader, State};
+use crate::formats::{InTurn, Input};
 
 /// Cores that a recording tells apart.
 const CORES: usize = 2;
 /// Interrupts and timers that are open at once, at most.
 const OPEN_MAX: usize = 1024;
 
-/// Reads a recording as a whole.
-pub(super) struct Whole;
+/// Reads a recording.
+pub(super) struct Recording {
+    /// Its first bytes.
+    pub(super) head: Arc<[u8]>,
+    pub(super) names: Arc<Names>,
+}
 
 /// Who runs on a core.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,53 +50,54 @@ struct Progress<'a> {
     cores: [Core; CORES],
 }
 
-impl Reader for Whole {
-    fn fork(&self) -> Box<dyn Reader> {
-        Box::new(Self)
+impl InTurn for Recording {
+    fn fork(&self) -> Box<dyn InTurn> {
+        Box::new(Self { head: Arc::clone(&self.head), names: Arc::clone(&self.names) })
     }
 
-    fn boundary(&self, bytes: &[u8]) -> usize {
-        bytes.len()
-    }
-
-    fn read(&mut self, block: &Block<'_>, _state: &State, out: &mut Emitter) -> Option<State> {
-        let block = block.bytes;
-        let names = names::read(block);
+    fn read(&mut self, input: &mut Input<'_>, out: &mut Emitter) {
         let core = || Core {
             running: Running::Unknown,
             waits: false,
             interrupts: Vec::new(),
             timers: Vec::new(),
         };
-        let mut progress = Progress { names: &names, cores: [core(), core()] };
-        for packet in Packets::new(block) {
+        let mut progress = Progress { names: &self.names, cores: [core(), core()] };
+        let mut packets = Packets::new(&self.head, input);
+        loop {
+            let offset = input.offset();
+            let Some((packet, length)) = packets.next(input) else { return };
+            let is_nonsense = matches!(packet, Packet::Nonsense);
             match packet {
-                Packet::Nop => {}
+                Packet::Nop | Packet::Nonsense => {}
                 Packet::Said(said) => {
                     out.records += 1;
-                    let offset = said.offset;
-                    if progress.take(&said, out).is_none() {
+                    if progress.take(&said, offset, out).is_none() {
                         out.diag(&SKIPPED_RECORD, offset, || {
                             "a packet is too short, expected the parameters of its id".into()
                         });
                     }
                 }
-                Packet::Skipped { offset, length } => out.diag(&SKIPPED_RECORD, offset, || {
-                    format!("{length} bytes are no packet, expected an id and its parameters")
-                }),
-                Packet::Cut { offset } => {
+                Packet::Cut => {
                     out.diag(&CUT_RECORD, offset, || "the last packet is not whole".into());
                 }
             }
+            input.consume(length);
+            if is_nonsense {
+                out.diag(&SKIPPED_RECORD, offset, || {
+                    "no packet, expected an id and its parameters".into()
+                });
+                input.skip_to(SYNC, out);
+            }
+            input.hand_on(out);
         }
-        None
     }
 }
 
 impl Progress<'_> {
     /// Takes a packet; nothing if it is too short.
-    fn take(&mut self, said: &Said<'_>, out: &mut Emitter) -> Option<()> {
-        let &Said { id, core, offset, time, mut numbers } = said;
+    fn take(&mut self, said: &Said<'_>, offset: usize, out: &mut Emitter) -> Option<()> {
+        let &Said { id, core, time, mut numbers } = said;
         let lane = out.lane(LaneKey { cpu: Some(core), thread: ThreadKey::Unstated });
         let at = At { time: Some(time), lane, offset };
         match id {

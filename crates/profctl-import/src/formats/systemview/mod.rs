@@ -5,10 +5,12 @@
 //! own, some after what they name, so a recording is gone through twice: for names, then for
 //! events.
 
-use profctl_model::{TickUnit, Ticks, Timebase, Timeline};
+use std::sync::Arc;
 
-use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Recognition};
-use crate::files::Files;
+use profctl_model::TickUnit;
+
+use super::{Descriptor, ImportError, ImportOptions, Importer, Input, Opened, Probe, Recognition};
+use crate::files::{FileId, Files, InOrder};
 
 mod events;
 mod names;
@@ -24,7 +26,9 @@ pub struct Recording;
 static DESCRIPTOR: Descriptor = Descriptor {
     name: "systemview",
     about: "SEGGER SystemView recording: tasks, interrupts, markers, API calls",
-    recognized: "a head of `;` lines that name SystemView, or its synchronisation bytes",
+    recognized: "a head of `;` lines that name SystemView, or its synchronization bytes",
+    extensions: &[".SVDat"],
+    ..Descriptor::PLAIN
 };
 
 /// Packets behind the synchronisation that must make sense.
@@ -42,38 +46,48 @@ impl Importer for Recording {
             return Recognition::Yes("a head that names SystemView".into());
         }
         // Bare bytes from the target begin with a start of the trace and its clock.
-        let mut packets = Packets::new(head).filter(|packet| !matches!(packet, Packet::Nop));
-        let begins = packets.by_ref().take(PACKETS_SURE).all(|packet| match packet {
-            Packet::Said(said) => matches!(said.id, packet::TRACE_START | packet::INIT),
-            Packet::Nop | Packet::Skipped { .. } | Packet::Cut { .. } => false,
-        });
-        let follow = packets.next().is_some();
-        if start == 0 && begins && follow {
+        let mut input = Input::new(Box::new(head), None);
+        let mut packets = Packets::new(head, &mut input);
+        let mut first = Vec::new();
+        while first.len() <= PACKETS_SURE
+            && let Some((packet, length)) = packets.next(&mut input)
+        {
+            match packet {
+                Packet::Nop => {}
+                Packet::Said(said) => first.push(said.id),
+                Packet::Nonsense | Packet::Cut => first.push(0),
+            }
+            input.consume(length);
+        }
+        let begins = |id: &u32| matches!(*id, packet::TRACE_START | packet::INIT);
+        if start == 0 && first.len() > PACKETS_SURE && first[..PACKETS_SURE].iter().all(begins) {
             return Recognition::Yes("synchronisation bytes, a start and a clock".into());
         }
         Recognition::No
     }
 
     fn open(&self, files: &dyn Files, options: &ImportOptions) -> Result<Opened, ImportError> {
-        let head = &*super::all_bytes(files)?;
-        if packet::start(head).is_none() {
+        let head = super::head(files)?.bytes;
+        if packet::start(&head).is_none() {
             return Err(ImportError::whole(
                 "no synchronisation, expected ten zero bytes behind the head",
             ));
         }
-        let names = names::read(head);
+        let file = files.open_at(FileId(0)).map_err(|error| super::unreadable(&error))?;
+        let names = names::read(&head, Box::new(InOrder::new(file)));
         let unit = match (options.capture.clock, names.frequency) {
             (Some(clock), _) => clock,
             (None, Some(frequency)) => TickUnit::Seconds { numerator: 1, denominator: frequency },
             (None, None) => TickUnit::Cycles,
         };
-        let mut facts = vec![("cores", if packet::has_cores(head) { "two" } else { "one" }.into())];
-        facts.extend(names.system.map(|system| ("system", system)));
-        Ok(Opened::records(
-            Timebase { unit, resolution: Ticks(1), timeline: Timeline::Recorded },
-            Box::new(events::Whole),
+        let system = names.system.clone();
+        let mut facts =
+            vec![("cores", if packet::has_cores(&head) { "two" } else { "one" }.into())];
+        facts.extend(system.map(|system| ("system", system)));
+        Ok(Opened::in_turn(
+            super::recorded(unit),
+            Box::new(events::Recording { head, names: Arc::new(names) }),
         )
-        .with_facts(facts)
-        .in_one_block())
+        .with_facts(facts))
     }
 }

@@ -1,10 +1,13 @@
 //! What is called what in a recording.
 
 use std::collections::BTreeSet;
+use std::io::Read;
 
 use profctl_model::hash::FastMap;
 
-use super::packet::{self, Packet, Packets, Said};
+use super::packet::{self, Packet, Packets, SYNC, Said};
+use crate::emit::Emitter;
+use crate::formats::Input;
 use crate::text;
 
 /// Names by number.
@@ -25,14 +28,23 @@ pub(super) struct Names {
     pub(super) system: Option<String>,
 }
 
-/// Collects the names in `recording`.
-pub(super) fn read(recording: &[u8]) -> Names {
+/// Collects the names in a recording that begins with `head`.
+pub(super) fn read(head: &[u8], recording: Box<dyn Read + Send>) -> Names {
     let mut names = Names::default();
-    for packet in Packets::new(recording) {
+    let mut ignore = |_: &mut Emitter, _: &[u8], _: u64| {};
+    let (mut input, mut out) = (Input::new(recording, Some(&mut ignore)), Emitter::default());
+    let mut packets = Packets::new(head, &mut input);
+    while let Some((packet, length)) = packets.next(&mut input) {
+        let is_nonsense = matches!(packet, Packet::Nonsense);
         if let Packet::Said(said) = packet {
             // A packet too short for what it is to say does not name anything.
             let _ = names.take(&said);
         }
+        input.consume(length);
+        if is_nonsense {
+            input.skip_to(SYNC, &mut out);
+        }
+        input.hand_on(&mut out);
     }
     names
 }

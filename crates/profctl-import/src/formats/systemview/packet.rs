@@ -1,5 +1,7 @@
 //! Packets: an id, parameters, and what passed since the packet before.
 
+use crate::formats::Input;
+
 /// Something was lost: how many packets.
 pub(super) const OVERFLOW: u32 = 1;
 /// An interrupt was entered: its number.
@@ -49,8 +51,10 @@ pub(super) const FIRST_OF_API: u32 = 32;
 
 /// From here on a length stands behind the id.
 const FIRST_WITH_LENGTH: u32 = 24;
+/// No packet is longer, bytes: two strings and a few numbers.
+const PACKET_MAX: usize = 1 << 18;
 /// Zero bytes that synchronise.
-const SYNC: usize = 10;
+pub(super) const SYNC: &[u8] = &[0; 10];
 /// The line of the head that says that ids carry the number of a core.
 const CORES: &[u8] = b"; ESP_Extension";
 
@@ -59,22 +63,16 @@ pub(super) enum Packet<'a> {
     /// Nothing; so is every two bytes of a synchronisation.
     Nop,
     Said(Said<'a>),
-    /// Bytes that are no packet, up to the next synchronisation.
-    Skipped {
-        offset: usize,
-        length: usize,
-    },
+    /// Bytes that are no packet; what follows the next synchronisation may be one.
+    Nonsense,
     /// The recording ends within a packet.
-    Cut {
-        offset: usize,
-    },
+    Cut,
 }
 
 /// A packet that says something.
 pub(super) struct Said<'a> {
     pub(super) id: u32,
     pub(super) core: u32,
-    pub(super) offset: usize,
     /// The time after the first packet, in ticks.
     pub(super) time: u64,
     pub(super) numbers: Numbers<'a>,
@@ -138,7 +136,7 @@ pub(super) fn start(recording: &[u8]) -> Option<usize> {
     while recording.get(at) == Some(&b';') {
         at += memchr::memchr(b'\n', &recording[at..])? + 1;
     }
-    recording.get(at..at + SYNC)?.iter().all(|&byte| byte == 0).then_some(at)
+    recording[at..].starts_with(SYNC).then_some(at)
 }
 
 /// Whether ids carry the number of a core.
@@ -147,24 +145,35 @@ pub(super) fn has_cores(recording: &[u8]) -> bool {
     memchr::memmem::find(head, CORES).is_some()
 }
 
-/// The packets of a recording.
-pub(super) struct Packets<'a> {
-    bytes: &'a [u8],
-    at: usize,
+/// Tells the packets of a recording apart.
+pub(super) struct Packets {
     time: u64,
     has_cores: bool,
 }
 
-impl<'a> Packets<'a> {
-    /// The packets behind the head of `recording`.
-    pub(super) fn new(recording: &'a [u8]) -> Self {
-        let at = start(recording).unwrap_or(0);
-        Self { bytes: recording, at, time: 0, has_cores: has_cores(recording) }
+impl Packets {
+    /// Goes to the first packet behind the head of a recording, which is `head` or begins with it.
+    pub(super) fn new(head: &[u8], input: &mut Input<'_>) -> Self {
+        let start = start(head).unwrap_or(0);
+        input.fill(start);
+        input.consume(start);
+        Self { time: 0, has_cores: has_cores(head) }
     }
 
-    fn packet(&mut self) -> Result<Packet<'a>, Wrong> {
-        let offset = self.at;
-        let rest = &self.bytes[offset..];
+    /// What comes next, and how many bytes it takes; nothing at the end.
+    pub(super) fn next<'i>(&mut self, input: &'i mut Input<'_>) -> Option<(Packet<'i>, usize)> {
+        let rest = input.fill(PACKET_MAX);
+        if rest.is_empty() {
+            return None;
+        }
+        Some(match self.packet(rest) {
+            Ok(packet) => packet,
+            Err(Wrong::Cut) if rest.len() < PACKET_MAX => (Packet::Cut, rest.len()),
+            Err(Wrong::Cut | Wrong::Nonsense) => (Packet::Nonsense, 1),
+        })
+    }
+
+    fn packet<'i>(&mut self, rest: &'i [u8]) -> Result<(Packet<'i>, usize), Wrong> {
         let (id, core, mut length) = self.id(rest)?;
         let parameters = if id >= FIRST_WITH_LENGTH {
             let (n, more) = number(&rest[length..])?;
@@ -177,11 +186,11 @@ impl<'a> Packets<'a> {
         let numbers = Numbers { rest: rest.get(length..end).ok_or(Wrong::Cut)? };
         let (delta, more) = number(&rest[end..])?;
         self.time = self.time.saturating_add(delta.into());
-        self.at += end + more;
-        if id == 0 {
-            return Ok(Packet::Nop);
-        }
-        Ok(Packet::Said(Said { id, core, offset, time: self.time, numbers }))
+        let packet = match id {
+            0 => Packet::Nop,
+            id => Packet::Said(Said { id, core, time: self.time, numbers }),
+        };
+        Ok((packet, end + more))
     }
 
     /// Id, core and how many bytes they take.
@@ -197,32 +206,6 @@ impl<'a> Packets<'a> {
         };
         let shift = 7 * (length - 1) as u32;
         Ok((u32::from(high & 0x3f) << shift | low, u32::from(high >> 6 & 1), length))
-    }
-
-    /// Goes on at the next synchronisation.
-    fn resynchronise(&mut self) -> Packet<'a> {
-        let offset = self.at;
-        let next = memchr::memmem::find(&self.bytes[offset + 1..], &[0; SYNC]);
-        self.at = next.map_or(self.bytes.len(), |at| offset + 1 + at);
-        Packet::Skipped { offset, length: self.at - offset }
-    }
-}
-
-impl<'a> Iterator for Packets<'a> {
-    type Item = Packet<'a>;
-
-    fn next(&mut self) -> Option<Packet<'a>> {
-        if self.at >= self.bytes.len() {
-            return None;
-        }
-        Some(self.packet().unwrap_or_else(|wrong| match wrong {
-            Wrong::Nonsense => self.resynchronise(),
-            Wrong::Cut => {
-                let offset = self.at;
-                self.at = self.bytes.len();
-                Packet::Cut { offset }
-            }
-        }))
     }
 }
 

@@ -185,7 +185,7 @@ fn nonsense_up_to_the_next_synchronisation() {
         # profctl plain 1 unit=us
         1 cpu0 > "marker 1"
         3 cpu0 < "marker 1"
-        input/skipped-record +31: 9 bytes are no packet, expected an id and its parameters
+        input/skipped-record +31: no packet, expected an id and its parameters
         input/skipped-record +53: a packet is too short, expected the parameters of its id
         input/cut-record +56: the last packet is not whole
     "##]],

@@ -28,6 +28,7 @@ static DESCRIPTOR: Descriptor = Descriptor {
     name: "systrace",
     about: "systrace HTML, text of Android's atrace: slices, counters, scheduler events",
     recognized: "`tracing_mark_write: B|…` in ftrace text, or the trace data of a systrace page",
+    ..Descriptor::PLAIN
 };
 
 const PAGE: &[u8] = b"class=\"trace-data\"";

@@ -32,10 +32,6 @@ impl Reader for Lines {
         Box::new(Self { applier: self.applier.fork(), described: FastSet::default() })
     }
 
-    fn boundary(&self, bytes: &[u8]) -> usize {
-        text::last_line_boundary(bytes)
-    }
-
     fn read(&mut self, block: &Block<'_>, state: &State, out: &mut Emitter) -> Option<State> {
         let before = state.downcast_ref::<IrqNames>().cloned().unwrap_or_default();
         self.applier.set_irqs(&before);

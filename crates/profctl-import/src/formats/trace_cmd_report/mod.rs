@@ -15,6 +15,7 @@ static DESCRIPTOR: Descriptor = Descriptor {
     name: "trace_cmd_report",
     about: "the text that trace-cmd report prints",
     recognized: "its first line `cpus=N`, or lines of its form",
+    ..Descriptor::PLAIN
 };
 
 /// How much of the head is looked at to recognize lines.

@@ -21,8 +21,6 @@ mod tests;
 
 use std::sync::Arc;
 
-use profctl_model::Code;
-
 use super::unreadable;
 use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Recognition};
 use crate::files::{FileId, Files};
@@ -40,16 +38,13 @@ static DESCRIPTOR: Descriptor = Descriptor {
     name: "trace_dat",
     about: "trace.dat of trace-cmd, versions 6 and 7; trace_pipe_raw beside the events/ of its tracefs",
     recognized: "its first ten bytes; a directory: events/header_page and per_cpu/cpu*/trace_pipe_raw",
+    codes: &[&UNKNOWN_EVENT],
+    ..Descriptor::PLAIN
 };
 
 impl Importer for TraceDat {
     fn descriptor(&self) -> &'static Descriptor {
         &DESCRIPTOR
-    }
-
-    fn codes(&self) -> &'static [&'static Code] {
-        static CODES: &[&Code] = &[&UNKNOWN_EVENT];
-        CODES
     }
 
     fn recognize(&self, probe: &Probe<'_>) -> Recognition {

@@ -40,6 +40,8 @@ static DESCRIPTOR: Descriptor = Descriptor {
     name: "uftrace",
     about: "directory that `uftrace record` or QEMU's uftrace plugin wrote",
     recognized: "a directory whose file `info` begins with `Ftrace!`",
+    codes: &[&LOST_SCHED, &KERNEL_UNREAD, &UNKNOWN_DATA],
+    ..Descriptor::PLAIN
 };
 
 /// Scheduler records that are missing.
@@ -74,11 +76,6 @@ const PERF_BLOCK: u64 = 1 << 20;
 impl Importer for Directory {
     fn descriptor(&self) -> &'static Descriptor {
         &DESCRIPTOR
-    }
-
-    fn codes(&self) -> &'static [&'static Code] {
-        static CODES: &[&Code] = &[&LOST_SCHED, &KERNEL_UNREAD, &UNKNOWN_DATA];
-        CODES
     }
 
     fn recognize(&self, probe: &Probe<'_>) -> Recognition {

@@ -1,7 +1,4 @@
-//! The changes behind the declarations.
-//!
-//! A dump says only what changed, so a block means nothing without the levels before it: readers
-//! hand on a state with every block, and a dump is read in order however many workers there are.
+//! The changes behind the declarations. A dump says only what changed, so it is read in order.
 
 use std::sync::Arc;
 
@@ -11,19 +8,15 @@ use profctl_model::hash::FastMap;
 use super::header::{Header, words};
 use crate::capture::{Levels, Plan, Sampler};
 use crate::emit::Emitter;
-use crate::formats::{Block, Reader, State};
+use crate::formats::{InTurn, Input};
 use crate::text;
 
-/// A block of this size without a timestamp in it ends at a line instead: a dump of all levels may
-/// be long.
-const TIMESTAMP_WITHIN: usize = 4 << 20;
-
-/// What a reader remembers from block to block.
-#[derive(Clone, Debug)]
+/// How far reading came.
 struct Point {
     levels: Levels,
-    /// The present timestamp; nothing before the first.
+    /// The present timestamp; nothing before the first. Then where its changes began.
     time: Option<u64>,
+    group: usize,
     inside: Inside,
     /// The value that waits for the code behind it: bits, and those that are neither 0 nor 1.
     value: Option<Value>,
@@ -61,77 +54,48 @@ impl Changes {
         let sources = plan.sources().map(|(key, source)| (code(key), source)).collect();
         Self { sampler: Sampler::new(plan), sources: Arc::new(sources) }
     }
-
-    /// The state before the first block.
-    pub(super) fn start(&self) -> State {
-        Arc::new(Point {
-            levels: self.sampler.levels(),
-            time: None,
-            inside: Inside::Header,
-            value: None,
-        })
-    }
 }
 
-impl Reader for Changes {
-    fn fork(&self) -> Box<dyn Reader> {
+impl InTurn for Changes {
+    fn fork(&self) -> Box<dyn InTurn> {
         Box::new(Self { sampler: self.sampler.fork(), sources: Arc::clone(&self.sources) })
     }
 
-    fn boundary(&self, bytes: &[u8]) -> usize {
-        // The last line that begins a timestamp: all changes of one stay together.
-        let stamp = memchr::memrchr_iter(b'\n', bytes)
-            .find(|&at| matches!(bytes.get(at + 1..at + 3), Some([b'#', b'0'..=b'9'])));
-        match stamp {
-            Some(at) => at + 1,
-            None if bytes.len() >= TIMESTAMP_WITHIN => text::last_line_boundary(bytes),
-            None => 0,
-        }
-    }
-
-    fn read(&mut self, block: &Block<'_>, state: &State, out: &mut Emitter) -> Option<State> {
-        let &Block { bytes: block, at_end, .. } = block;
-        let mut point = state.downcast_ref::<Point>().expect("a point of this reader").clone();
-        out.lines += memchr::memchr_iter(b'\n', block).count() as u64;
-        // Where the changes of the present timestamp began.
-        let mut group = 0;
+    fn read(&mut self, input: &mut Input<'_>, out: &mut Emitter) {
+        let levels = self.sampler.levels();
+        let (time, inside, value) = (None, Inside::Header, None);
+        let mut point = Point { levels, time, group: 0, inside, value };
         // A last line without an end was cut: what its last word would have been is not known, and
         // what more would have changed at its time is not either.
-        let cut = at_end && !block.ends_with(b"\n");
-        let mut next_began = false;
-        let mut last = 0;
-        for (offset, word) in words(block) {
-            last = offset;
-            if cut && offset + word.len() == block.len() {
-                next_began = word[0] == b'#' && point.inside == Inside::Body;
-                break;
+        let (mut is_cut, mut next_began, mut last) = (false, false, 0);
+        while let Some(line) = input.line() {
+            out.lines += u64::from(line.ended);
+            is_cut = !line.ended;
+            for (at, word) in words(line.text) {
+                last = line.offset + at;
+                if is_cut && at + word.len() == line.text.len() {
+                    next_began = word[0] == b'#' && point.inside == Inside::Body;
+                    break;
+                }
+                self.word(&mut point, word, last, out);
             }
-            self.word(&mut point, word, offset, &mut group, out);
+            if point.levels.is_settled() && input.hand_on(out) {
+                point.group = 0;
+            }
         }
-        let ends_at_stamp = block.len() < TIMESTAMP_WITHIN || self.boundary(block) > 0;
-        let open = point.inside != Inside::Body || point.value.is_some();
-        let complete = if cut { next_began } else { at_end || (ends_at_stamp && !open) };
-        if complete {
-            self.settle(&mut point, group, out);
+        if !is_cut || next_began {
+            self.settle(&mut point, out);
         }
-        if at_end && (cut || point.inside == Inside::Header || point.value.is_some()) {
+        if is_cut || point.inside == Inside::Header || point.value.is_some() {
             out.diag(&CUT_RECORD, last, || {
                 "the dump stops in the middle of a word or a change".into()
             });
         }
-        Some(Arc::new(point))
     }
 }
 
 impl Changes {
-    fn word(
-        &mut self,
-        point: &mut Point,
-        word: &[u8],
-        offset: usize,
-        group: &mut usize,
-        out: &mut Emitter,
-    ) {
+    fn word(&mut self, point: &mut Point, word: &[u8], offset: usize, out: &mut Emitter) {
         match point.inside {
             Inside::Body => {}
             Inside::Header => {
@@ -157,8 +121,8 @@ impl Changes {
         match word[0] {
             b'#' if word.get(1).is_some_and(u8::is_ascii_digit) => {
                 // A time that cannot be read still ends what belongs to the one before.
-                self.settle(point, *group, out);
-                *group = offset;
+                self.settle(point, out);
+                point.group = offset;
                 match text::decimal(&word[1..], 0) {
                     Some(time) => point.time = Some(time),
                     None => skip(word, offset, "a time of 64 bits behind `#`", out),
@@ -195,9 +159,9 @@ impl Changes {
         }
     }
 
-    fn settle(&mut self, point: &mut Point, offset: usize, out: &mut Emitter) {
+    fn settle(&mut self, point: &mut Point, out: &mut Emitter) {
         let time = point.time.unwrap_or(0);
-        self.sampler.settle(&mut point.levels, time, offset, out);
+        self.sampler.settle(&mut point.levels, time, point.group, out);
     }
 }
 

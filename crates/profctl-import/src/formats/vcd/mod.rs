@@ -1,14 +1,11 @@
-//! Value change dumps (IEEE 1364): what simulators and logic analysers write about wires.
+//! Value change dumps (IEEE 1364): what simulators and logic analyzers write about wires.
 //!
 //! A dump knows nothing of calls: which signals tell of them is said with `--tag`, `--gpio` or
 //! `--pc`; see [`crate::capture`].
 
-use profctl_model::{Ticks, Timebase, Timeline};
-
 use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Recognition};
 use crate::capture;
 use crate::files::Files;
-use crate::text;
 
 mod body;
 mod header;
@@ -20,8 +17,10 @@ pub struct Dump;
 
 static DESCRIPTOR: Descriptor = Descriptor {
     name: "vcd",
-    about: "value change dump of a simulator or logic analyser, with a tag bus or a wire a function",
+    about: "value change dump of a simulator or logic analyzer, with a tag bus or a wire a function",
     recognized: "begins with `$date`, `$version`, `$timescale` or the like, and declares signals",
+    extensions: &[".vcd"],
+    ..Descriptor::PLAIN
 };
 
 /// What may come first.
@@ -34,10 +33,7 @@ impl Importer for Dump {
     }
 
     fn recognize(&self, probe: &Probe<'_>) -> Recognition {
-        let head = probe.head;
-        if !text::looks_like_text(head) {
-            return Recognition::No;
-        }
+        let Some(head) = probe.text() else { return Recognition::No };
         let first = header::words(head).next().map(|(_, word)| word);
         let declares = [&b"$var "[..], b"$scope ", b"$timescale"]
             .into_iter()
@@ -57,15 +53,11 @@ impl Importer for Dump {
         let header = header::read(head).map_err(ImportError::whole)?;
         let plan = capture::plan(&header.signals, options)?;
         let changes = body::Changes::new(&header, &plan);
-        let state = changes.start();
         let mut facts = vec![("signals", header.signals.len().to_string())];
         facts.extend(plan.facts());
         facts.extend(header.producer.map(|producer| ("producer", producer)));
-        Ok(Opened::lines(
-            Timebase { unit: header.tick, resolution: Ticks(1), timeline: Timeline::Recorded },
-            Box::new(changes),
-        )
-        .with_facts(facts)
-        .with_state(state))
+        Ok(Opened::in_turn(super::recorded(header.tick), Box::new(changes))
+            .with_lines()
+            .with_facts(facts))
     }
 }

@@ -6,7 +6,7 @@ use profctl_import::ImportOptions;
 use profctl_import::formats::rule::{self, Explained, Outcome};
 
 use super::line;
-use crate::args::Global;
+use crate::args::{Expansion, Global};
 use crate::exit::Failure;
 use crate::input::{Content, Inputs};
 
@@ -19,14 +19,14 @@ pub(super) fn append(
     trace: &Path,
     options: &ImportOptions,
     text: &mut String,
-    global: &Global,
+    (expansion, global): (Expansion, &Global),
 ) -> Result<(), Failure> {
     let Some(rule) = &options.rule else { return Ok(()) };
     if trace == Path::new("-") {
         return Ok(());
     }
     let file = Inputs::single(trace, global)?;
-    let Content::Trace(input) = file.open()? else { return Ok(()) };
+    let Content::Trace(input) = file.open(expansion)? else { return Ok(()) };
     let explained = rule::explain(&input, options, LINES)
         .map_err(|error| Failure::import(&file.name, &error))?;
     line(text, "");

@@ -46,7 +46,8 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     match global.format() {
         Format::Table => {
             let mut text = for_people(&read, global);
-            explain::append(&args.trace, &session.options.import, &mut text, global)?;
+            let how = (args.reading.expansion, global);
+            explain::append(&args.trace, &session.options.import, &mut text, how)?;
             output::write_bytes(text.as_bytes(), global)?;
         }
         Format::Json => output::write_bytes(&json::bytes(&read), global)?,

@@ -12,7 +12,7 @@ use profctl_render::page::{
 };
 
 use super::{Args, single};
-use crate::args::Global;
+use crate::args::{Global, Reading};
 use crate::commands::diff::settings::Settings;
 use crate::commands::diff::sides::{self, Keep};
 use crate::commands::diff::{self, text};
@@ -46,7 +46,7 @@ pub(super) fn run(args: &Args, after: &PathBuf, global: &Global) -> Result<Exit,
     let settings = Settings::of(&args.comparing)?;
     let sides = [&args.trace, after];
     let keep = Keep { histograms: true, ..Keep::default() };
-    let (comparison, paths) = if holds_profiles(sides, global)? {
+    let (comparison, paths) = if holds_profiles(sides, &args.reading, global)? {
         let rules = settings.rules();
         let rules: Vec<&Rule<'_>> = rules.iter().map(|rule| rule as &Rule<'_>).collect();
         let [one, other] = sides::read(sides, &args.reading, &args.selection, keep, global)?;
@@ -75,12 +75,16 @@ pub(super) fn run(args: &Args, after: &PathBuf, global: &Global) -> Result<Exit,
 }
 
 /// Whether there is a saved profile among the runs: then no paths are known of them.
-fn holds_profiles(sides: [&PathBuf; 2], global: &Global) -> Result<bool, Failure> {
+fn holds_profiles(
+    sides: [&PathBuf; 2],
+    reading: &Reading,
+    global: &Global,
+) -> Result<bool, Failure> {
     let is_file = |path: &&&PathBuf| path.as_path() != Path::new("-");
     let files: Vec<PathBuf> = sides.iter().filter(is_file).map(|&path| path.clone()).collect();
     for argument in Inputs::of(&files, global)?.arguments {
         for file in argument.files {
-            if matches!(file.open()?, Content::Profile(_)) {
+            if matches!(file.open(reading.expansion)?, Content::Profile(_)) {
                 return Ok(true);
             }
         }
