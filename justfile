@@ -1,5 +1,4 @@
-# The habits of this house. Without `just`, run what a recipe says; `cargo test --workspace` needs
-# nothing else.
+# Common tasks. Without `just`, run the commands of a recipe; `cargo test --workspace` needs nothing else.
 
 # List the recipes.
 default:
@@ -18,11 +17,11 @@ check:
 test FILTER="":
     cargo test --workspace {{ FILTER }}
 
-# Use the HTML pages in a headless Chromium; pages and screenshots go to FOLDER.
+# Test the HTML pages in a headless Chromium; pages and screenshots go to FOLDER.
 e2e FOLDER="":
     scripts/e2e/run {{ FOLDER }}
 
-# Install the program with everything that it can do: SQL and Parquet take minutes to build.
+# Install the program with SQL and Parquet, which take minutes to build.
 install:
     cargo install --path crates/profctl --features tables
 
@@ -34,34 +33,34 @@ bench FILTER="":
 fuzz SECONDS="60":
     for target in $(cargo +nightly fuzz list); do cargo +nightly fuzz run "$target" -- -max_total_time={{ SECONDS }} || exit 1; done
 
-# Rewrite what tests expect to what they find: read the diff before you commit it.
+# Update expected output: review the diff before you commit it.
 golden:
     UPDATE_EXPECT=1 cargo test --workspace --features profctl/tables
 
-# Write the pages of docs/ that the program generates.
+# Update the generated pages of docs/.
 docs:
     cargo xtask docs
 
-# Show what the program does with a trace of 1993.
+# Run the main commands on a trace of 1993.
 demo:
     cargo run --quiet --package profctl -- info fixtures/mcrae/trace.txt
     cargo run --quiet --package profctl -- summarize --top 10 fixtures/mcrae/trace.txt
     cargo run --quiet --package profctl -- tree --depth 3 fixtures/mcrae/trace.txt
     cargo run --quiet --package profctl -- replay --highlight 1000us fixtures/mcrae/trace.txt
 
-# Write a made-up trace of about SIZE (`200M`, `10G`) to standard output.
+# Write a generated trace of about SIZE (`200M`, `10G`) to standard output.
 make-trace FORMAT SIZE SEED="1":
     @cargo run --quiet --release --package profctl-testkit --bin make-trace -- {{ FORMAT }} {{ SIZE }} {{ SEED }}
 
-# Measure how often `diff` is wrong where nothing changed, and what it finds where something did.
+# Measure the error rates of `diff` for docs/statistics.md.
 calibrate REPEATS="200":
     @cargo run --quiet --release --package profctl-bench --bin calibrate -- {{ REPEATS }}
 
-# Install other people's readers of what `convert` writes, for `just interop`.
+# Install the readers of other tools for `just interop`.
 interop-install:
     scripts/interop/install
 
-# Open what `convert` writes with other people's readers, and compare the sums.
+# Open exports with the readers of other tools, and compare the sums.
 interop:
     cargo build --quiet --package profctl --features tables
     scripts/interop/run

@@ -1,5 +1,5 @@
 //! Pages in a container that is sound, so that records are reached: the first byte chooses the byte
-//! order, the next two how the bytes are dealt to two CPUs.
+//! order, the next two how the bytes are assigned to two CPUs.
 
 #![no_main]
 

@@ -27,7 +27,7 @@ need_ours() {
     done
 }
 
-# trace FORMAT: the path of a made-up trace of $size, made unless it is there already.
+# trace FORMAT: the path of a generated trace of $size, which is created if needed.
 trace() {
     local path=$scratch/$1-$size.trace
     mkdir -p "$scratch"

@@ -10,7 +10,7 @@ import sys
 
 
 def run(command):
-    """CPU seconds and peak memory (MB) of a command whose output is thrown away."""
+    """CPU seconds and peak memory (MB) of a command whose output is discarded."""
     child = subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     )
@@ -40,7 +40,7 @@ def main():
     ours, theirs = words[:middle], words[middle + 1 :]
     measured = []
     for pair in range(pairs):
-        # Whoever comes first finds the caches colder: take turns.
+        # The first one finds cold caches: alternate.
         if pair % 2 == 0:
             mine, other = run(ours), run(theirs)
         else:

@@ -16,7 +16,7 @@ peer_awk() {
         "$profctl" summarize --jobs 1 FILE -- awk "$program" FILE
 }
 
-# python3: the same loop, as most people write it first.
+# python3: the same loop, written in the obvious way.
 peer_python() {
     has python3 || return 0
     local file program
@@ -33,10 +33,10 @@ print(len(total))'
         "$profctl" summarize --jobs 1 FILE -- python3 -c "$program" FILE
 }
 
-# grep: how fast lines can be told apart at all.
+# grep: a lower bound for classifying lines.
 peer_grep() {
     has grep || return 0
-    # Behind a pipe: a grep that sees that nobody reads stops at the first match.
+    # Through a pipe: grep stops at the first match if its output is not read.
     local file
     file=$(trace function_graph)
     compare "function_graph, grep -c of leaves" "$file" \

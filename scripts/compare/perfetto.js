@@ -55,7 +55,7 @@ const pause = (ms) => new Promise((wake) => setTimeout(wake, ms));
 async function main() {
   vm.runInThisContext(inFolder("engine_bundle.js").toString(), { filename: "engine_bundle.js" });
   self.onmessage({ data: port });
-  // It says nowhere when it has been compiled, and asking too early may break it for good.
+  // There is no event for the end of its compilation, and a query before it breaks the engine.
   while (!port.onmessage) await pause(50);
   await pause(2000);
   for (let tries = 0; ; tries++) {

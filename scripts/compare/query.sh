@@ -4,8 +4,7 @@
 #
 #   CALLS=50000000 PROFCTL=path/to/profctl scripts/compare/query.sh
 #
-# Needs a release build with tables. DuckDB is fetched with pip into a directory of its own ($VENV); it
-# is left out if that fails. What profctl does in one step, reading included, DuckDB does in two.
+# Needs a release build with SQL. DuckDB is fetched with pip into a directory of its own ($VENV); it # is skipped if that fails. What profctl does in one step, reading included, DuckDB does in two.
 
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
@@ -47,7 +46,7 @@ done
 
 if [[ ! -x $venv/bin/python ]]; then
     python3 -m venv "$venv" && "$venv/bin/pip" install --quiet duckdb || {
-        echo "DuckDB cannot be fetched: left out" >&2
+        echo "DuckDB cannot be fetched: skipped" >&2
         exit 0
     }
 fi

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `profctl summarize` against `wc -l` on the same made-up function_graph texts. The targets: at most
+# `profctl summarize` against `wc -l` on the same generated function_graph texts. The targets: at most
 # 6 times the CPU of `wc -l` with percentiles on one thread, 4.5 times without.
 
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"

@@ -1,4 +1,4 @@
-// Has profctl write pages and uses them as people do. `node run.mjs [FOLDER]`: pages and screenshots
+// Writes pages with profctl and tests them as a user would. `node run.mjs [FOLDER]`: pages and screenshots
 // go to FOLDER, or to a temporary one. Figures are printed beside their targets; a machine for tests
 // may be slow, so only what is far beyond the target fails.
 
@@ -179,7 +179,7 @@ const tests = {
     await dark.page.keyboard.press('t');
     await dark.page.emulateMedia({ media: 'print' });
     assert.equal(await background(dark.page), 'rgb(252, 253, 254)', 'paper is white');
-    assert.ok(!(await dark.page.locator('.bar').first().isVisible()), 'nobody clicks on paper');
+    assert.ok(!(await dark.page.locator('.bar').first().isVisible()), 'no controls in print');
     const pdf = await dark.page.pdf();
     assert.ok(pdf.length > 10_000);
     writeFileSync(join(folder, 'chart.pdf'), pdf);
@@ -233,7 +233,7 @@ const tests = {
   async 'saved profiles are compared as far as they go'(browser) {
     const { page, faults } = await open(browser, saved);
     assert.equal(await text(page, '.verdict strong'), 'regressed');
-    assert.match(await text(page, 'main'), /the differential flame graph is left out/);
+    assert.match(await text(page, 'main'), /the differential flame graph is omitted/);
     assert.equal(await page.locator('.picture-canvas').count(), 0);
     assert.ok(await page.locator('table.sortable tbody tr').count() > 10);
     await shot(page, 'saved');

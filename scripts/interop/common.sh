@@ -1,4 +1,4 @@
-# What the checks share. Each check opens exported files with somebody else's reader and compares
+# Shared by the checks. Each check opens exported files with the reader of another tool and compares
 # the calls and the net time of every function with `profctl summarize`. It is sourced.
 #
 # Where the tools are: TOOLS (default target/interop, where scripts/interop/install puts them).
@@ -11,7 +11,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 # Traces whose calls lie in time as their lengths say, so that a viewer can add them up: some of
-# the fixtures, and two made-up ones of thousands of calls.
+# the fixtures, and two generated ones of thousands of calls.
 traces=(
     fixtures/plain/recursion.txt
     fixtures/plain/long-jump.txt

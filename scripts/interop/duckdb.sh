@@ -4,7 +4,7 @@
 #
 #   PROFCTL=path/to/profctl scripts/interop/duckdb.sh [TRACE…]
 #
-# Needs a build with tables. Python with DuckDB, pyarrow and pandas is in TOOLS, where
+# Needs a build with SQL. Python with DuckDB, pyarrow and pandas is in TOOLS, where
 # scripts/interop/install puts it, or in VENV.
 
 set -euo pipefail

@@ -15,7 +15,7 @@ top() {
 }
 for trace in "${traces[@]}" "${switched[@]}"; do
     "$PROFCTL" convert --quiet -o "$work/trace.pb.gz" "$trace"
-    # It leaves out zeros, and counts complete calls only.
+    # It omits zeros, and counts complete calls only.
     top net ns >"$work/net"
     top calls count >"$work/calls"
     "$PROFCTL" summarize --quiet --format csv --columns calls,net,name "$trace" | tr -d "\r" | tail -n +2 >"$work/ours"

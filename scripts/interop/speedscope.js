@@ -1,5 +1,5 @@
 // Checks a file by speedscope's own schema, and adds up the frames of its profiles: name, calls and
-// time of their own, with tabs.
+// net time, with tabs.
 //
 // usage: NODE_PATH=… node speedscope.js FILE
 'use strict';

@@ -3,7 +3,7 @@
 //
 // usage: node trace_processor.js WEB_DIST TRACE SQL
 //
-// The engine believes that it runs in a worker of a browser; what it needs of one is made up here.
+// The engine expects a browser worker; the parts of one that it needs are emulated here.
 // It is spoken to in Protocol Buffers: TraceProcessorRpcStream of trace_processor.proto.
 'use strict';
 const fs = require('fs');

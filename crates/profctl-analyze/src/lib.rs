@@ -1,8 +1,8 @@
-//! Spans to reports: each analysis is a folder that takes a stream of spans or a whole trace and
-//! gives a table.
+//! Spans to reports: each analysis is a folder that turns a stream of spans or a trace into a
+//! table.
 //!
-//! Nothing here reads a file or formats a number: times leave as ticks, and the rim hands them to
-//! a writer.
+//! Nothing here reads a file or formats a number: times are ticks, formatted by a writer of
+//! `profctl-render`.
 
 #![cfg_attr(
     test,

@@ -1,4 +1,4 @@
-//! What the pages in `docs/schemas` promise is what comes out, field by field.
+//! The documents have the fields that the pages in `docs/schemas` list.
 
 use std::collections::BTreeSet;
 

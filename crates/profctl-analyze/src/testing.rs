@@ -186,7 +186,7 @@ pub(crate) fn random_calls() -> impl Strategy<Value = Calls> {
     })
 }
 
-/// A table as text: the columns' names, then a line a row, cells parted by a bar.
+/// A table as text: the columns' names, then one line per row, cells parted by a bar.
 pub(crate) fn show(table: &profctl_model::Table) -> String {
     use profctl_model::Cell;
     let cell = |cell: &Cell| match cell {

@@ -14,7 +14,7 @@ use profctl_model::SpanSink as _;
 /// Large enough for rates to settle, small enough for a minute in all.
 const BYTES: u64 = 16_000_000;
 
-/// Bytes a second, by format, on one thread.
+/// Bytes per second, by format, on one thread.
 fn import(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("import");
     group.sample_size(10);
@@ -31,7 +31,7 @@ fn import(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Events a second.
+/// Events per second.
 fn stitch(criterion: &mut Criterion) {
     let sample = sample("function_graph", BYTES);
     let importer = FORMATS
@@ -70,7 +70,7 @@ fn stitch(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Calls a second, with and without what percentiles need.
+/// Calls per second, with and without what percentiles need.
 fn summarize(criterion: &mut Criterion) {
     let sample = sample("function_graph", BYTES);
     let read = sample.read(1, Keep::default());

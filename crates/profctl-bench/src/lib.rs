@@ -1,4 +1,4 @@
-//! What the benchmarks feed and measure: made-up traces of a given size, and sinks that keep
+//! What the benchmarks feed and measure: generated traces of a given size, and sinks that keep
 //! nothing or everything.
 //!
 //! Rates mean little across machines. `scripts/compare/` measures against other programs in the
@@ -20,11 +20,11 @@ pub struct Sample {
     pub events: u64,
 }
 
-/// Formats that need to be told what their wires mean, or in which the walk's leaves end calls by
+/// Formats that need flags for the meaning of their wires, or in which the walk's leaves end calls by
 /// force: they are read by the program's own tests.
 const NOT_MEASURED: [&str; 4] = ["vcd", "saleae", "sigrok", "gem5"];
 
-/// One trace of about `bytes` bytes for every format that is read without being told more.
+/// One trace of about `bytes` bytes for every format that is read without flags.
 pub fn samples(bytes: u64) -> Vec<Sample> {
     let measured = generate::LARGE_FORMATS.into_iter().filter(|name| !NOT_MEASURED.contains(name));
     measured.map(|name| sample(name, bytes)).collect()
@@ -95,8 +95,8 @@ impl SpanSink for Keep {
 mod tests {
     use super::*;
 
-    /// The calls that are open when the walk stops are partial, and their callees' stated times may
-    /// exceed what microseconds show of them.
+    /// The calls that are open when the walk stops are incomplete, and their callees' stated times
+    /// may exceed what microseconds show of them.
     const AT_THE_END: [&str; 2] = ["stitch/unclosed-entry", "stitch/clamped"];
 
     #[test]

@@ -1,5 +1,5 @@
-//! Rows of the model as columns of polars: names as categoricals, times and counts as signed
-//! integers of 64 bits, which every engine knows.
+//! Rows of the model as columns of polars: names as categoricals, times and counts as signed 64-bit
+//! integers, which every engine supports.
 
 use polars::prelude::*;
 use profctl_model::tables::{ColumnKind, TableSchema};

@@ -1,4 +1,4 @@
-//! What went wrong, in words for who wrote the SQL.
+//! Errors of queries and files, in terms of the SQL.
 
 use std::fmt;
 

@@ -1,8 +1,8 @@
-//! Tables that outlive the terminal: Parquet and SQL. The only crate that knows polars.
+//! Parquet and SQL. The only crate that depends on polars.
 //!
-//! In come the tables of the model and calls block by block, out go files and, again, a
-//! [`profctl_model::Table`]. No type of polars is in a signature, and nothing here opens a file: the
-//! rim hands in writers, and the paths of files that it wrote.
+//! The input is tables of the model and calls block by block; the output is files and
+//! [`profctl_model::Table`]. No type of polars is in a signature, and nothing here creates files:
+//! the caller passes writers, and the paths of files that it wrote.
 
 mod columns;
 mod error;

@@ -24,7 +24,7 @@ pub struct Described<'a> {
     pub unit: &'a str,
     /// Who wrote it: a name and a version.
     pub producer: &'a str,
-    /// Whether the run is told by the directory that the file is in, and so not by a column.
+    /// Whether the run is identified by the directory that the file is in, and so not by a column.
     pub partitioned: bool,
 }
 

@@ -124,7 +124,7 @@ fn table_of(frame: &DataFrame) -> Result<Table, Error> {
         let role = if kind.is_numeric() || kind.is_bool() { Role::Count } else { Role::Text };
         Heading::new(column.name().as_str(), column.name().as_str(), role)
     });
-    // What the numbers count, only the query knows.
+    // The unit of the numbers depends on the query.
     let plain = Timebase { unit: TickUnit::Cycles, ..Timebase::NANOSECONDS };
     let mut table = Table::new(SCHEMA, plain, headings.collect());
     for row in 0..frame.height() {

@@ -80,7 +80,7 @@ enum Kind {
     Mark,
 }
 
-/// The query as it is to be parsed. Fails on what is no question.
+/// The query as it is to be parsed. Fails on what is not a question.
 pub(crate) fn checked(sql: &str) -> Result<String, Error> {
     let pieces = pieces(sql);
     let word = |piece: &(Kind, Range<usize>)| {
@@ -153,7 +153,7 @@ fn repeated_column<'a>(sql: &'a str, pieces: &[(Kind, Range<usize>)]) -> Option<
 const AFTER_COLUMNS: [&str; 9] =
     ["from", "union", "intersect", "except", "where", "group", "order", "limit", "having"];
 
-/// What a column is called, if that is told: behind AS, behind an expression, or as in its table.
+/// What a column is called, if that is told: after AS, after an expression, or as in its table.
 fn name_of<'a>(column: &[(Kind, &'a str)]) -> Option<&'a str> {
     let is_name = |(kind, text): &(Kind, &str)| match kind {
         Kind::Word => true,
@@ -170,7 +170,7 @@ fn name_of<'a>(column: &[(Kind, &'a str)]) -> Option<&'a str> {
         }
         Some((Kind::Operator | Kind::Open, _)) => false,
     };
-    // The end of CASE is no name.
+    // The end of CASE is not a name.
     let is_end = last.1.eq_ignore_ascii_case("end")
         && before.iter().any(|(_, text)| text.eq_ignore_ascii_case("case"))
         && !before.last().is_some_and(|(_, text)| text.eq_ignore_ascii_case("as"));

@@ -16,12 +16,12 @@ pub struct Source<'a> {
     bytes: Box<dyn Read + Send + 'a>,
     /// Bytes taken from the input before decompression.
     taken: Arc<AtomicU64>,
-    /// Read, but not handed out yet: the first `filled` bytes. What is behind them was once
-    /// initialised and is kept so, because zeroing every block costs as much as counting lines.
+    /// Read, but not returned yet: the first `filled` bytes. The rest stays initialized, because
+    /// zeroing every block costs as much as counting lines.
     held: Vec<u8>,
     filled: usize,
     at_end: bool,
-    /// Bytes handed out so far.
+    /// Bytes returned so far.
     offset: u64,
     /// The error that ended reading early, if one did.
     pub broken: Option<io::Error>,
@@ -35,7 +35,7 @@ pub struct CutBlock {
     pub offset: u64,
     /// Whether it is the last.
     pub at_end: bool,
-    /// Bytes behind it that were dropped as part of an endless record.
+    /// Bytes after it that were dropped as part of an endless record.
     pub skipped: u64,
     buffer: Vec<u8>,
     length: usize,
@@ -120,7 +120,7 @@ impl<'a> Source<'a> {
         }
         loop {
             if !self.at_end && self.filled <= wanted {
-                // One byte more tells whether this is the last block.
+                // One byte more shows whether this is the last block.
                 self.fill(wanted + 1);
             }
             if self.at_end && self.filled <= wanted {
@@ -137,7 +137,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Drops a record that does not end within [`RECORD_MAX`] bytes, up to the line end behind it.
+    /// Drops a record that does not end within [`RECORD_MAX`] bytes, up to the line end after it.
     #[cold]
     fn skip_record(&mut self, number: u64, spare: Vec<u8>) -> CutBlock {
         let mut skipped = 0;
@@ -154,7 +154,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Hands out the first `length` bytes and keeps the rest in `spare`.
+    /// Returns the first `length` bytes and keeps the rest in `spare`.
     fn hand_out(
         &mut self,
         number: u64,
@@ -175,7 +175,7 @@ impl<'a> Source<'a> {
         CutBlock { number, offset, at_end, skipped, buffer: spare, length }
     }
 
-    /// Bytes handed out so far.
+    /// Bytes returned so far.
     pub fn handed_out(&self) -> u64 {
         self.offset
     }

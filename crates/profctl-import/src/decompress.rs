@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use liblzma::stream::{Action, Status, Stream};
 
-/// A compressed trace may be compressed once more, by whoever archived it.
+/// A compressed trace may be inside a compressed archive.
 const LAYERS_MAX: usize = 2;
 const BUFFER: usize = 64 << 10;
 
@@ -91,7 +91,7 @@ impl<'a> OpenFile<'a> {
     }
 }
 
-/// One xz stream after the other. What is no stream behind one is an error once all before it was
+/// One xz stream after the other. What is not a stream after one is an error once all before it was
 /// handed out.
 struct XzStreams<R> {
     inner: R,
@@ -199,7 +199,7 @@ fn buffered<R: Read>(bytes: R) -> BufReader<R> {
 pub fn compression_of(head: &[u8]) -> Option<&'static str> {
     match head {
         [0x1f, 0x8b, 0x08, ..] => Some("gzip"),
-        // A zstd frame, or a skippable frame in front of one.
+        // A zstd frame, or a skippable frame before one.
         [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Some("zstd"),
         [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some("xz"),
         _ => None,

@@ -1,4 +1,4 @@
-//! The files of one trace, as the program hands them in: a file, standard input, a directory whose
+//! The files of one trace, as the program provides them: a file, standard input, a directory whose
 //! files belong together, or bytes in memory.
 
 use std::io::{self, Cursor, Read};
@@ -108,7 +108,7 @@ impl ReadAt for Arc<[u8]> {
 
 /// The files of one trace. The program implements it over the file system and standard input.
 pub trait Files: Sync {
-    /// What the whole is called: the path that was given, or `-`.
+    /// The name of the trace: the path that was given, or `-`.
     fn name(&self) -> &str;
     /// The files: one, or those of a directory, ordered by name.
     fn entries(&self) -> &[Entry];
@@ -167,7 +167,7 @@ impl<'a> Single<'a> {
         }
     }
 
-    /// Hands the head, and what follows it, to `use_it`.
+    /// Passes the head, and what follows it, to `use_it`.
     fn begun<T>(
         &self,
         use_it: impl FnOnce(&Head, &mut Option<OpenFile<'a>>) -> io::Result<T>,
@@ -199,7 +199,7 @@ pub fn read_head(file: &mut OpenFile<'_>) -> io::Result<Head> {
         Ok(_) => bytes.len() < HEAD,
         Err(error) if bytes.is_empty() => return Err(error),
         Err(error) => {
-            // What is behind the head is an error that the reader of the file must see.
+            // What is after the head is an error that the reader of the file must see.
             file.bytes = Box::new(Failing(Some(error)));
             false
         }
@@ -216,7 +216,7 @@ impl Read for Failing {
     }
 }
 
-/// What remains of a file behind its head, with the head in front again.
+/// What remains of a file after its head, with the head in front again.
 pub fn with_head<'a>(head: &Head, rest: OpenFile<'a>) -> OpenFile<'a> {
     let bytes = Box::new(Cursor::new(Arc::clone(&head.bytes)).chain(rest.bytes));
     OpenFile { bytes, ..rest }
@@ -264,7 +264,7 @@ impl Files for Single<'_> {
     }
 }
 
-/// Files in memory: what tests and fuzz targets hand in as a directory.
+/// Files in memory: a directory for tests and fuzz targets.
 pub struct Memory {
     name: String,
     entries: Vec<Entry>,

@@ -1,8 +1,8 @@
 //! Executed instructions to calls and returns: what the readers of emulator logs have in common.
 //!
-//! An emulator says where the processor was, not what it called. How a stretch of instructions ended
-//! ([`asm`]) and where the next one begins decide it. A return is told from any other jump by its
-//! landing right behind a call that is open. Where nothing says how a stretch ended, the address
+//! An emulator logs the program counter, not calls. How an interval of instructions ended ([`asm`])
+//! and where the next one begins decide it. A return is distinguished from any other jump by its
+//! landing right after a call that is open. Where nothing says how an interval ended, the address
 //! decides alone, and every call and return that was found like that is counted as inferred.
 //!
 //! ```text
@@ -32,12 +32,12 @@ mod walk;
 use asm::Ending;
 pub(crate) use input::{Said, Source, opened, symbols};
 
-/// A call or a return that no instruction vouches for.
+/// A call or a return without a matching instruction.
 pub static INFERRED: Code = Code {
     name: "flow/inferred",
     severity: Severity::Info,
-    help: "a call or a return was inferred from addresses alone, because the log does not show the \
-           instruction that made it or shows another one (an interrupt): loops to the first \
+    help: "a call or a return was inferred from addresses, because the log does not show the \
+           instruction before it, or shows another one (an interrupt): loops to the first \
            instruction of a function look like recursion; record the disassembly as well",
 };
 
@@ -45,11 +45,11 @@ pub static INFERRED: Code = Code {
 pub static FOREIGN_LINE: Code = Code {
     name: "flow/foreign-line",
     severity: Severity::Info,
-    help: "a line of another kind, such as output of the program or another item of the log, was \
-           passed over",
+    help: "a line that is not an instruction, such as output of the program or another log item, \
+           was skipped",
 };
 
-/// The longest instruction (x86) or pair of a call and what stands in its delay slot, bytes.
+/// The longest instruction (x86) or pair of a call and what is in its delay slot, bytes.
 pub(crate) const LONGEST: u64 = 16;
 
 /// A run of instructions without a jump in between: a translated block, or a single one.
@@ -100,7 +100,7 @@ struct Cpu {
 struct Before {
     pc: u64,
     stretch: Stretch,
-    /// Whether it was interrupted behind it, as the log says.
+    /// Whether it was interrupted after it, as the log says.
     trapped: bool,
 }
 
@@ -142,7 +142,7 @@ impl Flow {
         walk::Walk { cpu, step, out }.go(before);
     }
 
-    /// An exception or an interrupt was taken on `cpu`. `pc` is where it hit.
+    /// An exception or an interrupt was taken on `cpu`. `pc` is where it interrupted.
     pub(crate) fn trap(&mut self, cpu: u32, pc: u64) {
         let Some(before) = self.cpus.get_mut(&cpu).and_then(|cpu| cpu.before.as_mut()) else {
             return;

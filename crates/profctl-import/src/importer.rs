@@ -126,7 +126,7 @@ impl std::error::Error for ImportError {}
 /// latest header announced. Most formats need nothing: `Arc::new(())`.
 pub type State = Arc<dyn Any + Send + Sync>;
 
-/// Where a stream stands in its file.
+/// Where a stream is in its file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Extents {
     /// The whole file.
@@ -149,7 +149,7 @@ pub struct StreamClock {
     pub offset: i64,
 }
 
-/// Records that stand in the order of time, have one clock, and may be of one CPU or one thread.
+/// Records that are in time order, have one clock, and may be of one CPU or one thread.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Stream {
     /// The file.

@@ -1,8 +1,8 @@
 //! A pull scanner for JSON: the caller says what it expects next and skips what it does not want;
 //! nothing is built. For records by the million, of which a few fields matter.
 //!
-//! It is lenient where producers are: control characters may stand in strings, and what is skipped
-//! is checked for its brackets and strings only.
+//! It is lenient where producers are: control characters may be in strings, and what is skipped is
+//! checked for its brackets and strings only.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ use memchr::{memchr, memchr2};
 pub enum Stop {
     /// The text ends in the middle of it.
     End,
-    /// Something else stands there; what was expected.
+    /// Something else is there; what was expected.
     Expected(&'static str),
 }
 
@@ -97,14 +97,14 @@ pub struct Scanner<'a> {
     pub at: usize,
 }
 
-/// Whether `byte` may stand between values.
+/// Whether `byte` may be between values.
 #[inline]
 pub fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\n' | b'\t' | b'\r')
 }
 
 impl<'a> Scanner<'a> {
-    /// A scanner that stands at byte `at`.
+    /// A scanner that is at byte `at`.
     #[inline]
     pub fn new(bytes: &'a [u8], at: usize) -> Self {
         Self { bytes, at }
@@ -122,7 +122,7 @@ impl<'a> Scanner<'a> {
         self.bytes.get(self.at..).unwrap_or_default()
     }
 
-    /// The next byte that is no space, which stays.
+    /// The next byte that is not a space, which stays.
     #[inline]
     pub fn peek(&mut self) -> Result<u8, Stop> {
         while let Some(&byte) = self.bytes.get(self.at) {
@@ -134,7 +134,7 @@ impl<'a> Scanner<'a> {
         Err(Stop::End)
     }
 
-    /// Takes `byte` if it is the next that is no space.
+    /// Takes `byte` if it is the next that is not a space.
     #[inline]
     pub fn take(&mut self, byte: u8) -> Result<bool, Stop> {
         let found = self.peek()? == byte;
@@ -171,7 +171,7 @@ impl<'a> Scanner<'a> {
         self.string_end(start, at)
     }
 
-    /// The rest of a string that has escapes, or stands at the very end.
+    /// The rest of a string that has escapes, or is at the very end.
     #[cold]
     fn string_end(&mut self, start: usize, mut at: usize) -> Result<Text<'a>, Stop> {
         let mut escaped = false;
@@ -248,7 +248,7 @@ impl<'a> Scanner<'a> {
         }
         loop {
             let key = self.string()?;
-            self.expect(b':', "a colon behind the key")?;
+            self.expect(b':', "a colon after the key")?;
             member(self, key)?;
             match self.peek()? {
                 b',' => self.at += 1,
@@ -306,8 +306,8 @@ fn has_byte(word: u64, wanted: u8) -> u64 {
 }
 
 /// The number that `text` spells (a sign, a fraction and an exponent as JSON has them), times 10 to
-/// the power of `digits`, rounded to the nearest whole, halves up. Nothing if it is no number, is
-/// below zero or does not fit.
+/// the power of `digits`, rounded to the nearest whole, halves up. Nothing if it is not a number,
+/// is below zero or does not fit.
 #[inline]
 pub fn scaled(text: &[u8], digits: u32) -> Option<u64> {
     let (mut value, n_whole) = leading_digits(text);
@@ -395,7 +395,7 @@ fn scaled_slow(text: &[u8], digits: u32) -> Option<u64> {
     if whole.is_empty() && fraction.is_empty() {
         return None;
     }
-    // Digits before this place count, the one behind it rounds.
+    // Digits before this place count, the one after it rounds.
     let point = i64::try_from(whole.len()).ok()? + i64::from(exponent) + i64::from(digits);
     let mut value = 0_u64;
     let mut up = false;
@@ -463,7 +463,7 @@ mod tests {
         }
     }
 
-    /// What a whole JSON parser makes of a string, and of the text behind a value.
+    /// What a whole JSON parser makes of a string, and of the text after a value.
     #[test]
     fn strings_say_what_a_json_parser_reads() {
         for spelled in [

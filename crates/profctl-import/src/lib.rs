@@ -1,7 +1,7 @@
 //! Bytes to spans: the formats, one stitcher that pairs and repairs, and the loop that drives both
 //! over blocks, on as many threads as asked, with the same result.
 //!
-//! Nothing here opens a file: the rim hands in [`Files`].
+//! Nothing here opens a file: the caller provides [`Files`].
 
 pub mod blocks;
 pub mod bytes;
@@ -64,7 +64,7 @@ pub struct ReadOptions {
     pub until: Option<Bound>,
     /// Workers; 0 and 1 both mean the calling thread alone.
     pub workers: usize,
-    /// Bytes a block; 0 means the default. Any size gives the same result.
+    /// Bytes per block; 0 means the default. Any size gives the same result.
     pub block_size: usize,
     /// By what a call is outermost: its function, unless a report groups by something else.
     pub grouping: Grouping,
@@ -77,7 +77,7 @@ pub enum Bound {
     After(u64),
     /// A time of the trace's own clock.
     At {
-        /// Of a clock that tells time, nanoseconds.
+        /// Nanoseconds, for a clock that measures time.
         nanos: u64,
         /// Of a clock that counts.
         count: u64,
@@ -122,7 +122,7 @@ pub struct Origin {
     pub name: String,
     /// The format.
     pub format: &'static Descriptor,
-    /// Why it was taken for that.
+    /// Why it was treated as that.
     pub reason: String,
     /// Size after decompression, bytes.
     pub bytes: u64,
@@ -132,8 +132,8 @@ pub struct Origin {
     pub facts: Vec<(&'static str, String)>,
 }
 
-/// Reads `files` into `sink` as they come. `progress` is told the number of bytes read from the
-/// files, before decompression, now and then and from any thread.
+/// Reads `files` into `sink` as they come. `progress` receives the number of bytes read from the
+/// files, before decompression, at intervals and from any thread.
 pub fn stream<S: SpanSink + Send>(
     files: &dyn Files,
     options: &ReadOptions,
@@ -156,7 +156,7 @@ pub fn stream_as<S: SpanSink + Send>(
 }
 
 /// Writes `files` in the plain format to `out`: every record that its reader says, so that reading
-/// it gives the same calls. `sink` gets them as [`stream`] would hand them over.
+/// it gives the same calls. `sink` gets them as from [`stream`].
 pub fn write_plain<S: SpanSink + Send>(
     files: &dyn Files,
     options: &ReadOptions,

@@ -1,4 +1,4 @@
-//! What the user adds to an input, before anybody knows what it is.
+//! Options for an input, before its format is known.
 
 use profctl_model::TickUnit;
 
@@ -20,7 +20,7 @@ pub struct ImportOptions {
     pub rule: Option<RuleText>,
     /// The layout of probe records.
     pub probe: ProbeOptions,
-    /// Which signals of a capture tell of calls.
+    /// The signals of a capture that carry calls.
     pub capture: CaptureOptions,
 }
 
@@ -46,7 +46,7 @@ pub struct ProbeOptions {
     pub endian: Endian,
     /// Which field comes first.
     pub order: FieldOrder,
-    /// Bytes from one record to the next, if there is something behind the two fields.
+    /// Bytes from one record to the next, if there is something after the two fields.
     pub record_bytes: Option<usize>,
 }
 
@@ -73,7 +73,7 @@ pub enum FieldOrder {
     TimeTag,
 }
 
-/// Which signals tell of calls, and how. All text is as typed; the signals of a capture are not
+/// The signals that carry calls, and how. All text is as typed; the signals of a capture are not
 /// known before it is opened.
 ///
 /// A bus is a signal (`tag`, `top.probe.tag`), bits of one (`data[15:8]`), or several with the most
@@ -81,7 +81,7 @@ pub enum FieldOrder {
 /// first whichever way it is written. `NAME#2` is the second of the signals with one name.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CaptureOptions {
-    /// The bus that carries tags; `LABEL=` may stand before it. For ITM, the stimulus ports whose
+    /// The bus that carries tags; `LABEL=` may be before it. For ITM, the stimulus ports whose
     /// writes are tags.
     pub tag: Option<String>,
     /// The wire whose edge says that the bus is to be looked at: `stb`, `stb@fall`, `stb@both`.
@@ -90,7 +90,7 @@ pub struct CaptureOptions {
     /// What must hold at that edge, as `SIGNAL=VALUE`.
     pub valid: Vec<String>,
     /// Wires that are high while a function runs, as `WIRE` or `WIRE=NAME`, with the marks `^`
-    /// (interrupt) or `~` (idle) behind the name; `*` is every wire.
+    /// (interrupt) or `~` (idle) after the name; `*` is every wire.
     pub gpio: Option<String>,
     /// The bus that carries the program counter.
     pub pc: Option<String>,
@@ -122,7 +122,7 @@ enum OneOrMore {
 
 impl CaptureOptions {
     /// The options in a rule file that is about signals: one with a `[capture]` section. Nothing if
-    /// it has none (or is no TOML, which whoever reads it as rules for lines will say).
+    /// it has none (or is not TOML, which the reader of rules reports).
     pub fn from_rule(text: &str) -> Option<Result<Self, String>> {
         let file: toml::Table = text.parse().ok()?;
         match file.get("capture") {

@@ -8,7 +8,7 @@ use crate::importer::{self, ImportError, Importer, Probe, Recognition};
 /// How much of the head the formats are asked about.
 const SNIFFED: usize = 64 << 10;
 
-/// The format of `files`, and why it was taken for that.
+/// The format of `files`, and why it was treated as that.
 pub(crate) fn recognize(
     files: &dyn Files,
     options: &ReadOptions,
@@ -16,7 +16,7 @@ pub(crate) fn recognize(
     if let Some(name) = &options.format {
         let found = named(name).ok_or_else(|| {
             ImportError::whole(format!(
-                "there is no format `{name}`; the formats are {}",
+                "unknown format `{name}`, expected one of {}",
                 format_names()
             ))
         })?;
@@ -24,7 +24,7 @@ pub(crate) fn recognize(
     }
     let [_] = files.entries() else {
         return directory(files)
-            .ok_or_else(|| ImportError::whole("is a directory, and no trace as a whole"));
+            .ok_or_else(|| ImportError::whole("is a directory that is not a trace"));
     };
     let head = importer::head(files)?;
     let sniffed = &head.bytes[..head.bytes.len().min(SNIFFED)];
@@ -46,7 +46,7 @@ pub(crate) fn recognize(
     if options.import.names.is_some()
         && let Some(probe) = named("probe")
     {
-        return Ok((probe, "no other format fits, and a name file was given".into()));
+        return Ok((probe, "no other format matches, and a name file was given".into()));
     }
     if let Some(what) = neighbor {
         return Err(ImportError::whole(what));

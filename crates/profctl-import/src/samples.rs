@@ -1,7 +1,7 @@
 //! Stacks with a weight, as calls: what sampling profilers and aggregated profiles hold.
 //!
-//! A sample says what was open and tells of no entry and no exit, so the calls made of it count as
-//! partial: their sums are right, and how often or how long single calls ran stays unknown.
+//! A sample has the open calls and no entries or exits, so its calls count as incomplete: their
+//! sums are right, and how often or how long single calls ran stays unknown.
 
 use crate::emit::{At, Emitter, LaneRef, NameRef, Stated};
 

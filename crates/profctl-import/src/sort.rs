@@ -1,10 +1,10 @@
 //! Puts events in order that an input holds in any other: calls written when they ended, threads
-//! one after the other, buffers flushed late. It stands between the readers of such formats and the
+//! one after the other, buffers flushed late. It is between the readers of such formats and the
 //! stitcher, and decides nothing but the order.
 //!
-//! Events are held back until so many more have come that none is expected to belong before them
-//! ([`Order::Nearly`]), or until all have come ([`Order::Any`]). Then they are sorted by time, those
-//! of one time as they were written, and handed on thread by thread:
+//! Events are buffered until so many more have come that none is expected to belong before them
+//! ([`Order::Nearly`]), or until all have come ([`Order::Any`]). Then they are sorted by time,
+//! those of one time as they were written, and passed on thread by thread:
 //!
 //! - [`EventKind::Complete`] becomes a leaf, or an entry and an exit around what lies within it;
 //! - of complete calls that begin together the longer one is the caller;
@@ -33,9 +33,9 @@ pub enum Order {
     Any,
 }
 
-/// How many events are held back; about 6 MB.
+/// How many events are buffered; about 6 MB.
 pub const HELD: usize = 1 << 17;
-/// Events that are handed on at once.
+/// Events that are passed on at once.
 const BATCH: usize = 1 << 14;
 /// Events of one thread and one instant that are looked at together.
 const TIED: usize = 1 << 12;
@@ -44,9 +44,8 @@ const TIED: usize = 1 << 12;
 pub static LATE_EVENT: Code = Code {
     name: "sort/late-event",
     severity: Severity::Warning,
-    help: "an event stands so far behind later ones of its thread that those had been dealt with: \
-           it was taken to happen after them; `--dialect unsorted` holds everything in memory and \
-           puts it in its place",
+    help: "an event is farther out of order than the sort buffer reaches: it was moved after \
+           later events of its thread; `--dialect unsorted` sorts everything in memory",
 };
 
 /// An event with its place in the input.
@@ -61,7 +60,7 @@ struct Held {
 struct Open {
     name: NameRef,
     lane: LaneRef,
-    /// When it ends; [`UNTIL_EXIT`] if an exit will tell.
+    /// When it ends; [`UNTIL_EXIT`] if it follows from an exit.
     end: u64,
     /// The earliest end of this call and those below it on the stack.
     earliest: u64,
@@ -90,7 +89,7 @@ struct Known {
     lane_refs: Vec<Option<LaneRef>>,
 }
 
-/// See the module.
+/// Sorts the events of one input.
 #[derive(Debug)]
 pub struct Sorter {
     order: Order,
@@ -99,7 +98,7 @@ pub struct Sorter {
     workers: Vec<Known>,
     held: Vec<Held>,
     in_order: bool,
-    /// How many of `held` are sorted and may be handed on.
+    /// How many of `held` are sorted and may be passed on.
     ready: usize,
     done: usize,
     details: FastMap<u64, Box<str>>,
@@ -114,8 +113,8 @@ pub struct Sorter {
 }
 
 impl Sorter {
-    /// A sorter for one input. Calls that outlive their caller by up to `tolerance` ticks are taken
-    /// to end with it.
+    /// A sorter for one input. Calls that outlive their caller by up to `tolerance` ticks are
+    /// assumed to end with it.
     pub fn new(order: Order, tolerance: u64) -> Self {
         Self {
             order,
@@ -195,7 +194,7 @@ impl Sorter {
             ThreadKey::Member { pid, tid, .. } => {
                 ThreadKey::Member { pid: *pid, tid: *tid, name: String::new() }
             }
-            // The idle tasks are told apart by their CPUs, and so is who is not named at all.
+            // The idle tasks are distinguished by their CPUs, and so is who is not named at all.
             ThreadKey::Idle => ThreadKey::Named(format!("\0idle {:?}", key.cpu)),
             ThreadKey::Unstated => ThreadKey::Named(format!("\0on {:?}", key.cpu)),
             ThreadKey::Named(_) => key.thread.clone(),
@@ -244,8 +243,8 @@ impl Sorter {
         block.details.clear();
     }
 
-    /// What may be handed on now, with the offset that its offsets count from; nothing if more must
-    /// come first. At the end of the input everything is handed on, bit by bit.
+    /// What may be passed on now, with the offset that its offsets count from; nothing if more must
+    /// come first. At the end of the input everything is passed on, bit by bit.
     pub fn next(&mut self, at_end: bool) -> Option<(BlockEvents, u64)> {
         if self.done == self.ready && !self.sort(at_end) {
             return (at_end && !self.finished).then(|| self.finish());
@@ -260,7 +259,7 @@ impl Sorter {
         Some((self.out.take(), self.base))
     }
 
-    /// Hands on what waited for something to follow it.
+    /// Passes on what waited for something to follow it.
     fn finish(&mut self) -> (BlockEvents, u64) {
         self.finished = true;
         for row in 0..self.rows.len() {
@@ -275,7 +274,7 @@ impl Sorter {
         self.out.reuse(events);
     }
 
-    /// Sorts what is held if it is time to; says whether there is something to hand on.
+    /// Sorts what is held if it is time to; says whether there is something to pass on.
     fn sort(&mut self, at_end: bool) -> bool {
         if self.done > 0 {
             self.held.drain(..self.done);
@@ -342,7 +341,7 @@ impl Sorter {
         self.out.push(Event { offset, ..held.event });
     }
 
-    /// Hands on what happened on a thread before `now`.
+    /// Passes on what happened on a thread before `now`.
     fn settle(&mut self, row: usize, now: &Held) {
         if self.rows[row].time < now.event.time {
             self.place(row, Some(now));
@@ -356,7 +355,7 @@ impl Sorter {
         let offset = self.offset(held.at);
         let step = time - event.time;
         self.out.diag(&LATE_EVENT, offset as usize, || {
-            format!("an event {step} ticks before one of its thread that was dealt with")
+            format!("an event {step} ticks before a processed one of its thread")
         });
         if event.kind == EventKind::Complete {
             event.duration = event.duration.saturating_sub(step);
@@ -364,7 +363,7 @@ impl Sorter {
         event.time = time;
     }
 
-    /// Hands on the events of a thread that are of one time; `next` is what follows them.
+    /// Passes on the events of a thread that are of one time; `next` is what follows them.
     fn place(&mut self, row: usize, next: Option<&Held>) {
         let state = &mut self.rows[row];
         let mut group = std::mem::take(&mut state.held);
@@ -389,7 +388,7 @@ impl Sorter {
         if depth == NO_DEPTH {
             self.end_calls(row, time);
             // What ends after its caller by no more than a step of the clock was rounded; so was
-            // what begins before its neighbour has ended.
+            // what begins before its neighbor has ended.
             while let Some(&top) = self.rows[row].open.last()
                 && top.end < end
             {

@@ -1,7 +1,7 @@
 //! Which function an address belongs to, according to an `nm` listing, a `System.map` or an ELF
 //! file.
 //!
-//! Only code counts, but data that stands behind a function without a size still ends it.
+//! Only code counts, but data that is after a function without a size still ends it.
 
 use profctl_model::hash::FastMap;
 
@@ -28,7 +28,7 @@ pub struct Symbols {
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Symbol {
     start: u64,
-    /// The first address behind it.
+    /// The first address after it.
     end: u64,
     name: String,
 }
@@ -39,24 +39,26 @@ struct Entry {
     address: u64,
     /// Bytes, if the table says.
     size: Option<u64>,
-    /// How good a name it is for its address: the lowest wins. Nothing for what is no code.
+    /// How good a name it is for its address: the lowest wins. Nothing for what is not a code.
     rank: Option<u8>,
     name: String,
 }
 
 impl Symbols {
-    /// Reads an `nm` listing (of any flavour, sorted or not) or an ELF file. Fails with what was
+    /// Reads an `nm` listing (in any format, sorted or not) or an ELF file. Fails with what was
     /// found and what was expected if there is no function in it.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
         let entries =
             if bytes.starts_with(b"\x7fELF") { elf::entries(bytes)? } else { nm::entries(bytes)? };
         if entries.iter().all(|entry| entry.rank.is_none()) {
-            return Err("no function, expected an ELF file with symbols or the output of nm".into());
+            return Err(
+                "no functions, expected an ELF file with symbols or the output of nm".into()
+            );
         }
         Ok(Self::of(entries))
     }
 
-    /// The same as the user asked for it: with C++ and Rust names demangled, unless he keeps them.
+    /// The same as the user asked for it: with C++ and Rust names demangled, unless disabled.
     pub fn read(bytes: &[u8], keeps_mangled: bool) -> Result<Self, String> {
         let mut symbols = Self::parse(bytes)?;
         if !keeps_mangled {
@@ -80,7 +82,7 @@ impl Symbols {
             by_name.entry(entry.name.clone()).or_insert(entry.address);
             let end = entry.size.map(|size| entry.address.saturating_add(size));
             match symbols.last() {
-                // An alias, which may be the one that knows the size.
+                // An alias, which may be the one with the size.
                 Some(known) if known.start == entry.address => {
                     let known = ends.last_mut().expect("as many ends as symbols");
                     *known = known.or(end);
@@ -101,7 +103,7 @@ impl Symbols {
         Self { symbols, by_name }
     }
 
-    /// The function in which `address` lies, and how many bytes behind its start.
+    /// The function in which `address` lies, and how many bytes after its start.
     pub fn lookup(&self, address: u64) -> Option<(&str, u64)> {
         let behind = self.symbols.partition_point(|symbol| symbol.start <= address);
         let symbol = &self.symbols[behind.checked_sub(1)?];

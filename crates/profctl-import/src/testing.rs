@@ -1,5 +1,4 @@
-//! Texts in, calls out: what the tests of formats ask of the whole way through reader, sorter and
-//! stitcher.
+//! Texts in, calls out: helpers for tests of formats, through reader, sorter and stitcher.
 
 use std::fmt::Write as _;
 

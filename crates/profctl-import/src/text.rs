@@ -43,7 +43,7 @@ impl<'a> Iterator for Lines<'a> {
     }
 }
 
-/// The position behind the last line end in `bytes`; 0 if there is none.
+/// The position after the last line end in `bytes`; 0 if there is none.
 pub fn last_line_boundary(bytes: &[u8]) -> usize {
     memchr::memrchr(b'\n', bytes).map_or(0, |at| at + 1)
 }
@@ -121,7 +121,7 @@ pub fn looks_like_text(head: &[u8]) -> bool {
     head.iter().filter(odd).count() * 50 <= head.len()
 }
 
-/// Where `head` begins behind the mark that some systems put in front of UTF-8.
+/// Where `head` begins after the mark that some systems put before UTF-8.
 pub fn after_byte_order_mark(head: &[u8]) -> usize {
     if head.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 }
 }

@@ -190,8 +190,8 @@ pub mod codes {
     pub static LATE_EXIT: Code = Code {
         name: "stitch/late-exit",
         severity: Severity::Warning,
-        help: "a call was left after its caller: the two overlap, and the call counts as partial \
-               until its caller was left",
+        help: "the exit of a call comes after that of its caller: the calls overlap, and the \
+               call counts as incomplete",
     };
     /// A timestamp before the one that precedes it.
     pub static BACKWARDS: Code = Code {
@@ -217,9 +217,9 @@ pub mod codes {
     pub static SWITCH_MISMATCH: Code = Code {
         name: "stitch/switch-mismatch",
         severity: Severity::Warning,
-        help: "a context switch takes a thread off a CPU on which another one was running, or \
-               brings in one that runs elsewhere: what the thread did since its last switch \
-               counts as unknown",
+        help: "a context switch contradicts an earlier one: it switches out a thread that was \
+               not running there, or switches in one that runs elsewhere; the state of that \
+               thread since its last switch counts as unknown",
     };
     /// A record that cannot be parsed.
     pub static SKIPPED_RECORD: Code = Code {
@@ -240,8 +240,8 @@ pub mod codes {
         name: "input/damaged",
         severity: Severity::Error,
         help: "reading stopped before the end: a compressed file was cut short or fails its \
-               checksum, or the disk failed. What follows that place was not used; after a failed \
-               checksum, what precedes it may be wrong as well",
+               checksum, or the disk failed. Data after that offset was not used; after a failed \
+               checksum, data before it may be wrong too",
     };
     /// A kernel trace without context switches.
     pub static NO_SWITCHES: Code = Code {

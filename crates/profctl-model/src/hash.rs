@@ -1,7 +1,7 @@
 //! The hasher of our own tables: a multiply and a rotate per word, no seed.
 //!
-//! Keys are names out of a trace on the user's own disk; a table that an attacker could fill with
-//! collisions costs him his own time. No seed means the same table on every run.
+//! Keys are names from a trace that the user chose, so resistance to collision attacks is not
+//! needed. Without a seed, tables are the same on every run.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
@@ -13,7 +13,7 @@ pub type FastSet<K> = HashSet<K, BuildHasherDefault<FastHasher>>;
 
 const MULTIPLIER: u64 = 0x9E37_79B9_7F4A_7C15; // 2^64 / golden ratio (Knuth, TAOCP 6.4)
 
-/// See the module.
+/// The hasher of [`FastMap`] and [`FastSet`].
 #[derive(Clone, Copy, Default, Debug)]
 pub struct FastHasher {
     state: u64,

@@ -1,7 +1,6 @@
-//! The hub: what every part of profctl means by a call, a time, a name, a loss and a table.
+//! The hub: the types for calls, times, names, losses and tables that all crates share.
 //!
-//! This crate knows no file format, no command and no output. It has no dependencies, reads
-//! nothing, prints nothing; every other crate speaks in its types and only in them.
+//! This crate has no file formats, commands or outputs, and no dependencies. It does no I/O.
 
 pub mod diag;
 pub mod hash;

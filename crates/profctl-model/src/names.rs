@@ -47,11 +47,11 @@ impl FuncKind {
 pub struct Func {
     /// Its name, compiler suffixes included.
     pub name: String,
-    /// The kernel module or library that it lives in, where the input says.
+    /// Its kernel module or library, if known.
     pub module: Option<String>,
     /// What kind of thing it is.
     pub kind: FuncKind,
-    /// Its address, where the input says.
+    /// Its address, if known.
     pub address: Option<u64>,
 }
 
@@ -64,15 +64,15 @@ pub struct Thread {
     pub former_names: Vec<String>,
     /// The id that the system gave it (Linux calls it pid, BSD tid or lid).
     pub tid: Option<u64>,
-    /// The process that it belongs to, where the input tells processes from threads.
+    /// Its process, if the input distinguishes processes and threads.
     pub pid: Option<u64>,
-    /// Whether it is an idle task (one a CPU).
+    /// Whether it is an idle task (one per CPU).
     pub idle: bool,
 }
 
 impl Thread {
     /// `name-tid`, as Linux writes it; whichever half is known, else `?`. The idle tasks share one
-    /// id, their names tell them apart.
+    /// id and are distinguished by name.
     pub fn label(&self) -> String {
         match (self.name.as_str(), self.tid.filter(|_| !self.idle)) {
             ("", None) => "?".into(),

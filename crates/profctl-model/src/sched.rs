@@ -1,10 +1,9 @@
-//! What threads were doing when they were not calling anything: who ran, who waited for a CPU, who
-//! was blocked, and who ended that.
+//! Thread states: running, runnable, blocked, and who woke whom.
 
 use crate::id::{CpuId, FuncId, IdVec, ThreadId};
 use crate::time::{Tick, Ticks};
 
-/// What a thread is doing, as far as the records of its scheduler say.
+/// The state of a thread according to the scheduler records.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub enum RunState {
     /// On a CPU.
@@ -15,13 +14,13 @@ pub enum RunState {
     RunnablePreempted,
     /// Waiting for a CPU for the first time, since it was created.
     RunnableNew,
-    /// Blocked, and a signal would end it.
+    /// Interruptible sleep.
     Sleeping,
-    /// Blocked, and no signal ends it: usually on a device.
+    /// Uninterruptible sleep, usually for a device.
     Uninterruptible,
     /// Stopped by a signal or a debugger.
     Stopped,
-    /// Has exited and left its CPU for good.
+    /// Exited.
     Dead,
     /// The records do not say: before the first record of a thread, and after lost ones.
     #[default]
@@ -80,7 +79,7 @@ pub enum WakerContext {
     HardIrq,
     /// Serving a software interrupt, likewise.
     SoftIrq,
-    /// Serving a hardware interrupt that hit a software interrupt.
+    /// Serving a hardware interrupt that interrupted a software interrupt.
     HardAndSoftIrq,
 }
 
@@ -105,8 +104,8 @@ impl WakerContext {
 /// Who made a thread runnable.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Waker {
-    /// The thread on whose CPU it was recorded, if the input says. It is the one to thank only if
-    /// the context is [`WakerContext::Task`].
+    /// The thread on whose CPU it was recorded, if the input says. It is the waker only if the
+    /// context is [`WakerContext::Task`].
     pub thread: Option<ThreadId>,
     /// The CPU on which it was recorded.
     pub cpu: Option<CpuId>,
@@ -116,20 +115,20 @@ pub struct Waker {
     pub interrupt: Option<FuncId>,
 }
 
-/// A stretch of time in which a thread was in one state.
+/// An interval of time in which a thread was in one state.
 ///
 /// The states of a thread follow one another without a gap, from the beginning of the window (or
 /// the thread's creation) to its end (or the thread's death, after which it is
 /// [`RunState::Dead`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ThreadState {
-    /// Who.
+    /// The thread.
     pub thread: ThreadId,
-    /// What it was doing.
+    /// Its state.
     pub state: RunState,
-    /// From.
+    /// Start.
     pub start: Tick,
-    /// To, exclusive; after `start`.
+    /// End, exclusive; after `start`.
     pub end: Tick,
     /// Running: the CPU it ran on. Runnable: the CPU it was queued on, or had left. Else: the CPU
     /// it had left. Nothing where the input does not say.
@@ -151,7 +150,7 @@ impl ThreadState {
     }
 }
 
-/// What became of a waking.
+/// The effect of a wakeup.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum WakeEffect {
     /// The thread was blocked and became runnable.
@@ -176,20 +175,20 @@ impl WakeEffect {
 /// A thread, or an interrupt, tried to make a thread runnable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Wake {
-    /// When.
+    /// Time.
     pub time: Tick,
-    /// Who did it.
+    /// The waker.
     pub waker: Waker,
-    /// Who was to become runnable.
+    /// The thread to become runnable.
     pub woken: ThreadId,
-    /// What became of it.
+    /// Its effect.
     pub effect: WakeEffect,
 }
 
 /// When a thread was created and when it exited, as far as that was recorded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ThreadLife {
-    /// Who.
+    /// The thread.
     pub thread: ThreadId,
     /// Who created it.
     pub parent: Option<ThreadId>,
@@ -201,23 +200,23 @@ pub struct ThreadLife {
     pub redundant_wakings: u64,
 }
 
-/// A stretch in which a thread ran, and what it did next.
+/// An interval in which a thread ran, and what it did next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Turn {
-    /// Who ran.
+    /// The thread.
     pub thread: ThreadId,
-    /// Where, if the input says.
+    /// The CPU, if known.
     pub cpu: Option<CpuId>,
-    /// From.
+    /// Start.
     pub start: Tick,
-    /// To.
+    /// End.
     pub end: Tick,
     /// What it did next; nothing if that was not seen, and for idle tasks.
     pub then: Option<RunState>,
 }
 
-/// The turns in `states`, which are in the order of time at least thread by thread. Turns come in
-/// the order of their beginnings.
+/// The turns in `states`, which are in time order at least thread by thread. Turns come in the
+/// order of their beginnings.
 pub fn turns(states: &[ThreadState]) -> Vec<Turn> {
     let mut turns: Vec<Turn> = Vec::new();
     let mut latest: IdVec<ThreadId, Option<usize>> = IdVec::default();

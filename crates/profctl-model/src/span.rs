@@ -1,4 +1,4 @@
-//! One call, the other things that a trace can say, and where all of them flow.
+//! Calls and other records of a trace, and the sinks that consume them.
 
 use std::sync::Arc;
 
@@ -7,12 +7,12 @@ use crate::names::Names;
 use crate::sched::{ThreadLife, ThreadState, Wake};
 use crate::time::{Tick, Ticks};
 
-/// What of a call was really seen.
+/// Which ends of a call were recorded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
 pub struct Fidelity {
-    /// Its entry was not seen; `start` is the earliest time from which it was watched.
+    /// Its entry was not recorded; `start` is the earliest time from which it was watched.
     pub start_inferred: bool,
-    /// Its exit was not seen; `end` is the time at which it was last known to be open.
+    /// Its exit was not recorded; `end` is the time at which it was last known to be open.
     pub end_inferred: bool,
     /// It was cut short because the recorder lost events.
     pub at_gap: bool,
@@ -28,16 +28,16 @@ impl Fidelity {
     }
 }
 
-/// One call of a function, from entry to exit, as the stitcher hands it on when it ends.
+/// One call of a function, from entry to exit, emitted by the stitcher when it ends.
 ///
 /// `start` and `end` place it on the timeline; the lengths are what is summed. Where the input
 /// states durations, `wall` is the stated one and may differ from `end - start` by the clock's
 /// rounding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Span {
-    /// What was called.
+    /// The function.
     pub func: FuncId,
-    /// On whose stack.
+    /// The thread.
     pub thread: ThreadId,
     /// The CPU on which it ended, if the input says.
     pub cpu: Option<CpuId>,
@@ -49,9 +49,9 @@ pub struct Span {
     pub wall: Ticks,
     /// The part of `wall` in which the thread was switched out; at most `wall`.
     pub off_cpu: Ticks,
-    /// Time of its own: `elapsed` minus the elapsed of its direct callees.
+    /// Net time: `elapsed` minus the elapsed of its direct callees.
     pub net: Ticks,
-    /// Elapsed of the interrupts that hit it directly.
+    /// Elapsed of the interrupts that interrupted it directly.
     pub stolen: Ticks,
     /// Direct callees, interrupts included.
     pub callees: u32,
@@ -106,13 +106,13 @@ pub struct Mark {
 pub struct FuncTotals {
     /// Which function.
     pub func: FuncId,
-    /// On whose stack.
+    /// The thread.
     pub thread: ThreadId,
     /// How often it was called; 0 if it was running when the recording began.
     pub calls: u64,
     /// Time in it and in all it called, recursion counted once; at least `net`.
     pub elapsed: Ticks,
-    /// Time of its own.
+    /// Net time.
     pub net: Ticks,
 }
 
@@ -131,14 +131,14 @@ pub enum Record<'a> {
     Mark(&'a Mark),
     /// All calls of a function in one sum.
     Total(&'a FuncTotals),
-    /// Calls turned out not to be outermost. Only sinks that add up outermost calls as they come
-    /// need to know.
+    /// Calls turned out not to be outermost. Only sinks that sum outermost calls incrementally need
+    /// it.
     Enclosed(&'a Enclosed),
 }
 
-/// Calls that were handed on as outermost, and lie, as turned out later, in a call of the same
-/// function whose entry was not seen. Their lengths are part of the length of that call, so whoever
-/// adds up outermost calls takes them away again.
+/// Calls that were passed on as outermost, and lie, as turned out later, in a call of the same
+/// function whose entry was not recorded. Their lengths are part of the length of that call, so
+/// sinks that sum outermost calls subtract them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Enclosed {
     /// Their function.
@@ -168,7 +168,7 @@ pub struct Enclosed {
 pub trait SpanSink {
     /// A call ended.
     fn span(&mut self, span: &Span, names: &Names);
-    /// Something that is no call.
+    /// Something that is not a call.
     fn record(&mut self, record: Record<'_>, names: &Names);
 }
 
@@ -202,15 +202,14 @@ impl<S: SpanSink> SpanSink for Option<S> {
 
 /// A sink from which the records of single threads can be taken out again.
 ///
-/// Which thread is which is known for sure only at the end of an input: recorders cut names, or
-/// tell them last. So a selection of threads lets everything through, and what belongs to others is
-/// dropped once all names are known. What a sink holds until then is bounded by functions times
-/// threads if it holds sums.
+/// The names of threads are final only at the end of an input: recorders truncate them, or write
+/// them last. So a selection of threads lets everything pass, and other threads are dropped at the
+/// end. What a sink holds until then is bounded by functions times threads if it holds sums.
 pub trait SelectThreads: SpanSink {
     /// From here on, what is of different threads is kept apart. Called before anything else.
     fn separate_threads(&mut self);
     /// Drops calls of threads that `keep` denies, and sums of them. Called once, after the last
-    /// record. Other records are few and can be sorted out by whoever has them.
+    /// record. Other records are few and can be filtered by the caller.
     fn keep_threads(&mut self, keep: &dyn Fn(ThreadId) -> bool);
 }
 

@@ -1,6 +1,7 @@
-//! The form in which every report leaves an analysis: named columns and typed cells.
+//! Reports: named columns and typed cells.
 //!
-//! A table knows nothing of widths, colors or digits; the writers in `profctl-render` do.
+//! A table has no widths, colors or number formats; these are up to the writers in
+//! `profctl-render`.
 
 use crate::time::{Ticks, Timebase};
 
@@ -61,7 +62,7 @@ impl Column {
 /// One value.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Cell {
-    /// The input cannot say.
+    /// Unknown.
     Null,
     /// Text.
     Text(String),
@@ -98,7 +99,7 @@ pub struct Table {
     pub rows: Vec<Vec<Cell>>,
     /// Losses, repairs, a synthetic timeline: one line each, printed below the rows.
     pub notes: Vec<String>,
-    /// The names of columns that are left out first where the table is wider than the terminal, in
+    /// The names of columns that are omitted first where the table is wider than the terminal, in
     /// this order. After them the columns leave from right to left, but never the name.
     pub left_out_first: &'static [&'static str],
 }

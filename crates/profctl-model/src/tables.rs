@@ -17,7 +17,7 @@ pub enum ColumnKind {
     Time,
     /// A number of things, or a number that stands for something.
     Count,
-    /// A small number, which is kept in half the room.
+    /// A small number, which is kept in half the space.
     Small,
     /// 1 or 0.
     Flag,

@@ -15,7 +15,7 @@ pub struct Ticks(pub u64);
 
 impl Sub for Tick {
     type Output = Ticks;
-    /// The length from `earlier` to `self`; 0 if `earlier` is later, never a wrapped giant.
+    /// The length from `earlier` to `self`; 0 if `earlier` is later; it never wraps.
     #[inline]
     fn sub(self, earlier: Tick) -> Ticks {
         Ticks(self.0.saturating_sub(earlier.0))
@@ -126,13 +126,13 @@ impl Timebase {
         }
     }
 
-    /// Whether ticks can be told in seconds.
+    /// Whether ticks can be converted to seconds.
     pub fn is_time(&self) -> bool {
         matches!(self.unit, TickUnit::Seconds { .. })
     }
 
     /// `ticks` in the unit that reports carry ([`Self::unit_name`]), rounded to the nearest and
-    /// held at `u64::MAX`.
+    /// clamped to `u64::MAX`.
     pub fn reported(&self, ticks: Ticks) -> u64 {
         u64::try_from(self.reported_wide(u128::from(ticks.0))).unwrap_or(u64::MAX)
     }

@@ -48,10 +48,9 @@ pub struct Trace {
     pub names: Names,
     /// The calls: by thread, then in the order of entry; parents before children.
     pub spans: Spans,
-    /// What threads were doing: by thread, then in the order of time. Empty where the input does not
-    /// say.
+    /// What threads were doing: by thread, then in time order. Empty where the input does not say.
     pub states: Vec<ThreadState>,
-    /// Who woke whom, in the order of time.
+    /// Who woke whom, in time order.
     pub wakes: Vec<Wake>,
     /// Beginnings and ends of threads that have states, by thread.
     pub lives: Vec<ThreadLife>,
@@ -62,7 +61,7 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// The states of one thread, in the order of time.
+    /// The states of one thread, in time order.
     pub fn states_of(&self, thread: ThreadId) -> &[ThreadState] {
         let first = self.states.partition_point(|state| state.thread < thread);
         let count = self.states[first..].partition_point(|state| state.thread == thread);
@@ -175,8 +174,8 @@ struct Forest {
     spans: Vec<Span>,
     /// The indices in `spans` of those that have no parent yet.
     roots: Vec<u32>,
-    /// For each span, its direct callees are the roots it adopted: stored as first-child and
-    /// next-sibling links, `u32::MAX` for none.
+    /// For each span, its direct callees, stored as first-child and next-sibling links, `u32::MAX`
+    /// for none.
     first_child: Vec<u32>,
     next_sibling: Vec<u32>,
 }
@@ -214,7 +213,7 @@ impl Forest {
             self.place(&children, (span.start, span.end), step);
             left.extend(children.iter().rev().map(|&child| (child, Some(id))));
         }
-        // Callees stand behind their callers, so all of a call is counted when its turn comes.
+        // Callees are after their callers, so all of a call is counted when its turn comes.
         for row in (start..out.len()).rev() {
             if let Some(parent) = out.parent[row] {
                 out.below[parent.index()] += out.below[row] + 1;
@@ -240,12 +239,12 @@ impl Forest {
 }
 
 /// Gives a call its place on the timeline, between two times. Siblings are placed from the last to
-/// the first, each before the one behind it.
+/// the first, each before the one after it.
 ///
 /// Timestamps are coarser than stated durations, so a call may stick out of its caller, or into its
 /// neighbor, by less than `step`: that is cut off. And where a recorder was kept from writing an
 /// entry after it had taken the time, the call began long before its timestamp: it is moved back as
-/// far as there is room.
+/// far as there is space.
 pub(crate) fn place(span: &mut Span, (earliest, latest): (Tick, Tick), step: Ticks) {
     span.end = span.end.min(latest).max(earliest);
     if span.wall > (span.end - span.start) + step {
@@ -287,7 +286,7 @@ impl SpanSink for TraceBuilder {
             Record::Gap(gap) => self.gaps.push(*gap),
             Record::Mark(mark) => self.marks.push(mark.clone()),
             Record::Total(_) => self.has_totals = true,
-            // Which calls are outermost is seen from the whole.
+            // Outermost calls are determined from the complete trace.
             Record::Enclosed(_) => {}
         }
     }
@@ -310,7 +309,7 @@ impl TraceBuilder {
         self.has_totals && self.threads.iter().all(|forest| forest.spans.is_empty())
     }
 
-    /// The trace, once everything was handed over.
+    /// The trace, once everything was passed on.
     pub fn finish(self, meta: TraceMeta, names: Names) -> Trace {
         let mut spans = Spans::default();
         let Self { threads, mut states, mut wakes, mut lives, gaps, marks, .. } = self;

@@ -30,15 +30,15 @@ pub struct Node {
     pub depth: u32,
     /// Complete calls on this path.
     pub calls: u64,
-    /// Calls of which entry or exit was not seen.
+    /// Calls whose entry or exit was not recorded.
     pub partial: u64,
     /// Their elapsed time, recursion included: each path counts its own calls.
     pub elapsed: Ticks,
-    /// Their time of their own.
+    /// Their net time.
     pub net: Ticks,
     /// The least elapsed time of a complete call; 0 if there is none.
     pub elapsed_min: Ticks,
-    /// The greatest.
+    /// The largest.
     pub elapsed_max: Ticks,
 }
 
@@ -208,11 +208,11 @@ impl CallTree {
 /// Times are in the unit of reports: nanoseconds, or counts where the trace counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PathCost {
-    /// Calls, partial ones included.
+    /// Calls, incomplete ones included.
     pub calls: u64,
     /// Their elapsed time.
     pub elapsed: u64,
-    /// Their time of their own.
+    /// Their net time.
     pub net: u64,
 }
 

@@ -156,7 +156,7 @@ impl<'a> Columns<'a> {
 struct Line<'a> {
     clock: String,
     depth: usize,
-    /// What stands before the name.
+    /// What is before the name.
     before: &'static str,
     name: Cow<'a, str>,
     /// The times and flags.

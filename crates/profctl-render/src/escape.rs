@@ -45,7 +45,7 @@ pub fn width(text: &str) -> usize {
     if text.is_ascii() { text.len() } else { text.width() }
 }
 
-/// `text` cut to `room` columns; an ellipsis stands for what was cut.
+/// `text` truncated to `width` columns with an ellipsis.
 pub fn shortened(text: &str, room: usize) -> Cow<'_, str> {
     if width(text) <= room {
         return Cow::Borrowed(text);
@@ -100,7 +100,7 @@ fn is_address(text: &str) -> bool {
         .any(|address| word.eq_ignore_ascii_case(address))
 }
 
-/// `text` as a Markdown code span that may stand in a table cell.
+/// `text` as a Markdown code span that may be in a table cell.
 pub fn markdown_code(text: &str) -> String {
     let text = visible(text);
     if text.trim().is_empty() {

@@ -1,8 +1,8 @@
 //! Formatting of numbers: times, shares, ratios, sizes and counts.
 //!
 //! A time is printed with as many decimals as the resolution of the trace's clock justifies, so a
-//! microsecond trace prints whole microseconds, as the 1993 tables did. Where decimals are left
-//! out, the number is rounded half up.
+//! microsecond trace prints whole microseconds, as the 1993 tables did. Where decimals are omitted,
+//! the number is rounded half up.
 
 use std::fmt::{self, Display};
 use std::str::FromStr;
@@ -178,8 +178,8 @@ pub fn clock(time: Tick, timebase: &Timebase, unit: TimeUnit) -> String {
     format!("{seconds:>4}:{millis} {micros}{fraction}")
 }
 
-/// How many decimals a unit of `nanos` needs: as many as tell every multiple of the resolution
-/// exactly, if a few do; else so many that the last digit is no coarser than the resolution.
+/// How many decimals a unit of `nanos` needs: as many as represent every multiple of the resolution
+/// exactly, if a few do; else so many that the last digit is not a coarser than the resolution.
 fn decimals(timebase: &Timebase, nanos: u128) -> usize {
     /// Attoseconds below a nanosecond: finer than any recorder's clock.
     const MOST: usize = 18;

@@ -18,7 +18,7 @@ pub fn shared() -> Option<PathBuf> {
 /// its folders if it has no such files.
 ///
 /// # Panics
-/// If there is no trace: a test over no files cannot fail.
+/// If the folder has none: a test over no files cannot fail.
 pub fn of_format(format: &str) -> Vec<PathBuf> {
     let folder = root().join("fixtures").join(format);
     let mut traces = files(&folder);

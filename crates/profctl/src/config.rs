@@ -1,4 +1,4 @@
-//! What a user prefers: `$XDG_CONFIG_HOME/profctl/config.toml`. It changes defaults of flags, so that
+//! User preferences: `$XDG_CONFIG_HOME/profctl/config.toml`. It changes defaults of flags, so that
 //! a flag always wins.
 
 use std::path::PathBuf;
@@ -58,7 +58,7 @@ impl Config {
 
     /// The command line with these defaults.
     pub(crate) fn apply(&self, mut command: clap::Command) -> clap::Command {
-        // The command line wants what lives as long as the program, which this does.
+        // clap needs a value with static lifetime.
         if let Some(unit) = self.unit.clone().map(String::leak) {
             command = command.mut_arg("unit", |arg| arg.default_value(&*unit));
         }

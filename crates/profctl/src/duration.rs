@@ -1,5 +1,4 @@
-//! Durations as people type them: a number and a unit, never a bare number, exact to the last
-//! digit.
+//! Durations on the command line: a number with a unit, without rounding.
 
 use profctl_model::{TickUnit, Ticks, Timebase};
 
@@ -49,7 +48,7 @@ const UNITS: [(&str, u64); 7] = [
     ("min", 60_000_000_000),
 ];
 
-/// The units of a rate, in events a second.
+/// The units of a rate, in events per second.
 const RATES: [(&str, u64); 4] =
     [("Hz", 1), ("kHz", 1_000), ("MHz", 1_000_000), ("GHz", 1_000_000_000)];
 

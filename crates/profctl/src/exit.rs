@@ -1,4 +1,4 @@
-//! How the program ends: its exit codes and what it says when it cannot go on.
+//! Exit codes and errors.
 
 use std::fmt;
 use std::io::Write as _;
@@ -46,12 +46,12 @@ pub(crate) struct Failure {
     message: String,
     /// What to try, one line each.
     hints: Vec<String>,
-    /// Whether the input as a whole is not a trace, as opposed to a trace that is damaged.
+    /// Whether the input is not a trace, as opposed to a damaged trace.
     pub(crate) is_no_trace: bool,
 }
 
 impl Failure {
-    /// Something that cannot be asked for.
+    /// A usage error.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self {
             exit: Exit::Usage,

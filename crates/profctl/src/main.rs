@@ -1,7 +1,7 @@
-//! `profctl`: the rim, where arguments, files, colours, progress and exit codes live.
+//! `profctl`: the rim, where arguments, files, colors, progress and exit codes live.
 //!
-//! A command turns its arguments into the options of a library, calls it and hands what comes out
-//! to a writer. Nothing is written before all of it is computed.
+//! A command turns its arguments into the options of a library, calls it and passes the result to a
+//! writer. Nothing is written before all of it is computed.
 
 #![expect(
     clippy::disallowed_methods,
@@ -71,7 +71,7 @@ fn run() -> Result<Exit, Failure> {
     commands::run(cli)
 }
 
-/// Whether the command line says `--unit`, before or behind the command.
+/// Whether the command line says `--unit`, before or after the command.
 fn is_unit_given(matches: &ArgMatches) -> bool {
     let says =
         |matches: &ArgMatches| matches.value_source("unit") == Some(ValueSource::CommandLine);

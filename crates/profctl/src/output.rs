@@ -1,4 +1,4 @@
-//! Where a report goes: standard output at once, or a file that appears only when it is whole.
+//! Where a report goes: standard output, or a file that is written atomically.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -41,7 +41,7 @@ fn write_parquet(_: &Table, _: &Global) -> Result<(), Failure> {
     Err(Failure::without_tables("Parquet"))
 }
 
-/// Writes a replay: for people as a code trace, else as a table.
+/// Writes a replay: for terminals as a code trace, else as a table.
 pub(crate) fn write_replay(report: &Table, global: &Global) -> Result<(), Failure> {
     if global.format() != table::Format::Table {
         return write_table(report, global);
@@ -61,7 +61,7 @@ pub(crate) fn write_to(path: &Path, bytes: &[u8], global: &Global) -> Result<(),
 }
 
 /// Writes what `fill` writes to where the user wants the output. It need not fit in memory; a file
-/// still appears only when it is whole.
+/// is still written atomically.
 pub(crate) fn write_streamed(
     global: &Global,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -93,7 +93,7 @@ enum Destination {
 struct Replacement {
     temporary: NamedTempFile,
     target: PathBuf,
-    /// The permissions that it shall have.
+    /// The permissions that it should have.
     permissions: fs::Permissions,
     /// Removes the temporary file on signals.
     _registered: Registered,
@@ -177,7 +177,7 @@ impl Replacement {
         #[cfg(unix)]
         if let Some(found) = found {
             use std::os::unix::fs::{MetadataExt as _, chown};
-            // Only a superuser may give files away; for everybody else the file is their own.
+            // Only a superuser may change the owner of a file.
             let _ = chown(temporary.path(), Some(found.uid()), Some(found.gid()));
         }
         let registered = Registered::new(temporary.path());
@@ -191,7 +191,7 @@ impl Replacement {
     }
 }
 
-/// An error without the path of a temporary file, which nobody asked for.
+/// An error without the path of the temporary file.
 fn plain(error: &io::Error) -> io::Error {
     let source = error.get_ref().and_then(|error| error.source());
     let code = source.and_then(|source| source.downcast_ref::<io::Error>()?.raw_os_error());
@@ -205,7 +205,7 @@ fn private() -> fs::Permissions {
     fs::Permissions::from_mode(0o600)
 }
 
-/// The permissions that new files get: an empty one tells them.
+/// The permissions of new files, taken from an empty one.
 fn usual_permissions(
     builder: &mut tempfile::Builder<'_, '_>,
     folder: &Path,

@@ -11,7 +11,7 @@ use crate::exit::Failure;
 /// What a command writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum What {
-    /// A table for people or programs.
+    /// A table for terminals or programs.
     Report,
     /// The same, with JSON by default, which is the saved profile.
     Profile,
@@ -97,7 +97,7 @@ const NONE: OutputFormat = OutputFormat {
 pub(crate) static ALL: &[OutputFormat] = &[
     OutputFormat {
         name: "table",
-        about: "aligned columns for people",
+        about: "aligned columns",
         endings: &[".txt"],
         report: Some(Format::Table),
         ..NONE
@@ -119,7 +119,7 @@ pub(crate) static ALL: &[OutputFormat] = &[
     },
     OutputFormat {
         name: "markdown",
-        about: "a Markdown table for reviews and issues",
+        about: "Markdown table",
         endings: &[".md"],
         report: Some(Format::Markdown),
         ..NONE
@@ -135,7 +135,7 @@ pub(crate) static ALL: &[OutputFormat] = &[
     },
     OutputFormat {
         name: "jsonl",
-        about: "a JSON object a line",
+        about: "one JSON object per line",
         endings: &[".jsonl", ".ndjson"],
         conversion: Some(Conversion::Table(TableFile::JsonLines)),
         ..NONE
@@ -164,7 +164,7 @@ pub(crate) static ALL: &[OutputFormat] = &[
     },
     OutputFormat {
         name: "folded",
-        about: "a line a stack with its net time, for flamegraph.pl and the like",
+        about: "one line per stack with its net time, for flamegraph.pl",
         endings: &[".folded"],
         conversion: Some(Conversion::Viewer("folded")),
         picture: Some(Picture::Folded),
@@ -180,7 +180,7 @@ pub(crate) static ALL: &[OutputFormat] = &[
     },
     OutputFormat {
         name: "plain",
-        about: "a line per record of the input, lossless: reads back with the same numbers",
+        about: "one line per record, lossless: reads back with the same numbers",
         endings: &[".plain"],
         conversion: Some(Conversion::Plain),
         ..NONE
@@ -203,7 +203,7 @@ pub(crate) static ALL: &[OutputFormat] = &[
     },
     OutputFormat {
         name: "svg",
-        about: "a picture as vector graphics",
+        about: "vector graphics",
         endings: &[".svg"],
         for_terminals: false,
         picture: Some(Picture::Svg),
@@ -211,7 +211,7 @@ pub(crate) static ALL: &[OutputFormat] = &[
     },
     OutputFormat {
         name: "png",
-        about: "a picture as pixels",
+        about: "raster image",
         endings: &[".png"],
         for_terminals: false,
         picture: Some(Picture::Png),

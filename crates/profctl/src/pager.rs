@@ -34,7 +34,7 @@ impl Stdout {
         let held = std::mem::take(&mut self.held);
         self.command = None;
         if let Some(mut pager) = self.pager.take() {
-            // Closes its input; if it was quit before, nobody wants the rest.
+            // Closes its input; if the pager has quit, the rest is dropped.
             drop(pager.stdin.take());
             pager.wait()?;
             return Ok(());
@@ -87,7 +87,7 @@ impl Write for Stdout {
     }
 }
 
-/// The command of the pager; nothing if there shall be none.
+/// The command of the pager; nothing if there should be none.
 fn command(global: &Global) -> Option<String> {
     let from = |name: &str| std::env::var(name).ok();
     let chosen = from("PROFCTL_PAGER")
@@ -103,7 +103,7 @@ fn command(global: &Global) -> Option<String> {
     (!is_dumb && chosen != "cat" && !chosen.is_empty()).then_some(chosen)
 }
 
-/// Whether an error only says that nobody reads on.
+/// Whether an error is a broken pipe.
 pub(crate) fn is_closed(error: &io::Error) -> bool {
     error.kind() == ErrorKind::BrokenPipe
 }

@@ -1,6 +1,6 @@
 //! The progress bar: on a terminal only, and only once the work has taken half a second.
 //!
-//! Readers store a number; a thread of its own looks at it ten times a second.
+//! Readers store a number; a thread of its own looks at it ten times per second.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -59,7 +59,7 @@ impl Drop for Progress {
     fn drop(&mut self) {
         if let Some((stop, painter)) = self.painter.take() {
             drop(stop);
-            // It only paints: if it panicked, the report is none the worse.
+            // A panic of the progress thread does not affect the report.
             let _ = painter.join();
         }
     }

@@ -34,7 +34,7 @@ impl Wanted {
     }
 }
 
-/// Calls that stay in memory unless told otherwise: as frames they take half a gigabyte.
+/// Default number of calls in memory: as frames they take half a gigabyte.
 pub(crate) const IN_MEMORY: u64 = 4 << 20;
 /// What a call takes in a block, about.
 const BYTES_A_CALL: u64 = 20;
@@ -170,7 +170,7 @@ impl Run {
         }
     }
 
-    /// Hands its calls to `take`, a block at a time, in the unit of the tables.
+    /// Passes its calls to `take`, a block at a time, in the unit of the tables.
     pub(crate) fn each_block(
         &mut self,
         mut take: impl FnMut(&[SpanRow], &Traced) -> Result<(), Failure>,
@@ -191,14 +191,14 @@ fn by_function(profile: Profile) -> Result<Profile, String> {
     }
 }
 
-/// Calls that do not fit memory wait on disk, and the disk had no room or failed.
+/// Calls that do not fit memory wait on disk, and the disk had no space or failed.
 pub(crate) fn no_room(error: &io::Error) -> Failure {
     let place = std::env::temp_dir().display().to_string();
-    Failure::output(place, error).hint("TMPDIR names another place for what does not fit memory")
+    Failure::output(place, error).hint("set TMPDIR to a directory with more space")
 }
 
 /// What runs are called: the path without the directories that all have in common; with a number
-/// behind it if it was given before.
+/// after it if it was given before.
 fn run_names(paths: &[&str]) -> Vec<String> {
     let parts: Vec<Vec<_>> =
         paths.iter().map(|path| Path::new(path).components().collect()).collect();

@@ -115,7 +115,7 @@ impl OnDisk {
         let mut block = vec![0; size];
         self.file.seek(SeekFrom::Start(self.end))?;
         self.file.read_exact(&mut block)?;
-        // What was taken need not take room while the rest is worked on.
+        // What was taken need not take space while the rest is worked on.
         self.file.set_len(self.end)?;
         Ok(Some(block))
     }

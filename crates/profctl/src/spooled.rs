@@ -158,7 +158,7 @@ impl<'a> Spooled<'a> {
         })
     }
 
-    /// Entries and exits in the order of time.
+    /// Entries and exits in time order.
     pub(crate) fn ends(self) -> Result<Ordered<Sorted<Line>>, Failure> {
         self.sorted(|row, first| Line::ends(row, first).map(Some))
     }

@@ -35,7 +35,7 @@ pub(crate) fn of(global: &Global) -> Style {
     Style { unit: global.unit, color, width, csv_safe: global.csv_safe }
 }
 
-/// Whether somebody watches standard error.
+/// Whether standard error is a terminal.
 pub(crate) fn is_watched() -> bool {
     stderr().is_terminal()
 }

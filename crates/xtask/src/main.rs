@@ -1,6 +1,6 @@
-//! Chores of the source tree that need more than one command: `cargo xtask docs`.
+//! Automation of the source tree: `cargo xtask docs`.
 
-#![expect(clippy::disallowed_methods, reason = "chores read and write files")]
+#![expect(clippy::disallowed_methods, reason = "tasks read and write files")]
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The program knows its arguments and diagnostics; here is only where their pages lie.
+/// The program generates the pages; this writes them to `docs/`.
 fn docs() -> Result<(), Box<dyn Error>> {
     for page in ["cli", "diagnostics"] {
         let path = root().join("docs").join(page).with_extension("md");
@@ -52,7 +52,7 @@ fn root() -> PathBuf {
     crates.and_then(Path::parent).expect("this crate lies two levels below the root").to_owned()
 }
 
-#[expect(clippy::print_stderr, reason = "a chore talks to whoever started it")]
+#[expect(clippy::print_stderr, reason = "a task prints to the terminal")]
 fn tell(line: &str) {
     eprintln!("{line}");
 }

@@ -10,7 +10,7 @@ use super::share;
 use crate::sched::waker_name;
 use crate::summarize::Quality;
 
-/// The stretches of the path, in the order of time.
+/// The intervals of the path, in time order.
 pub(super) fn table(trace: &Trace, chain: &Chain) -> Table {
     let mut table = Table::new(
         "profctl.critical-path-segments/2",
@@ -45,7 +45,7 @@ pub(super) fn table(trace: &Trace, chain: &Chain) -> Table {
     table
 }
 
-/// What a stretch is about: what was waited for, or the innermost call.
+/// What an interval is about: what was waited for, or the innermost call.
 fn what(trace: &Trace, link: &Link) -> Option<String> {
     let function = link.function.map(|func| trace.names.funcs[func].name.clone());
     link.source.clone().or(function)
@@ -113,7 +113,7 @@ pub(super) struct Place {
     pub(super) what: Option<String>,
 }
 
-/// Time and stretches by thread, state and what it is about. `label` names a thread.
+/// Time and intervals by thread, state and what it is about. `label` names a thread.
 pub(super) fn sums_by_place(
     trace: &Trace,
     chain: &Chain,
@@ -163,7 +163,7 @@ pub(super) fn by_function(trace: &Trace, chain: &Chain) -> Table {
 }
 
 /// What of the path changed between two traces: by thread name, state and function or source, the
-/// greatest change first.
+/// largest change first.
 pub(super) fn diff(before: (&Trace, &Chain), after: (&Trace, &Chain)) -> Table {
     let sums = |(trace, chain): (&Trace, &Chain)| {
         sums_by_place(trace, chain, |thread| trace.names.threads[thread].name.clone())
@@ -225,15 +225,14 @@ pub(super) fn diff(before: (&Trace, &Chain), after: (&Trace, &Chain)) -> Table {
 
 fn notes(trace: &Trace, chain: &Chain) -> Vec<String> {
     let thread = trace.names.threads[chain.thread].label();
-    let mut notes = vec![format!("path: of {thread}, backwards from its end")];
+    let mut notes = vec![format!("path: of {thread}, traced back from its end")];
     let unknown = |wait: Wait| {
         let links = chain.links.iter().filter(|link| link.wait == wait);
         links.fold(Ticks(0), |sum, link| sum + link.length())
     };
     if unknown(Wait::Blocked).0 > 0 {
         notes.push(
-            "blocked: nobody was seen to end these waits; record `-e sched:sched_waking` on all \
-             CPUs"
+            "blocked: the wakeup is not recorded; record `-e sched:sched_waking` on all CPUs"
                 .into(),
         );
     }

@@ -1,10 +1,10 @@
-//! The critical path across threads: who had to run, and what had to happen, so that a thread could
-//! go on.
+//! The critical path across threads: the threads that had to run, and the events that had to
+//! happen, before a thread could continue.
 //!
-//! Walked backwards from the end of the window. While the thread runs, the time is its own; while it
-//! is runnable, it waits for a CPU. Where it was blocked from `b` until a thread `W` woke it at `w`,
-//! the time from `b` to `w` belongs to `W` and, where `W` itself was blocked within it, to whoever
-//! woke `W`, and so on; before `b` the thread itself goes on:
+//! Walked backwards from the end of the window. While the thread runs, the time is its own; while
+//! it is runnable, it waits for a CPU. Where it was blocked from `b` until a thread `W` woke it at
+//! `w`, the time from `b` to `w` belongs to `W` and, where `W` itself was blocked within it, to the
+//! waker of `W`, and so on; before `b` the thread itself goes on:
 //!
 //! ```text
 //! main    |--run--|b. . . . . . . . . . . . . . . .w|wait|--run--|
@@ -15,8 +15,8 @@
 //!
 //! This is the rule of Perfetto's critical path library. It never returns to a thread that is being
 //! waited for, because that one is blocked for as long as the path is with others. A wait that an
-//! interrupt ended is a wait for a timer or a device; the thread that was interrupted has nothing to
-//! do with it. A wait of which nobody knows who ended it stays blocked.
+//! interrupt ended is a wait for a timer or a device; the interrupted thread is not its cause. A
+//! wait that ended without a known waker stays blocked.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ use profctl_model::{
 
 use crate::sched::{OpenCalls, source, waker_thread};
 
-/// What a stretch of the path is.
+/// What an interval of the path is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Wait {
     /// A thread ran.
@@ -58,12 +58,12 @@ impl Wait {
     }
 }
 
-/// A stretch of the path.
+/// An interval of the path.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Link {
-    /// Whose it is.
+    /// The thread.
     pub thread: ThreadId,
-    /// What it is.
+    /// The state.
     pub wait: Wait,
     /// From.
     pub start: Tick,
@@ -95,7 +95,7 @@ pub struct Chain {
     pub start: Tick,
     /// See `start`.
     pub end: Tick,
-    /// In the order of time; they cover the window once.
+    /// In time order; they cover the window once.
     pub links: Vec<Link>,
 }
 
@@ -204,7 +204,7 @@ fn follow(open: &mut Vec<Walk>, waker: ThreadId, from: Tick) {
     }
 }
 
-/// Who ended the blocked state at `index`: what follows is being runnable.
+/// The waker that ended the blocked state at `index`; the thread is runnable after it.
 fn woken_by(states: &[ThreadState], index: usize) -> Option<Waker> {
     let next = states.get(index + 1).filter(|next| next.state == RunState::RunnableWoken)?;
     next.waker.filter(|waker| waker.context != WakerContext::Unknown || waker.thread.is_some())
@@ -264,8 +264,8 @@ pub fn life(trace: &Trace, thread: ThreadId) -> Option<(Tick, Tick)> {
     Some((start, exited.filter(|exited| (start..=end).contains(exited)).unwrap_or(end)))
 }
 
-/// The thread to look at where none is named: of those whose whole life was seen the one that lived
-/// longest; else the one that ran most. Never an idle task.
+/// The thread to look at where none is named: the longest-lived of those recorded from creation to
+/// exit; else the one that ran most. Never an idle task.
 pub fn default_thread(trace: &Trace) -> Option<ThreadId> {
     let mut best: Option<(bool, Ticks, ThreadId)> = None;
     for states in crate::sched::by_thread(&trace.states) {

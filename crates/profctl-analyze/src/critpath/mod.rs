@@ -2,11 +2,11 @@
 //!
 //! Where the trace says what threads were doing, the path runs across threads (see [`chain`]);
 //! else, and for pictures of one call, within a thread: what one call's time consists of, along its
-//! callees of the greatest elapsed time.
+//! callees of the largest elapsed time.
 //!
-//! A thread does one thing at a time, so everything in the window of a call bounds its length; what
-//! helps is to know where to look. The *path* starts at the chosen call and goes on to the callee
-//! of the greatest elapsed time (the earliest of equals), to that one's dearest callee, and so on
+//! A thread does one thing at a time, so everything in the window of a call bounds its length; the
+//! path selects the part to look at. The *path* starts at the chosen call and goes on to the callee
+//! of the largest elapsed time (the earliest of equals), to that one's slowest callee, and so on
 //! down to a call without callees. The window is then cut where the path's calls and their callees
 //! begin and end:
 //!
@@ -19,10 +19,10 @@
 //! ```
 //!
 //! Each segment is in one of three states. `interrupt`: an interrupt handler below the chosen call
-//! ran, which is then the segment's function, however deep it hit. `off-cpu`: the thread was switched out, according to
-//! the stretches for which the input says that it ran; an interrupt wins over it. `running`:
-//! neither. The segments follow one another without a hole or an overlap and sum to the end of the
-//! call minus its start. Empty segments are left out.
+//! ran, which is then the segment's function, however deep it interrupted. `off-cpu`: the thread
+//! was switched out, according to the intervals for which the input says that it ran; an interrupt
+//! wins over it. `running`: neither. The segments follow one another without a hole or an overlap
+//! and sum to the end of the call minus its start. Empty segments are omitted.
 //!
 //! `depth` counts from the chosen call, which has 0; a callee beside the path is one deeper than
 //! its caller.
@@ -47,7 +47,7 @@ use segments::{Segment, State};
 /// Which complete call of a function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Which {
-    /// The one of the greatest elapsed time, the earliest of equals.
+    /// The one of the largest elapsed time, the earliest of equals.
     #[default]
     Slowest,
     /// The one in the middle of all, ordered by elapsed time; of two the faster.
@@ -70,7 +70,7 @@ pub struct Options {
 /// How the path is summed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum PathBy {
-    /// Not at all: its stretches, in the order of time.
+    /// Not at all: its intervals, in time order.
     #[default]
     Segment,
     /// By thread.
@@ -116,8 +116,8 @@ pub fn report(trace: &Trace, options: &Options, by: PathBy) -> Result<Table, Str
         (Some(chain), PathBy::Function) => Ok(across::by_function(trace, &chain)),
         (None, PathBy::Segment) => table(trace, options),
         (None, PathBy::Function) => by_function(trace, options),
-        (None, PathBy::Thread) => Err("nothing in this trace says when threads were switched: \
-                                       record `-e sched:sched_switch -e sched:sched_waking`"
+        (None, PathBy::Thread) => Err("no sched_switch in this trace: record `-e \
+                                       sched:sched_switch -e sched:sched_waking`"
             .into()),
     }
 }
@@ -161,7 +161,7 @@ fn within(trace: &Trace, options: &Options) -> Result<Chain, String> {
     Ok(Chain { thread, start, end: start + length, links })
 }
 
-/// The segments of the path, in the order of time.
+/// The segments of the path, in time order.
 pub fn table(trace: &Trace, options: &Options) -> Result<Table, String> {
     let chosen = choose(trace, options)?;
     let mut table = Table::new(
@@ -232,7 +232,7 @@ pub fn by_function(trace: &Trace, options: &Options) -> Result<Table, String> {
     Ok(table)
 }
 
-/// A stretch of the path, for pictures.
+/// An interval of the path, for pictures.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Step {
     /// The call that it lies in: on the path, beside it, or interrupted.
@@ -243,7 +243,7 @@ pub struct Step {
     pub end: Tick,
 }
 
-/// The stretches of the path, in the order of time: those of [`table`], call by call.
+/// The intervals of the path, in time order: those of [`table`], call by call.
 pub fn steps(trace: &Trace, options: &Options) -> Result<Vec<Step>, String> {
     let chosen = choose(trace, options)?;
     let segments = segments::of(trace, chosen.span).into_iter();

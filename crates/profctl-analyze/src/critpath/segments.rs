@@ -1,4 +1,4 @@
-//! The window of one call cut into segments; what they mean is told in the parent module.
+//! The window of one call cut into segments; the parent module explains them.
 
 use profctl_model::{FuncId, FuncKind, RunState, SpanId, ThreadId, Tick, Ticks, Trace};
 
@@ -20,7 +20,7 @@ impl State {
     }
 }
 
-/// One stretch of the window.
+/// One interval of the window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Segment {
     pub(super) start: Tick,
@@ -95,7 +95,7 @@ fn along_path(trace: &Trace, root: SpanId, out: &mut Vec<Segment>) {
             func: spans.func[call],
             call,
         };
-        // What comes after the dearest callee is put aside until that one has been cut itself.
+        // What comes after the slowest callee is put aside until that one has been cut itself.
         let mut tail = Vec::new();
         let mut is_before = true;
         let mut now = start;
@@ -128,12 +128,12 @@ fn push(segments: &mut Vec<Segment>, segment: Segment) {
     }
 }
 
-/// A stretch that is in another state than running.
+/// An interval that is in another state than running.
 struct Stretch {
     start: Tick,
     end: Tick,
     state: State,
-    /// Whose time it is, if not that of the segment.
+    /// The call whose time it is, if not that of the segment.
     func: Option<FuncId>,
 }
 
@@ -174,7 +174,7 @@ fn absences_of(trace: &Trace, thread: ThreadId) -> Vec<Stretch> {
         .collect()
 }
 
-/// `segment` cut where `stretches`, which are in order, begin and end.
+/// `segment` split where the sorted `stretches` begin and end.
 fn cut(segment: Segment, stretches: &[Stretch]) -> Vec<Segment> {
     let mut parts = Vec::new();
     let mut now = segment.start;

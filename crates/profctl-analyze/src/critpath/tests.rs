@@ -1,4 +1,4 @@
-//! Paths through calls made by hand, and the promise that segments cover the window once.
+//! Paths through hand-written calls, and the invariant that segments cover the window once.
 
 use expect_test::{Expect, expect};
 use profctl_model::{RunState, ThreadState, Tick};

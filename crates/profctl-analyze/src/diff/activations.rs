@@ -1,10 +1,10 @@
 //! What each outermost call of a thread cost, function by function, in bounded memory.
 //!
-//! A system call, an interrupt or a request is what a system repeats: calls within one have its
-//! arguments, its locks and its misses in common, and the next one is another. They are the blocks
-//! in which a trace can be drawn from again. Whether a call is outermost is known only when the
-//! trace ends, as its caller is handed on after it; until then, whatever no caller has claimed yet
-//! is kept in the order in which it ended. When that becomes much, neighbours are joined in pairs.
+//! A system call, an interrupt or a request is the unit that a system repeats. Calls within one are
+//! correlated (same arguments, locks, cache misses), so activations are the units of resampling.
+//! Whether a call is outermost is known only when the trace ends, as its caller is passed on after
+//! it; until then, calls without a caller so far are kept in the order of their ends. Above a
+//! limit, adjacent ones are merged in pairs.
 
 use profctl_model::{FuncId, IdVec, Span, ThreadId, Tick};
 
@@ -19,7 +19,7 @@ pub(super) struct Entry {
     pub(super) net: u64,
 }
 
-/// Neighbouring calls of a thread without a caller so far, and all that they called.
+/// Neighboring calls of a thread without a caller so far, and all that they called.
 #[derive(Clone, Copy, Debug)]
 struct Root {
     /// Where its entries begin; they end where those of the next one begin.
@@ -119,7 +119,7 @@ impl Thread {
         &self.entries[self.roots[root].start..end]
     }
 
-    /// One entry a function in each root, after joining so many neighbouring roots.
+    /// One entry a function in each root, after joining so many neighboring roots.
     fn compact(&mut self, joined: usize) {
         let mut entries: Vec<Entry> = Vec::new();
         let mut roots = Vec::with_capacity(self.roots.len().div_ceil(joined));

@@ -1,8 +1,7 @@
 //! Which function of one build is which of the other.
 //!
-//! Equal names first. Only what is left over then is looked at without the compilers' suffixes, and
-//! only what is left over after that for new names; whatever was matched otherwise than by its
-//! name says so.
+//! Equal names first. Unmatched functions are then compared without compiler suffixes, and the
+//! remaining ones as possible renames. [`MatchedBy`] records every match that is not by name.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +15,7 @@ pub type Rule<'a> = dyn Fn(&str) -> Option<String> + 'a;
 /// The key by which a function is looked for.
 type Key = (String, Option<String>);
 
-/// Matches the functions of both sides. `renames` says whether to take likely new names for granted.
+/// Matches the functions of both sides. `renames`: match probable renames too.
 pub(super) fn align(
     before: &[Entry],
     after: &[Entry],
@@ -45,7 +44,7 @@ pub(super) fn align(
     (pairings, suggested)
 }
 
-/// A row a name and module, as the user's rules rewrite them.
+/// One row per name and module, as the user's rules rewrite them.
 fn by_name(before: &[Entry], after: &[Entry], rules: &[&Rule<'_>]) -> Vec<Pairing> {
     let mut rows: BTreeMap<Key, Pairing> = BTreeMap::new();
     for (is_after, side) in [(false, before), (true, after)] {
@@ -176,7 +175,7 @@ fn join(
 mod tests {
     use super::*;
 
-    /// Functions as `name`, `module:name`, or either with `*calls` behind it.
+    /// Functions as `name`, `module:name`, or either with `*calls` after it.
     fn entries(text: &str) -> Vec<Entry> {
         text.split_whitespace()
             .map(|item| {
@@ -224,7 +223,7 @@ mod tests {
             ("f.part.0", "f", "f: f.part.0 = f suffix"),
             ("f f.part.0", "f f.part.1", "f: f = f; f.part: f.part.0 = f.part.1 suffix"),
             ("f.cold", "f.isra.0.cold", "f.cold: f.cold = f.isra.0.cold suffix"),
-            // A module that only one side knows does not part a function from itself.
+            // A module that only one side records does not prevent a match.
             ("f", "ext4/f", "f: f = f module"),
             ("xfs/f ext4/f", "f", "f:  = f; f: f =; f: f ="),
             ("xfs/f ext4/f", "ext4/f", "f: f = f; f: f ="),
@@ -246,7 +245,7 @@ mod tests {
                 "do_frobnicate2*900",
                 "do_frobnicate2: do_frobnicate = do_frobnicate2 rename",
             ),
-            // Another number of calls, or two that it could be: said, not done.
+            // A different number of calls, or two candidates: reported, not matched.
             (
                 "cgroup_rstat_updated*900",
                 "__cgroup_rstat_updated*90",

@@ -1,4 +1,4 @@
-//! How much the functions of a baseline vary from run to run, kept in a file for builds that are
+//! Run-to-run variation of the functions of a baseline, saved in a file for builds that are
 //! recorded once: `profctl.calibration/1`.
 
 use std::collections::BTreeMap;
@@ -44,7 +44,7 @@ struct NoiseFile {
     df: f64,
 }
 
-/// As many digits as mean anything, so that a file holds exactly what was learnt. Degrees of
+/// As many digits as mean anything, so that a file holds exactly what was learned. Degrees of
 /// freedom may be infinite, which JSON cannot say and a million comes close to.
 fn short(Noise { sd, df }: Noise) -> Noise {
     let digits = |number: f64, scale: f64| (number * scale).round() / scale;
@@ -84,13 +84,13 @@ impl Calibration {
                     baseline.runs.iter().map(in_run).collect()
                 })
                 .collect();
-            let learnt = stats::Calibration::new(&blocks, &rows, &intensities, &options.stats);
+            let learned = stats::Calibration::new(&blocks, &rows, &intensities, &options.stats);
             let least = stats::Calibration::RUNS_MIN;
-            let learnt = learnt.ok_or_else(|| {
+            let learned = learned.ok_or_else(|| {
                 let found = crate::summarize::count(runs as u64, "run", "runs");
                 format!("{}: {found} of the baseline, expected {least} or more", baseline.name)
             })?;
-            for (row, noise) in asked.iter().zip(learnt.rows) {
+            for (row, noise) in asked.iter().zip(learned.rows) {
                 let key = (row.name.clone(), row.module.clone());
                 if let Some(of_all) = functions.get_mut(&key) {
                     of_all[measure.index()] = noise.map(short);
@@ -100,8 +100,8 @@ impl Calibration {
         Ok(Self { baseline: baseline.name, runs: runs as u32, functions })
     }
 
-    /// Judges the change between two single runs; `asked` names each row and says how unsure the
-    /// two traces are of themselves, as the standard error of a binary logarithm.
+    /// Judges the change between two single runs; `asked` has the name of each row and the
+    /// within-trace standard error of its binary logarithm.
     pub(super) fn judge<'a>(
         &self,
         measure: Measure,

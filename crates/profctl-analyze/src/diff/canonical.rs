@@ -1,7 +1,7 @@
-//! Names without what a compiler hung on them, so that one function is known again in two builds.
+//! Names without compiler suffixes, so that a function is matched in two builds.
 //!
-//! Two kinds of suffix are told apart. A *clone* (`.isra.0`, `.constprop.0`, `.llvm.123`, a Rust
-//! hash) is the function itself, specialised: its calls are calls of the function. A *fragment*
+//! Two kinds of suffix are distinguished. A *clone* (`.isra.0`, `.constprop.0`, `.llvm.123`, a Rust
+//! hash) is the function itself, specialized: its calls are calls of the function. A *fragment*
 //! (`.part.0`, `.cold`) is a piece that the function jumps to or calls: adding its calls to those
 //! of the function would count them twice.
 

@@ -1,11 +1,11 @@
-//! Whether two sides may be compared at all: looked at before any figure.
+//! Checks before a comparison whether two sides are comparable.
 
 use profctl_model::Timeline;
 
 use super::{Options, Run, Side};
 use crate::summarize::{By, Profile, count};
 
-/// Something about the two sides that a reader must know before the figures.
+/// A difference between the sides that affects how to read the comparison.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Warning {
     /// What kind of thing, stable: `unit`, `loss`, `duration` …
@@ -117,15 +117,15 @@ fn differences(
         let cpus = |profile: &Profile| count(profile.lanes, "CPU", "CPUs");
         say("cpus", false, format!("{} before, {} after", cpus(before), cpus(after)));
     }
-    // Functions of different kinds mean different events: a recording with interrupts told apart
-    // takes their time out of what they hit.
+    // Functions of different kinds mean different events: a recording with interrupts distinguished
+    // takes their time out of what they interrupted.
     let kinds = merged.map(|profile| profile.rows.iter().any(|row| row.stats.stolen > 0));
     if kinds[0] != kinds[1] {
         let (tells, not) = order(kinds[0]);
         say("events", false, format!("{tells} marks interrupts, {not} does not"));
     }
     for (name, [a, b]) in facts(sides) {
-        // A recorder that was told to leave calls out gives other sums.
+        // A recorder that filters calls gives different sums.
         say("input", name == RECORDED, format!("{name}: before {a}, after {b}"));
     }
     let real = sides.map(|side| {
@@ -173,8 +173,8 @@ fn facts(sides: [&Side; 2]) -> Vec<(String, [String; 2])> {
     both.filter(|(_, [before, after])| before != after).collect()
 }
 
-/// The worst run's share of what was lost, of calls that are partial, of records that could not be
-/// read.
+/// The worst run's share of what was lost, of calls that are incomplete, of records that could not
+/// be read.
 fn loss(side: &Side) -> [(&'static str, f64); 3] {
     let worst = |of: fn(&Profile) -> (u64, u64)| {
         side.runs.iter().map(|run| of(&run.profile)).fold(0.0, |worst: f64, (part, rest)| {

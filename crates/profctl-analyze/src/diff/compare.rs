@@ -1,11 +1,11 @@
-//! Two sides in, a row a function out.
+//! Two sides in, one row per function out.
 
 use super::align;
 use super::comparability;
 use super::decide::{Asking, decide, explain, order, sensitivity};
 use super::moved;
 use super::paths::{self, PathComparison};
-use super::seen::Seen;
+use super::seen::RunRows;
 use super::side::{Run, Side, counts};
 use super::stats::{self, Replicate};
 use super::types::{Comparison, Entry, Function, Interval, SideSummary, Tail};
@@ -40,7 +40,7 @@ fn both(
     let entries = [0, 1].map(|side| entries(&merged[side], sides[side].runs.len()));
     let (pairings, renames) =
         align::align(&entries[0], &entries[1], &options.rules, options.renames);
-    let seen = Seen::new(sides, &merged);
+    let seen = RunRows::new(sides, &merged);
     let mut functions: Vec<Function> =
         pairings.iter().map(|pairing| seen.function(pairing)).collect();
 
@@ -56,7 +56,7 @@ fn both(
         (true, None) => Interval::WithinTrace,
         (false, _) => Interval::BetweenRuns,
     };
-    // What decides looks at both sides together, so it cannot favour one.
+    // Filters use both sides together, so they are independent of the side.
     let asking = Asking::new(merged.each_ref(), options);
     let testable: Vec<usize> =
         (0..functions.len()).filter(|&index| asking.asks(&functions[index])).collect();
@@ -105,7 +105,7 @@ fn both(
     let veto = warnings.iter().any(|warning| warning.veto);
     let mut timebase = merged[0].timebase;
     timebase.resolution = timebase.resolution.min(merged[1].timebase.resolution);
-    let ground = paths::Ground {
+    let ground = paths::FunctionResults {
         sides,
         merged: merged.each_ref(),
         pairings: &pairings,

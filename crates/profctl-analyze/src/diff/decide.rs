@@ -1,4 +1,4 @@
-//! From what was tested of a function to what is said of it.
+//! From the test results of a function to its verdict.
 
 use std::cmp::Reverse;
 
@@ -63,7 +63,7 @@ pub(super) fn decide(
     function.ratio = if before && after { ratio(function.measure) } else { None };
 }
 
-/// Which verdict outweighs which, where measures differ: a change does, whatever the others say.
+/// Priority of verdicts where measures differ: a change has priority over all others.
 fn severity(verdict: Verdict) -> u8 {
     match verdict {
         Verdict::Regressed => 0,
@@ -74,8 +74,8 @@ fn severity(verdict: Verdict) -> u8 {
     }
 }
 
-/// Takes back what was said of a function whose own time changed because work moved into it or out
-/// of it, unless whole calls of it changed too.
+/// Downgrades the verdict of a function whose net time changed because of inlining or outlining,
+/// unless its elapsed time changed too.
 pub(super) fn explain(functions: &mut [Function], moved: &Moved) {
     let Some(caller) = functions.iter_mut().find(|function| function.name == moved.caller) else {
         return;
@@ -101,9 +101,9 @@ pub(super) fn explain_one(caller: &mut Function, moved: &Moved) {
     }
 }
 
-/// Where a function stands among the others: by verdict, own time before that of callees, then by
-/// size. Callers of something slow are many, and the further away the more diluted: the largest
-/// factor is nearest to it. What one side has in some runs only comes after what it has in all.
+/// Where a function is among the others: by verdict, own time before that of callees, then by size.
+/// Callers of something slow are many, and the further away the more diluted: the largest factor is
+/// nearest to it. What one side has in some runs only comes after what it has in all.
 pub(super) fn order(function: &Function) -> (Verdict, bool, bool, Reverse<u64>) {
     let Function { before, after, .. } = function;
     let elapsed = function.measure == Measure::Elapsed;

@@ -1,4 +1,4 @@
-//! How much of a change is more calls, and how much dearer calls.
+//! How much of a change is more calls, and how much slower calls.
 
 use super::SideStats;
 
@@ -7,19 +7,19 @@ use super::SideStats;
 pub struct Parts {
     /// Net time of a run after, less that of a run before.
     pub delta_net: i64,
-    /// The part that is there because calls are more or fewer.
+    /// The part due to more or fewer calls.
     pub from_calls: i64,
-    /// The part that is there because a call costs more or less.
+    /// The part due to more or less time per call.
     pub from_cost: i64,
 }
 
 impl Parts {
     /// The parts of the change from `before` to `after`.
     ///
-    /// With `c` calls of `a` each, `Δ(c·a) = Δc·ā + Δa·c̄`, where a bar is the middle between before
-    /// and after. As sums, `Δc·ā = (Δ(c·a) + c₂·a₁ − c₁·a₂) / 2`, which needs no average. It is
-    /// rounded once; the other part is what is left, so nothing gets lost. Swapping the sides
-    /// swaps all signs.
+    /// With `c` calls of `a` each, `Δ(c·a) = Δc·ā + Δa·c̄`, where a bar is the middle between
+    /// before and after. As sums, `Δc·ā = (Δ(c·a) + c₂·a₁ − c₁·a₂) / 2`, which needs no average. It
+    /// is rounded once; the other part is what is left, so nothing is lost to rounding. Swapping
+    /// the sides swaps all signs.
     pub(super) fn of(before: &SideStats, after: &SideStats) -> Self {
         let delta_net = signed(after.net) - signed(before.net);
         let (Some(theirs), Some(ours)) = (at_cost_of(after, before), at_cost_of(before, after))
@@ -57,7 +57,8 @@ fn at_cost_of(calls: &SideStats, cost: &SideStats) -> Option<i128> {
         return None;
     }
     let rounded = (product + divisor / 2) / divisor;
-    // Below 2^127 even for the largest sums, unless calls are many more than all time has room for.
+    // Below 2^127 even for the largest sums, unless calls are many more than all time has space
+    // for.
     Some(i128::try_from(rounded).unwrap_or(i128::MAX / 4).min(i128::MAX / 4))
 }
 
@@ -84,7 +85,7 @@ mod tests {
             ((1, 10, 1000), (1, 10, 2000), (1000, 0, 1000)),
             // Both: the product is shared evenly.
             ((1, 10, 1000), (1, 20, 4000), (3000, 1500, 1500)),
-            // Fewer and dearer calls cancel.
+            // Fewer and slower calls cancel.
             ((1, 20, 2000), (1, 10, 2000), (0, -1500, 1500)),
             // New and gone functions have no old cost.
             ((1, 0, 0), (1, 10, 1000), (1000, 1000, 0)),

@@ -1,19 +1,19 @@
-//! May it ship: a comparison and a policy in, one word out.
+//! The gate: applies a policy to a comparison.
 
 use super::stats;
 use super::types::{Comparison, Function, Interval};
 use super::{Side, SideStats, Verdict};
 
-/// When to say no.
+/// What fails the gate.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Policy {
     /// Whether a suspect function is as bad as a regressed one.
     pub strict: bool,
-    /// What functions may cost at most.
+    /// Upper limits of functions.
     pub budgets: Vec<Budget>,
 }
 
-/// What one function may cost at most.
+/// An upper limit of one function.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Budget {
     /// Its name.
@@ -36,7 +36,7 @@ pub enum What {
     Elapsed,
     /// Net time of a call, on average.
     NetAvg,
-    /// The greatest net time of a call.
+    /// The largest net time of a call.
     NetMax,
     /// A percentile of net.
     NetPercentile(u8),
@@ -144,7 +144,7 @@ pub enum State {
     Kept,
     /// It was not.
     Exceeded,
-    /// There is nothing to hold against it: a misspelt name must not pass.
+    /// The function was not called: a misspelled name must not pass.
     Unknown,
 }
 
@@ -162,11 +162,11 @@ impl State {
 /// The answer of a gate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Answer {
-    /// Nothing stands against it.
+    /// No regression and no budget exceeded.
     Pass,
     /// Something became slower, or a budget was exceeded.
     Regressed,
-    /// There is not enough to say.
+    /// Too little data.
     Inconclusive,
 }
 
@@ -188,7 +188,7 @@ pub struct Judgement {
     pub answer: Answer,
     /// Why, a sentence each, without a full stop.
     pub reasons: Vec<String>,
-    /// The functions that stand against it, as places in [`Comparison::functions`].
+    /// The functions that fail the gate, as indices into [`Comparison::functions`].
     pub offending: Vec<usize>,
     /// What became of the budgets, in the order of the policy.
     pub budgets: Vec<Spent>,
@@ -257,7 +257,7 @@ fn answer(
         );
     }
     if !budgets.is_empty() {
-        return (Answer::Pass, vec!["all budgets met; nothing else was tested".into()]);
+        return (Answer::Pass, vec!["all budgets kept; nothing else was tested".into()]);
     }
     (Answer::Inconclusive, vec![untested(comparison)])
 }
@@ -301,8 +301,8 @@ fn spend(comparison: &Comparison, budget: &Budget) -> Spent {
     Spent { budget: budget.clone(), before, after, state }
 }
 
-/// The function into which a self-test puts its regression: the dearest of those that are known not
-/// to have changed, else the dearest of those that were tested, else one with a budget.
+/// The function into which a self-test puts its regression: the slowest of those that are known not
+/// to have changed, else the slowest of those that were tested, else one with a budget.
 pub fn victim<'a>(comparison: &'a Comparison, policy: &Policy) -> Option<&'a Function> {
     let dearest = |wanted: &dyn Fn(&Function) -> bool| {
         let functions = comparison.functions.iter().filter(|function| wanted(function));

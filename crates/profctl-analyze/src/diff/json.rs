@@ -513,7 +513,7 @@ fn tail(tail: &Tail) -> TailFile<'_> {
     }
 }
 
-/// What to look at before believing a verdict.
+/// Warnings about the verdict.
 pub(super) fn flags(tested: &Tested) -> Vec<&'static str> {
     let all = [
         (tested.disagrees, "ranks-disagree"),

@@ -1,15 +1,15 @@
-//! What is tested of a function: one number a run.
+//! The measures that are tested: one number per function and run.
 
 use crate::summarize::FuncStats;
 
 /// One number that a run gives for a function.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Measure {
-    /// Net time of a call: whether the function itself became dearer.
+    /// Net time of a call: whether the function itself became slower.
     Net,
     /// Net time of a run: whether it costs more altogether, be it through more calls.
     Total,
-    /// Elapsed time of a call: whether it takes longer with all that it calls.
+    /// Elapsed time per call: whether it takes longer including callees.
     Elapsed,
 }
 
@@ -17,8 +17,8 @@ impl Measure {
     /// Every measure; where two say the same of a function, the first is shown.
     pub const ALL: [Self; 3] = [Self::Net, Self::Total, Self::Elapsed];
 
-    /// What is tested unless asked otherwise. More calls of a function show in the elapsed time of
-    /// whoever makes them; more calls from nowhere are more work.
+    /// What is tested unless asked otherwise. More calls of a function appear in the elapsed time
+    /// of its callers; more outermost calls are more work.
     pub const DEFAULT: [Self; 2] = [Self::Net, Self::Elapsed];
 
     /// The name on the command line and in JSON.
@@ -44,7 +44,7 @@ impl Measure {
         }
     }
 
-    /// What people read: the time that is compared.
+    /// The time that is compared, for reports.
     pub fn about(self) -> &'static str {
         match self {
             Self::Net => "net time per call",

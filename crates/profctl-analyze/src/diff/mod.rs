@@ -2,8 +2,8 @@
 //!
 //! A side is one run or many; a run is one measurement, however many calls it holds. Functions are
 //! matched by name ([`MatchedBy`] says how where the names differ), every change of net time is cut
-//! into more calls and dearer calls ([`Parts`]), and each function gets a [`Verdict`]. With one
-//! trace a side there is no telling noise from change, and the verdicts say that.
+//! into more calls and slower calls ([`Parts`]), and each function gets a [`Verdict`]. With one
+//! trace per side, noise cannot be distinguished from change, and there are no verdicts.
 
 pub mod gate;
 pub mod paths;
@@ -48,7 +48,7 @@ pub use types::{
 
 /// How to compare.
 pub struct Options<'a> {
-    /// What counts as a change, and how sure one has to be.
+    /// Margin, error rates and correction.
     pub stats: stats::Options,
     /// What is tested of a function: the worst verdict of them is the function's.
     pub measures: Vec<Measure>,
@@ -59,10 +59,10 @@ pub struct Options<'a> {
     /// Share of all net time, in percent and on average over both sides, below which a function is
     /// not tested.
     pub share_min: f64,
-    /// Share of events lost, of calls seen in part, or of records skipped in any run above which
+    /// Share of events lost, of calls incomplete, or of records skipped in any run above which
     /// there is no verdict.
     pub loss_max: f64,
-    /// Whether a function under a likely new name is taken for the old one.
+    /// Whether a function under a likely new name is treated as the old one.
     pub renames: bool,
     /// New names for functions, tried in this order before anything else.
     pub rules: Vec<&'a Rule<'a>>,
@@ -86,22 +86,22 @@ impl Default for Options<'_> {
     }
 }
 
-/// What is said of a function.
+/// The verdict on a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Verdict {
-    /// Dearer by more than the margin.
+    /// Slower by more than the margin.
     Regressed,
-    /// Dearer, and by more than the margin as far as one can tell.
+    /// Slower, with an estimate beyond the margin.
     Suspect,
-    /// Cheaper by more than the margin.
+    /// Faster by more than the margin.
     Improved,
     /// Called only after.
     New,
     /// Called only before.
     Gone,
-    /// Too noisy to say.
+    /// Too much noise.
     Inconclusive,
-    /// Too few runs or calls to ask.
+    /// Too few runs or calls to test.
     NotTested,
     /// Not changed by more than the margin.
     Equivalent,

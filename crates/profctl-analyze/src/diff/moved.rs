@@ -1,9 +1,9 @@
-//! Work that changed its place: a function that went because its caller took it in, or one that
-//! came because it was cut out of its caller.
+//! Inlining and outlining: a function that is gone because it was inlined into its caller, or new
+//! because it was outlined from it.
 //!
 //! Such a move shows in three figures that have to agree: the caller calls fewer functions, by as
-//! many as the other was called; its own time grows by about what the other took; and the time of
-//! a whole call of it stays about the same.
+//! many as the other was called; its own time grows by about what the other took; and its elapsed
+//! time per call stays about the same.
 
 use super::types::{Function, Moved};
 use super::{SideStats, Verdict};
@@ -15,11 +15,11 @@ const CALLS_TOLERANCE: f64 = 0.02;
 /// The part of the function's net time that the caller's has to grow by, at least and at most. A
 /// call less also saves the call.
 const NET_RANGE: (f64, f64) = (0.3, 1.5);
-/// How far the time of a whole call of the caller may have moved.
+/// How far the elapsed time per call of the caller may have changed.
 const ELAPSED_MAX: f64 = 1.25;
 
-/// Finds such moves, in the order of `functions`; where two callers would do, or one for two
-/// functions, none.
+/// Finds such moves, in the order of `functions`; none if the caller, or the function, is
+/// ambiguous.
 pub(super) fn find(functions: &[Function]) -> Vec<Moved> {
     let mut found = Vec::new();
     for one in functions {

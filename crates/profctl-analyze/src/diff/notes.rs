@@ -1,4 +1,4 @@
-//! What a reader of a comparison must know besides its rows.
+//! The notes of a comparison.
 
 use super::stats::{Components, Replicate};
 use super::types::{Comparison, Function, Interval, MatchedBy, SideSummary};
@@ -29,7 +29,7 @@ impl Comparison {
         let mut notes = Vec::new();
         self.comparability(&mut notes);
         if self.interval == Interval::Calibrated {
-            notes.push("a calibration knows functions, not paths: paths get no verdict".into());
+            notes.push("a calibration has functions, not paths: paths get no verdict".into());
         } else {
             self.measurements(&mut notes);
         }
@@ -86,7 +86,7 @@ impl Comparison {
         }
     }
 
-    /// What moved nearly all functions.
+    /// A change of nearly all functions.
     fn drift(&self, notes: &mut Vec<String>) {
         let Some(global) = self.global.filter(|global| !global.normalized) else { return };
         if global.factor.abs() > (1.0 + self.margin).log2() {
@@ -97,7 +97,7 @@ impl Comparison {
         }
     }
 
-    /// How many more measurements would help.
+    /// The number of additional runs needed.
     fn undecided(&self, notes: &mut Vec<String>) {
         let open = self.changed().filter(|function| {
             matches!(function.verdict, Verdict::Inconclusive | Verdict::Suspect)
@@ -177,7 +177,7 @@ impl Comparison {
         }
     }
 
-    /// What to look at before believing a verdict.
+    /// Warnings about verdicts.
     fn cautions(&self, notes: &mut Vec<String>) {
         let claimed = |function: &&Function| {
             matches!(function.verdict, Verdict::Regressed | Verdict::Suspect | Verdict::Improved)

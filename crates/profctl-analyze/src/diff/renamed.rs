@@ -1,4 +1,4 @@
-//! Functions that went and functions that came, and which of them may be the same under a new name.
+//! Finds probable renames among gone and new functions.
 
 use super::canonical::canonical;
 use super::types::{Entry, Pairing};
@@ -9,7 +9,7 @@ const LIKENESS_MIN: f64 = 0.6;
 /// How far calls may differ, as a factor: the number of calls of a function follows from the
 /// workload, not from its name.
 const CALLS_MAX: f64 = 1.25;
-/// How far the cost of a call may differ for a rename to be taken for granted.
+/// How far the cost of a call may differ for a rename to be taken as certain.
 const COST_MAX: f64 = 2.0;
 /// Names shorter than this are alike by chance.
 const LETTERS_MIN: usize = 6;
@@ -24,8 +24,8 @@ struct Candidate {
     sure: bool,
 }
 
-/// Rows left over before and after that may be one: their indices, and whether it is sure. Each is
-/// in one pair at most.
+/// Rows left over before and after that may be one: their indices, and whether the match is
+/// certain. Each is in one pair at most.
 pub(super) fn find(
     pairings: &[Pairing],
     before: &[Entry],
@@ -55,7 +55,8 @@ pub(super) fn find(
     choose(candidates)
 }
 
-/// The best partner of each, if they are best for each other; sure only if no other was possible.
+/// The best partner of each, if they are best for each other; certain only if no other was
+/// possible.
 fn choose(mut candidates: Vec<Candidate>) -> Vec<(usize, usize, bool)> {
     candidates.sort_by(|a, b| {
         b.likeness.total_cmp(&a.likeness).then((a.gone, a.new).cmp(&(b.gone, b.new)))
@@ -76,7 +77,8 @@ fn choose(mut candidates: Vec<Candidate>) -> Vec<(usize, usize, bool)> {
     chosen
 }
 
-/// How alike two functions are, and whether they are surely one; nothing if they are not alike.
+/// The similarity of two functions, and whether they are certainly the same; nothing if they are
+/// not alike.
 fn compare(old: &Entry, new: &Entry) -> Option<(f64, bool)> {
     if !within(old.calls, new.calls, CALLS_MAX) || (old.callees < 0.5) != (new.callees < 0.5) {
         return None;

@@ -21,13 +21,13 @@ fn places(run: &Run) -> Places<'_> {
 }
 
 /// Both sides and the way into them.
-pub(super) struct Seen<'a> {
+pub(super) struct RunRows<'a> {
     sides: [&'a Side; 2],
     merged: &'a [Profile; 2],
     runs: [Vec<Places<'a>>; 2],
 }
 
-impl<'a> Seen<'a> {
+impl<'a> RunRows<'a> {
     /// Looks up where each function is in each run.
     pub(super) fn new(sides: [&'a Side; 2], merged: &'a [Profile; 2]) -> Self {
         Self { sides, merged, runs: sides.map(index_of_runs) }
@@ -107,7 +107,7 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// What the test is given: a number a run.
+    /// What the test is given: one number per run.
     pub(super) fn values(&self, pairing: &Pairing, measure: Measure) -> stats::Row {
         let of = |side: usize| -> Vec<f64> {
             let runs = 0..self.sides[side].runs.len();
@@ -125,8 +125,8 @@ impl<'a> Seen<'a> {
         stats::Row { before: of(0), after: of(1), intensity }
     }
 
-    /// How unsure two single traces are of a ratio, as the standard error of its binary logarithm:
-    /// a call that an interrupt hit is nothing that the build has done.
+    /// The within-trace standard error of the binary logarithm of a ratio of two single traces: a
+    /// call that an interrupt hit is nothing that the build has done.
     pub(super) fn se_within(
         &self,
         pairing: &Pairing,

@@ -1,9 +1,9 @@
-//! How the calls of each function came one after the other, in blocks that stay together.
+//! The calls of each function in time order, in blocks for resampling.
 //!
-//! Neighbouring calls share caches, frequency and load, and those of one system call or request
-//! still more. What a single trace can say of its own noise has to keep them together: by
-//! activation, where the trace has enough of them, else in batches of neighbours, as many to a
-//! batch as keep the number of batches bounded.
+//! Neighboring calls share caches, frequency and load, and those of one system call or request
+//! still more. An estimate of noise from a single trace must keep correlated calls together: by
+//! activation, where the trace has enough of them, else in batches of neighbors, as many to a batch
+//! as keep the number of batches bounded.
 
 use std::collections::BTreeMap;
 
@@ -14,11 +14,11 @@ use profctl_model::{
 use super::activations::Activations;
 use super::stats::Block;
 
-/// Batches kept of one function; at this number, neighbours are joined in pairs.
+/// Batches kept of one function; at this number, neighbors are joined in pairs.
 const BATCHES_MAX: usize = 1024;
 
 /// Activations in which a function must have been called for them to be its blocks. With fewer,
-/// the calls within each are all there is to go by.
+/// calls are grouped in batches.
 const ACTIVATIONS_MIN: usize = 30;
 
 /// Collects the net times of complete calls, in the order in which they end.

@@ -126,7 +126,7 @@ impl SideStats {
         measured.or_else(|| self.total.elapsed.checked_div(self.total.calls))
     }
 
-    /// Calls in a run, partial ones included, as a number that need not be whole.
+    /// Calls in a run, incomplete ones included, as a floating-point number.
     pub(super) fn calls_per_run(&self) -> f64 {
         let all = self.total.calls.saturating_add(self.total.partial);
         all as f64 / f64::from(self.of_runs.max(1))
@@ -139,7 +139,7 @@ pub(super) fn rounded(sum: u64, n: u64) -> u64 {
     sum / n + u64::from(sum % n >= n.div_ceil(2))
 }
 
-/// Whether the time of functions of this kind is anybody's cost.
+/// Whether functions of this kind can regress.
 pub(super) fn counts(kind: Option<FuncKind>) -> bool {
     match kind {
         None | Some(FuncKind::Function | FuncKind::Syscall | FuncKind::Interrupt) => true,

@@ -1,5 +1,5 @@
-//! A comparison as tables: slower and faster kept apart for people, one row a function for
-//! programs.
+//! A comparison as tables: sections of slower and faster functions for readers, one row per
+//! function for programs.
 
 use std::cmp::Reverse;
 
@@ -25,17 +25,17 @@ const LEFT_OUT_FIRST: [&str; 7] = [
 /// What of a comparison to show.
 #[derive(Clone, Copy, Default)]
 pub struct Shown<'a> {
-    /// At most that many rows of each section.
+    /// Maximum number of rows per section.
     pub top: Option<usize>,
     /// Which names to show.
     pub matching: Option<&'a dyn Fn(&str) -> bool>,
     /// Whether to show what did not change, or could not be judged, too.
     pub all: bool,
-    /// Whether to show the slowest calls in a hundred.
+    /// Whether to show 99th percentiles.
     pub tails: bool,
 }
 
-/// Rows that tell one story.
+/// A section of the report.
 #[derive(Clone, Debug)]
 pub struct Section {
     /// What they have in common: `slower`, `faster` …
@@ -53,7 +53,7 @@ pub struct Section {
 pub enum Sum {
     /// The change of net time.
     Net,
-    /// The part of it that is due to dearer or cheaper calls.
+    /// The part of it that is due to slower or faster calls.
     Cost,
 }
 
@@ -79,7 +79,7 @@ fn delta_elapsed(function: &Function) -> i64 {
 }
 
 impl Comparison {
-    /// The rows in the order in which people read them; a section without rows is left out.
+    /// The rows by section; a section without rows is omitted.
     pub fn sections(&self, shown: &Shown<'_>) -> Vec<Section> {
         let changed = |function: &Function, verdicts: &[Verdict], elapsed: bool| {
             verdicts.contains(&function.verdict)
@@ -99,7 +99,7 @@ impl Comparison {
                 changed(f, &[Verdict::Improved], true)
             }),
         ];
-        // Without a verdict, sums are all there is to go by.
+        // Without verdicts, rows are ordered by their sums.
         if self.interval == Interval::WithinTrace && self.tested == 0 {
             sections.push(self.section("changed", Layout::Single, shown, undecided));
         } else if shown.all || self.tested == 0 || self.has_veto() {
@@ -159,7 +159,7 @@ impl Comparison {
             .filter_map(part)
             .reduce(|(what, all), (_, one)| (what, all.saturating_add(one)));
         let rows_shown = &rows[..rows.len().min(shown.top.unwrap_or(usize::MAX))];
-        // A column that says the same of every row says nothing.
+        // A column with the same value in every row is omitted.
         let differs = |of: fn(&Function) -> &'static str| {
             rows_shown.iter().any(|function| of(function) != of(rows_shown[0]))
         };

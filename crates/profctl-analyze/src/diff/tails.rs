@@ -1,4 +1,4 @@
-//! The slowest calls in a hundred: their P99 run by run, shown beside the verdicts and part of none.
+//! 99th percentiles per run, shown with the verdicts without affecting them.
 
 use profctl_model::{Cell, Column, Role, Table, Ticks};
 
@@ -7,15 +7,15 @@ use super::table::{SCHEMA, Section, Shown, label};
 use super::types::{Comparison, Function, Tail};
 use crate::summarize::FuncStats;
 
-/// Complete calls that each run must have: of fewer, the slowest in a hundred is the slowest.
+/// Complete calls that each run must have.
 const CALLS_MIN: u64 = 100;
 
 /// Any number does; the same one makes the same report.
 const SEED: u64 = 1990;
 
 impl Tail {
-    /// Of the runs of both sides; nothing unless each of them has enough calls and knows how long
-    /// they were. `independent` says whether runs are measurements of their own.
+    /// Of the runs of both sides; `None` unless each of them has enough calls and a histogram.
+    /// `independent`: whether runs are independent observations.
     pub(super) fn of(sides: [Vec<FuncStats>; 2], independent: bool) -> Option<Self> {
         let p99 = |run: &FuncStats| {
             let known = run.measured() >= CALLS_MIN && run.net_of_calls.histogram.count() > 0;

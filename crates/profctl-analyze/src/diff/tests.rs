@@ -31,7 +31,7 @@ fn side(name: &str, runs: Vec<Run>) -> Side {
     Side { name: name.into(), runs, skipped: 0 }
 }
 
-/// Six runs whose costs wander by a percent or two; `of` says what run number n is made of.
+/// Six runs whose costs vary by a percent or two; `of` says what run number n is made of.
 fn runs(name: &str, of: impl Fn(u64) -> Vec<(&'static str, u64, u64)>) -> Side {
     let wander = [0, 7, 3, 9, 5, 1];
     side(

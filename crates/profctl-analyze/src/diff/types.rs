@@ -32,7 +32,7 @@ pub enum MatchedBy {
     Module,
     /// They differ in a suffix that a compiler made.
     Suffix,
-    /// One went, one came, and they are alike in name, calls and cost.
+    /// A gone and a new function are similar in name, calls and cost.
     Rename,
 }
 
@@ -61,23 +61,23 @@ pub(super) struct Pairing {
     pub(super) by: Option<MatchedBy>,
 }
 
-/// A function that may have been renamed, where that is not sure enough to match them.
+/// A possible rename that is not certain enough to match.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Rename {
-    /// What went.
+    /// The gone function.
     pub before: String,
-    /// What came and looks like it.
+    /// The similar new function.
     pub after: String,
 }
 
 /// What intervals and verdicts are about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Interval {
-    /// Several runs a side: what more runs would show.
+    /// Several runs per side: what more runs would show.
     BetweenRuns,
-    /// A trace a side, and a baseline that says how much runs vary.
+    /// A trace per side, and a baseline that says how much runs vary.
     Calibrated,
-    /// A trace a side: how much calls vary inside these two traces, and nothing else.
+    /// A trace per side: how much calls vary inside these two traces, and nothing else.
     WithinTrace,
 }
 
@@ -123,7 +123,7 @@ pub struct Matched {
 pub struct Function {
     /// Its name: after, if it is there and has one only.
     pub name: String,
-    /// Where it lives.
+    /// Its module.
     pub module: Option<String>,
     /// What kind of function it is.
     pub kind: Option<FuncKind>,
@@ -145,9 +145,9 @@ pub struct Function {
     pub interval: Option<(f64, f64)>,
     /// What is said of it.
     pub verdict: Verdict,
-    /// The function whose work it seems to have taken in or given away.
+    /// The function that was probably inlined into it or outlined from it.
     pub moved: Option<String>,
-    /// How long its slowest calls were, where all runs know.
+    /// Its 99th percentiles, if all runs have histograms.
     pub tail: Option<Tail>,
 }
 
@@ -176,26 +176,26 @@ impl Function {
     }
 }
 
-/// A comparison.
+/// A comparison of two sides.
 #[derive(Clone, Debug)]
 pub struct Comparison {
-    /// What was.
+    /// The side before.
     pub before: SideSummary,
-    /// What is.
+    /// The side after.
     pub after: SideSummary,
     /// The clock of all times in here: nanoseconds or counts.
     pub timebase: Timebase,
-    /// What moved all functions alike; nothing if there is no function to tell it from.
+    /// The run-wide change; nothing if there is no function to compute it from.
     pub global: Option<Global>,
     /// What intervals are about.
     pub interval: Interval,
     /// What was counted as one measurement.
     pub replicate: Replicate,
-    /// Whether each side has one block only, so that blocks and builds cannot be told apart.
+    /// Whether each side has one block only, so that blocks and builds cannot be distinguished.
     pub confounded: bool,
     /// Where the variance is, where blocks of several runs are compared.
     pub components: Option<Components>,
-    /// What to know before the figures.
+    /// Differences that affect how to read the comparison.
     pub warnings: Vec<Warning>,
     /// The functions, by verdict, then by how much they differ.
     pub functions: Vec<Function>,
@@ -203,12 +203,12 @@ pub struct Comparison {
     pub unchanged: u64,
     /// How many functions were tested, unchanged ones included.
     pub tested: u64,
-    /// The change that would be seen 8 times in 10, as a ratio less 1: the median over the tested
+    /// Minimum detectable change at a power of 80 %, as a ratio minus 1: median over the tested
     /// functions, of net time per call.
     pub sensitivity: Option<f64>,
-    /// New names that were not sure enough.
+    /// Possible renames that were not certain enough.
     pub renames: Vec<Rename>,
-    /// Work that changed its place.
+    /// Inlined and outlined functions.
     pub moved: Vec<Moved>,
     /// The margin, as a ratio less 1.
     pub margin: f64,
@@ -236,13 +236,13 @@ impl Comparison {
         names.fold((0, 0), |(rows, all), names| (rows + 1, all + names))
     }
 
-    /// Whether something stands against any verdict.
+    /// Whether a difference rules out any verdict.
     pub fn has_veto(&self) -> bool {
         self.warnings.iter().any(|warning| warning.veto)
     }
 }
 
-/// Work that seems to have moved between a function and its caller.
+/// A function that was probably inlined or outlined.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Moved {
     /// The function that went, or came.
@@ -266,6 +266,6 @@ pub struct Tail {
     pub after: Vec<u64>,
     /// After ÷ before, of the geometric means over runs.
     pub ratio: f64,
-    /// The 95 % interval of it, from 8 runs a side.
+    /// The 95 % interval of it, from 8 runs per side.
     pub interval: Option<(f64, f64)>,
 }

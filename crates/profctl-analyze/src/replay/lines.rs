@@ -1,4 +1,4 @@
-//! Which lines a code trace has, in their order.
+//! The lines of a code trace, in their order.
 
 use std::cmp::Reverse;
 
@@ -16,7 +16,7 @@ pub(super) struct Line {
     pub(super) event: Event,
 }
 
-/// What a line tells.
+/// The kind of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Event {
     Enter(SpanId),
@@ -46,8 +46,8 @@ pub(super) fn calls_of(trace: &Trace, name: &str) -> Result<Vec<SpanId>, String>
     Ok(roots)
 }
 
-/// The call of the function called `name` with the greatest elapsed time, the earliest of equals;
-/// one that was seen whole if there is any.
+/// The call of the function called `name` with the largest elapsed time, the earliest of equals; a
+/// complete one if there is any.
 pub(super) fn slowest(trace: &Trace, name: &str) -> Result<Vec<SpanId>, String> {
     let wanted = find::functions(&trace.names, name)?;
     let spans = &trace.spans;
@@ -135,7 +135,7 @@ fn push_subtree(spans: &Spans, root: SpanId, max_depth: u32, lines: &mut Vec<Lin
     }
 }
 
-/// The rows of the trace's marks, by thread and in the order of time.
+/// The rows of the trace's marks, by thread and in time order.
 struct MarksByThread {
     marks: Vec<(ThreadId, Tick, usize)>,
 }
@@ -158,8 +158,8 @@ fn mark_line(trace: &Trace, mark: usize, depth: u32) -> Line {
     Line { time: trace.marks[mark].time, depth, event: Event::Mark(mark) }
 }
 
-/// Puts the marks of a thread between its lines: within the calls that were open, as far as the
-/// times and the depth of the mark tell.
+/// Puts the marks of a thread between its lines: within the calls that were open, according to the
+/// times and the depth of the mark.
 fn merge_marks(
     trace: &Trace,
     lines: Vec<Line>,

@@ -1,4 +1,4 @@
-//! The code trace: every call in the order of time, as McRae printed it.
+//! The code trace: every call in time order, as McRae printed it.
 //!
 //! A call that made no calls is one line, any other two, where it begins and where it ends. Threads
 //! are interleaved by time; lines of one thread never change places, so nesting stays right where
@@ -31,7 +31,7 @@ pub struct Options {
     pub highlight: Option<Ticks>,
 }
 
-/// The code trace as a table, a row a line.
+/// The code trace as a table, one row per line.
 pub fn table(trace: &Trace, options: &Options) -> Result<Table, String> {
     let roots = match (&options.around, &options.slowest) {
         (None, None) => lines::outermost(trace),
@@ -67,7 +67,7 @@ fn columns(timebase: Timebase) -> Table {
     )
 }
 
-/// What a line of a call tells.
+/// The kind of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
     /// It begins, and makes calls.
@@ -161,7 +161,7 @@ fn row(names: &Names, content: &Content, highlight: Option<Ticks>) -> Vec<Cell> 
     ]
 }
 
-/// What is remarkable about a call, shown where it begins.
+/// The flags of a call, shown at its entry.
 fn flags(names: &Names, content: &Content, highlight: Option<Ticks>) -> Vec<&'static str> {
     let fidelity = content.fidelity;
     let mut flags = Vec::new();
@@ -265,7 +265,7 @@ mod tests {
         check(&unknown, &expect!["no function `mainn`; did you mean `main`?"]);
     }
 
-    /// The rows of a trace, its calls handed on in the order in which they ended.
+    /// The rows of a trace, its calls passed on in the order in which they ended.
     fn streamed(calls: &Calls, options: &Options) -> String {
         use profctl_model::{IdVec, SpanSink, Spool};
         let mut spool = Spool::new(Vec::new());

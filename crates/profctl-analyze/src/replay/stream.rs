@@ -1,5 +1,5 @@
-//! The lines of a code trace one by one, for traces that do not fit memory. What comes out is what
-//! [`super::table`] shows of a whole trace.
+//! The lines of a code trace one by one, for traces that do not fit memory. The result equals that
+//! of [`super::table`].
 
 use profctl_model::{
     CpuId, Fidelity, FuncId, IdVec, Mark, Names, SpanRow, Table, ThreadId, Ticks, Timebase,
@@ -18,7 +18,7 @@ pub struct Line {
     pub position: u64,
     /// Callers.
     pub depth: u32,
-    /// What it tells.
+    /// The kind of the line.
     pub event: Event,
     /// Of which function.
     pub func: u32,
@@ -130,7 +130,7 @@ pub struct Rows<'a> {
     timebase: Timebase,
     highlight: Option<Ticks>,
     depth_max: u32,
-    /// In the order of time, then thread.
+    /// In time order, then thread.
     marks: Vec<&'a Mark>,
     marks_done: usize,
     /// How many calls of each thread are open.
@@ -138,7 +138,7 @@ pub struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// Nothing yet. Levels from `depth_max` on are left out.
+    /// Nothing yet. Levels from `depth_max` on are omitted.
     pub fn new(
         names: &'a Names,
         timebase: Timebase,

@@ -25,7 +25,7 @@ pub struct CpuRow {
     pub switches: u64,
     /// The area below the length of its run queue: threads × ticks.
     pub queued: Ticks,
-    /// The greatest length of its run queue.
+    /// The largest length of its run queue.
     pub queue_max: u64,
 }
 

@@ -3,8 +3,8 @@
 //!
 //! Everything here follows from [`profctl_model::ThreadState`]. The states of a thread sum to its
 //! life within the window; for each CPU busy, idle and unknown sum to the window, because a CPU
-//! runs one thread at a time. Interrupts run on the thread that they hit: their time lies within
-//! running time and is a column beside it.
+//! runs one thread at a time. Interrupts run on the thread that they interrupted: their time lies
+//! within running time and is a column beside it.
 //!
 //! *Latency* is the time from a waking to the switch that brings the woken thread in, for threads
 //! that were blocked; the first run of a new thread is not among them. The *run queue* of a CPU are
@@ -66,8 +66,8 @@ pub struct Schedule {
 /// Fails, with what to record, if the trace does not say what threads were doing.
 pub fn of(trace: &Trace) -> Result<Schedule, String> {
     if trace.states.is_empty() {
-        return Err("nothing in this trace says when threads were switched: record \
-                    `-e sched:sched_switch -e sched:sched_waking`"
+        return Err("no sched_switch in this trace: record `-e sched:sched_switch -e \
+                    sched:sched_waking`"
             .into());
     }
     let interrupts = interrupts(trace);
@@ -77,14 +77,14 @@ pub fn of(trace: &Trace) -> Result<Schedule, String> {
     Ok(Schedule { start, end, threads, cpus })
 }
 
-/// A stretch in which an interrupt was served that hit no other one of its kind.
+/// An interval in which an interrupt was served that hit no other one of its kind.
 #[derive(Clone, Copy, Debug)]
 struct Interrupt {
     thread: ThreadId,
     cpu: Option<CpuId>,
     elapsed: Ticks,
     is_soft: bool,
-    /// Whether it hit another interrupt, within whose time it lies.
+    /// Whether it interrupted another interrupt, within whose time it lies.
     is_inner: bool,
 }
 
@@ -121,7 +121,7 @@ fn interrupts(trace: &Trace) -> Vec<Interrupt> {
 }
 
 /// What ended a wait, where that was no thread: `irq:NAME`, `softirq:ACTION`, `timer`, `hardirq`,
-/// `softirq`, `idle-loop`. Nothing if a thread did it, or if nobody knows.
+/// `softirq`, `idle-loop`. Nothing if a thread did it, or if it is unknown.
 pub(crate) fn source(waker: &Waker, names: &Names) -> Option<String> {
     let handler = waker.interrupt.map(|func| names.funcs[func].name.as_str());
     match waker.context {
@@ -187,7 +187,7 @@ fn percent(part: Ticks, whole: Ticks) -> Cell {
     }
 }
 
-/// What is said below every table.
+/// The notes below every table.
 fn notes(trace: &Trace) -> Vec<String> {
     let mut notes = Vec::new();
     let mut told: IdVec<ThreadId, bool> = IdVec::default();
@@ -198,14 +198,14 @@ fn notes(trace: &Trace) -> Vec<String> {
     }
     if woken == 0 {
         notes.push(
-            "no wakings in this trace: time waiting for a CPU after a wait counts as blocked; \
-             record `-e sched:sched_waking`"
+            "no sched_waking in this trace: time waiting for a CPU after a wakeup counts as \
+             blocked; record `-e sched:sched_waking`"
                 .into(),
         );
     } else if told.iter().all(|told| !told) {
         notes.push(
-            "wakeups only, no wakings: who woke whom is not known; record \
-             `-e sched:sched_waking`"
+            "sched_wakeup without sched_waking: wakers are unknown; record `-e \
+             sched:sched_waking`"
                 .into(),
         );
     }

@@ -1,4 +1,4 @@
-//! Schedules made by hand: tables, paths and documents, and the sums that must hold for any.
+//! Hand-written schedules: tables, paths and documents, and the sums that must hold for any.
 
 use std::fmt::Write as _;
 
@@ -175,7 +175,7 @@ fn threads_cpus_and_wakers() {
         worker|360|300|360|400
         main|160|100|160|200
         (idle)|375|300|375|400
-        # no system calls in this trace: user and system time are not told apart; record `-e raw_syscalls`
+        # no system calls in this trace: user and system time are not separated; record `-e raw_syscalls`
     "#]],
     );
 }
@@ -198,7 +198,7 @@ fn the_path_follows_the_wakers() {
         570|310|31.0%|worker|running|1|-|-
         880|10|1.0%|main|runnable|0|-|worker
         890|110|11.0%|main|running|0|-|-
-        # path: of main, backwards from its end
+        # path: of main, traced back from its end
     "#]],
     );
     check(
@@ -208,7 +208,7 @@ fn the_path_follows_the_wakers() {
         helper|510|51.0%|405|5|100|0|0|0
         worker|320|32.0%|310|10|0|0|0|0
         main|170|17.0%|160|10|0|0|0|0
-        # path: of main, backwards from its end
+        # path: of main, traced back from its end
     "#]],
     );
     check(
@@ -229,7 +229,8 @@ fn the_path_follows_the_wakers() {
     );
 }
 
-/// A process that yields before every tick is charged nothing in one phase, all in another.
+/// A process that yields before every tick is charged nothing at one phase and everything at
+/// another.
 #[test]
 fn a_process_that_yields_before_the_tick_is_charged_nothing() {
     let mut script = String::new();

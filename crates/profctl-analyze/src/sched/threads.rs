@@ -79,7 +79,7 @@ pub struct ThreadRow {
     pub migrations: u64,
     /// From wakings to runs.
     pub latency: Latency,
-    /// The longest stretch runnable: when it began and how long it was.
+    /// The longest interval runnable: when it began and how long it was.
     pub longest_wait: Option<(Tick, Ticks)>,
 }
 

@@ -1,9 +1,10 @@
 //! What accounting by a clock tick would have reported.
 //!
-//! A kernel that samples charges a whole period to whoever runs when the tick comes. Which period
-//! boundaries that are depends on the phase of the clock, so all phases are tried at once: the ticks
-//! that hit an interval of length `l` are `floor(l / p)` or one more, and the more are those phases
-//! that the rest of the interval covers. Over all phases the expectation is the exact time.
+//! A kernel with tick-based accounting charges a full period to the thread that runs at the tick.
+//! Which period boundaries that are depends on the phase of the clock, so all phases are tried at
+//! once: the ticks that hit an interval of length `l` are `floor(l / p)` or one more, and the more
+//! are those phases that the rest of the interval covers. Over all phases the expectation is the
+//! exact time.
 
 use profctl_model::{Cell, Column, FuncKind, Role, RunState, Table, Tick, Ticks, Trace};
 
@@ -58,8 +59,8 @@ impl Hits {
     }
 }
 
-/// Exact times beside what a clock of that period would have charged: per thread, then for all
-/// CPUs together as system, user and idle time, where the trace has system calls to tell them by.
+/// Exact times beside what a clock of that period would have charged: per thread, then for all CPUs
+/// together as system, user and idle time, if the trace has system calls.
 pub fn sampled(trace: &Trace, schedule: &Schedule, period: Ticks, rows: Rows<'_>) -> Table {
     let period = period.0.max(1);
     let mut table = Table::new(
@@ -129,8 +130,8 @@ pub fn sampled(trace: &Trace, schedule: &Schedule, period: Ticks, rows: Rows<'_>
     table.notes = notes(trace);
     if !has_syscalls {
         table.notes.push(
-            "no system calls in this trace: user and system time are not told apart; record \
-             `-e raw_syscalls`"
+            "no system calls in this trace: user and system time are not separated; record `-e \
+             raw_syscalls`"
                 .into(),
         );
     }

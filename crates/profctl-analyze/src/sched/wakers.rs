@@ -8,7 +8,7 @@ use profctl_model::{Cell, Column, Role, RunState, Table, ThreadId, Trace, WakeEf
 use super::threads::Latency;
 use super::{Rows, by_thread, notes, source, waker_thread};
 
-/// What to call whoever woke a thread.
+/// The label of a waker.
 pub(crate) fn name(waker: &Waker, trace: &Trace) -> String {
     match (waker_thread(waker, &trace.names), source(waker, &trace.names)) {
         (Some(thread), _) => trace.names.threads[thread].label(),

@@ -3,8 +3,8 @@
 //! Values below 64 have a bucket each; above, every power of two is cut into 32 equal buckets, so
 //! that the middle of a bucket is within 1/64 of any value in it. Buckets are fixed, whatever was
 //! counted before: merging is addition, and its order cannot show. Where traces of different clocks
-//! are merged, each keeps the buckets of its own clock, with their unit: counting its values again
-//! in other buckets would blur them twice.
+//! are merged, each keeps the buckets of its own clock, with their unit: converting them would
+//! round twice.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ pub(super) const BUCKETS: u32 = (u64::BITS - SUB_BITS) * SUB_BUCKETS + SUB_BUCKE
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Histogram {
     /// In ascending order, for each bucket in use: its distance from the one before (from 0 for the
-    /// first) and its count, seven bits a byte, the lowest first, the top bit set in all but the
+    /// first) and its count, seven bits per byte, the lowest first, the top bit set in all but the
     /// last.
     packed: Box<[u8]>,
     /// Counts in other units; rarely any.
@@ -43,7 +43,7 @@ struct Unit {
 impl Unit {
     const ONE: Self = Self { numerator: 1, denominator: 1 };
 
-    /// So many of these; held at the largest that can be written.
+    /// So many of these; clamped to the largest value.
     fn times(self, numerator: u128, denominator: u128) -> Self {
         let mut top = u128::from(self.numerator).saturating_mul(numerator);
         let mut bottom = u128::from(self.denominator).saturating_mul(denominator).max(1);
@@ -121,7 +121,7 @@ impl Histogram {
     /// counted; nothing if nothing was counted. `percent` is above 0 and at most 100.
     ///
     /// Of the values that the bucket of this rank may hold, it is the one with the fewest
-    /// significant digits, so that it shows no digit that the histogram does not know.
+    /// significant digits, so that it shows no digit beyond the accuracy of the histogram.
     pub fn percentile(&self, percent: f64, min: u64, max: u64) -> Option<u64> {
         let total = self.count();
         let rank = rank_of(percent, total);
@@ -174,8 +174,8 @@ impl Histogram {
     }
 
     /// The text form: `bucket:count` for each bucket in use, joined by commas; buckets as the
-    /// distance from the one before (from 0 for the first), `:count` left out where it is 1. Counts
-    /// in other units follow, each behind `;NUMERATOR/DENOMINATOR*`.
+    /// distance from the one before (from 0 for the first), `:count` omitted where it is 1. Counts
+    /// in other units follow, each after `;NUMERATOR/DENOMINATOR*`.
     pub fn encode(&self) -> String {
         use std::fmt::Write;
         let mut text = String::new();

@@ -1,5 +1,5 @@
-//! Saved profiles of shards are folded by whoever comes first: every order and grouping must give
-//! the same bytes, with a file between any two steps.
+//! Saved profiles of shards are merged in any order: every order and grouping must give the same
+//! bytes, with a file between any two steps.
 
 use profctl_model::diag::{Sample, codes};
 use profctl_model::{Place, TickUnit, Timeline};
@@ -9,7 +9,7 @@ use proptest::sample::Index;
 use super::*;
 use crate::testing::{Calls, random_calls};
 
-/// Nanoseconds are sums of these in any mixture; the last is no whole number of them.
+/// Nanoseconds are sums of these in any mixture; the last is not an integer number of them.
 const TICKS: [(u64, u64); 4] =
     [(1, 1_000_000_000), (1, 1_000_000), (2, 1_000_000), (1, 24_000_000)];
 

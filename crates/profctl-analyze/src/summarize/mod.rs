@@ -1,8 +1,9 @@
-//! The flat profile: where the time went, a row a function (or a module, a thread, a CPU, a kind).
+//! The flat profile: where the time went, one row per function (or a module, a thread, a CPU, a
+//! kind).
 //!
 //! [`Summary`] takes spans as they end and keeps sums only, so a trace of any length needs memory
-//! for its functions and no more. What comes out, a [`Profile`], knows names instead of ids and can
-//! therefore be saved, read back and added to those of other traces.
+//! for its functions and no more. The result, a [`Profile`], has names instead of ids, so it can be
+//! saved, read back and merged with those of other traces.
 
 mod histogram;
 mod json;
@@ -42,7 +43,7 @@ pub enum By {
     Function,
     /// A module or library a row.
     Module,
-    /// A thread a row.
+    /// One thread per row.
     Thread,
     /// A CPU a row: the one on which a call ended.
     Cpu,
@@ -118,7 +119,7 @@ pub struct Summary {
     /// Which threads made calls.
     threads: IdVec<ThreadId, bool>,
     last_thread: Option<ThreadId>,
-    /// By row: what was handed on as outermost and is not.
+    /// By row: what was passed on as outermost and is not.
     enclosed: Vec<FuncStats>,
     /// Where threads are kept apart, so that some can be dropped.
     separate: Option<Separate>,
@@ -150,7 +151,7 @@ impl Separate {
     }
 }
 
-/// What a group needs to know of a function.
+/// Properties of a function that a group needs.
 #[derive(Clone, Copy, Debug)]
 struct FuncInfo {
     /// Its row, when rows are modules or kinds.
@@ -175,7 +176,7 @@ impl Summary {
         }
     }
 
-    /// The profile of the trace that was handed over, now that its names and quality are known.
+    /// The profile of the trace that was passed on, now that its names and quality are known.
     pub fn finish(self, names: &Names, meta: &TraceMeta, source: Source) -> Profile {
         let by = self.options.by;
         let Self { separate, modules, mut pending, enclosed, .. } = self;
@@ -385,7 +386,7 @@ impl Summary {
         *self.threads.grow_to(totals.thread) = true;
         let (index, idle) = self.row_of(totals.func, false, totals.thread, None, names);
         // Which functions of a group call one another is not known, so their elapsed times cannot
-        // be added: what is sure is that the group's own time was spent in it.
+        // be added: only the net time of the group is known.
         let elapsed = if self.options.by == By::Function { totals.elapsed } else { totals.net };
         if index >= self.usual.len() {
             self.widen(index);

@@ -1,9 +1,9 @@
 //! Lengths on their way into histograms.
 //!
-//! The histograms of thousands of functions do not fit into a core's cache. Counting each call as it
-//! comes would wait for memory, for longer than it takes to read the line that tells of the call. So
-//! lengths are noted one behind the other, and when there are many, they are sorted by histogram and
-//! counted histogram by histogram.
+//! The histograms of thousands of functions do not fit into a core's cache. Counting each call
+//! immediately causes a cache miss that takes longer than parsing its line. So durations are
+//! appended to a buffer, and when there are many, they are sorted by histogram and counted
+//! histogram by histogram.
 
 use super::histogram::{BUCKETS, Histogram, SUB_BUCKETS, bucket_of, bucket_of_short};
 
@@ -19,7 +19,7 @@ const NAMED: usize = 1 << (u32::BITS - BUCKET_BITS);
 pub(super) struct Pending {
     tallies: Vec<Tally>,
     notes: Vec<u32>,
-    /// Room to sort buckets in.
+    /// Space to sort buckets in.
     sorted: Vec<u16>,
 }
 
@@ -133,14 +133,14 @@ impl Pending {
         }
     }
 
-    /// Counts what was noted last, and gives its room to the histograms that are taken now.
+    /// Counts what was noted last, and gives its space to the histograms that are taken now.
     pub(super) fn close(&mut self) {
         self.settle();
         self.notes = Vec::new();
         self.sorted = Vec::new();
     }
 
-    /// Hands out the histogram of that number, once this is closed; an empty one if it was never
+    /// Returns the histogram of that number, once this is closed; an empty one if it was never
     /// made.
     pub(super) fn take(&mut self, histogram: usize) -> Histogram {
         self.tallies.get_mut(histogram).map(std::mem::take).unwrap_or_default().finish()

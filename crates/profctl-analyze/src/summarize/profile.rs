@@ -69,7 +69,7 @@ pub struct SavedRun {
 pub struct Row {
     /// The function, or whatever the profile is by.
     pub name: String,
-    /// Where the function lives.
+    /// The module of the function.
     pub module: Option<String>,
     /// What kind of function; nothing for a group of several kinds.
     pub kind: Option<FuncKind>,
@@ -121,7 +121,7 @@ impl Profile {
         self.sum(|stats| stats.calls)
     }
 
-    /// Calls of which entry or exit was not seen.
+    /// Calls whose entry or exit was not recorded.
     pub fn partial(&self) -> u64 {
         self.sum(|stats| stats.partial)
     }
@@ -164,7 +164,7 @@ impl Profile {
         }
     }
 
-    /// Leaves out the rows that `keep` does not want, in the runs as well.
+    /// Removes the rows that `keep` rejects, in the runs as well.
     pub fn retain(&mut self, keep: &dyn Fn(&Row) -> bool) {
         self.rows.retain(keep);
         for run in self.runs.iter_mut().flatten() {
@@ -180,13 +180,11 @@ impl Profile {
     pub fn merge(&mut self, mut other: Self) -> Result<(), String> {
         let units = (self.timebase.unit_name(), other.timebase.unit_name());
         if units.0 != units.1 {
-            return Err(format!("the profile counts {}, the ones before it {}", units.1, units.0));
+            return Err(format!("the profile counts {}, earlier ones {}", units.1, units.0));
         }
         if self.by != other.by {
             let (ours, theirs) = (self.by.name(), other.by.name());
-            return Err(format!(
-                "the profile is grouped by {theirs}, the ones before it by {ours}"
-            ));
+            return Err(format!("the profile is grouped by {theirs}, earlier ones by {ours}"));
         }
         if self.timebase.ratio() != other.timebase.ratio() {
             self.convert_to_reported_unit();

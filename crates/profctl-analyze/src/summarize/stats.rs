@@ -14,7 +14,7 @@ pub struct FuncStats {
     pub calls: u64,
     /// Those of them that the input only counts, so that none of the lengths below is theirs.
     pub counted: u64,
-    /// Calls of which entry or exit was not seen. They are in the sums and in nothing else.
+    /// Calls whose entry or exit was not recorded. They are in the sums and in nothing else.
     pub partial: u64,
     /// From entry to exit, over outermost calls.
     pub wall: u64,
@@ -22,13 +22,13 @@ pub struct FuncStats {
     pub off_cpu: u64,
     /// `wall` less `off_cpu`, over outermost calls.
     pub elapsed: u64,
-    /// Time of its own, over all calls.
+    /// Net time, over all calls.
     pub net: u64,
-    /// Elapsed time of the interrupts that hit it, over all calls.
+    /// Elapsed time of the interrupts that interrupted it, over all calls.
     pub stolen: u64,
     /// The part of `net` that was spent in functions of kind idle.
     pub idle: u64,
-    /// Outermost calls, partial ones included.
+    /// Outermost calls, incomplete ones included.
     pub outermost: u64,
     /// Direct callees, over all calls.
     pub callees: u64,
@@ -136,7 +136,7 @@ impl FuncStats {
     }
 
     /// Adds calls of which the input gives only the sum. What was never called was running when the
-    /// recording began, and so is a partial call.
+    /// recording began, and so is an incomplete call.
     #[cold]
     pub(super) fn add_total(&mut self, totals: &FuncTotals, elapsed: Ticks) {
         self.calls = self.calls.saturating_add(totals.calls);

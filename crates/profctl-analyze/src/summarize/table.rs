@@ -43,7 +43,7 @@ const SCHEMA: &str = "profctl.summary-table/1";
 const GROUP_OF_NET: &str = "(max/avg/min)";
 const GROUP_OF_ELAPSED: &str = "elapsed (max/avg/min)";
 
-/// McRae's columns, in his order.
+/// McRae's columns, in their original order.
 const DEFAULT_COLUMNS: [&str; 9] =
     ["elapsed", "net", "calls", "net_max", "net_avg", "net_min", "real_pct", "net_pct", "name"];
 
@@ -158,7 +158,7 @@ impl Profile {
         let names = chosen_columns(options)?;
         let fields: Vec<Field> =
             names.iter().map(|name| self.field(name, options)).collect::<Result<_, _>>()?;
-        // Without lengths, how often is the next best.
+        // Without durations, sort by the number of calls.
         let by_calls = !self.knows_lengths() && options.sort == TableOptions::default().sort;
         let key = self.field(if by_calls { "calls" } else { &options.sort }, options)?;
 
@@ -298,13 +298,13 @@ fn chosen_columns(options: &TableOptions<'_>) -> Result<Vec<String>, String> {
     Ok(names)
 }
 
-/// Inserts `name` after `neighbour` unless it is there already; without the neighbour, at the end
-/// if it must be shown.
-fn insert_after(names: &mut Vec<String>, neighbour: &str, name: &str, must: bool) {
+/// Inserts `name` after `neighbor` unless it is there already; without the neighbor, at the end if
+/// it must be shown.
+fn insert_after(names: &mut Vec<String>, neighbor: &str, name: &str, must: bool) {
     if names.iter().any(|known| known == name) {
         return;
     }
-    match names.iter().position(|known| known == neighbour) {
+    match names.iter().position(|known| known == neighbor) {
         Some(place) => names.insert(place + 1, name.to_owned()),
         None if must => names.push(name.to_owned()),
         None => {}

@@ -1,4 +1,4 @@
-//! The flat profile against calls made by hand, and against its invariants on random ones.
+//! The flat profile of hand-written calls, and its invariants on random ones.
 
 use std::fmt::Write;
 
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::testing::{Calls, random_calls, show};
 
-/// Recursion, an interrupt, an idle stretch and a call that is cut short.
+/// Recursion, an interrupt, an idle interval and a call that is cut short.
 const MIXED: &str = "0 main( 10 f( 14 f( 20 ) 21 irq( 25 ) 30 ) 40 g( 41 off6 50 ) 55 f( 57 ) \
                      60 ) 60 idle( 90 ) 90 main( 100 ~)";
 
@@ -361,7 +361,7 @@ fn clocks_that_differ_meet_in_nanoseconds() {
     let mut calls = Calls::parse("0 f( 2 )");
     calls.meta.timebase.unit = TickUnit::Cycles;
     let error = both.merge(calls.profile()).unwrap_err();
-    assert_eq!(error, "the profile counts cycles, the ones before it ns");
+    assert_eq!(error, "the profile counts cycles, earlier ones ns");
 }
 
 #[test]
@@ -449,7 +449,7 @@ proptest! {
     }
 }
 
-/// Sums of an input without single calls: `main`, which nobody called, and four calls of `work`.
+/// Sums of an input without single calls: `main`, which has no caller, and four calls of `work`.
 fn totals(by: By) -> Profile {
     let calls = Calls::parse("0 main( 10 work( 100 ) 100 )");
     let mut summary = Summary::new(Options { percentiles: true, by });

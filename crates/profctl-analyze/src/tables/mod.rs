@@ -54,7 +54,7 @@ fn filled(schema: &TableSchema, rows: impl Iterator<Item = Vec<Cell>>) -> Table 
     table
 }
 
-/// What a thread is called in the tables: its label, with a number behind it where others have the
+/// What a thread is called in the tables: its label, with a number after it where others have the
 /// same.
 pub fn thread_labels(names: &Names) -> IdVec<ThreadId, String> {
     let mut taken: FastMap<String, u32> = FastMap::default();
@@ -73,7 +73,7 @@ pub fn thread_labels(names: &Names) -> IdVec<ThreadId, String> {
 /// The figures of every function, by net.
 pub fn functions(profile: &Profile, run: RunName<'_>) -> Table {
     let busy = profile.busy();
-    // As in a saved profile: millionths tell any two functions apart.
+    // As in a saved profile: six decimals distinguish any two functions.
     let percent = |share: Option<f64>| {
         share.map_or(Cell::Null, |share| Cell::Percent((share * 1e6).round() / 1e6))
     };

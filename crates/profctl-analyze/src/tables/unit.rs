@@ -9,7 +9,7 @@ pub struct Unit {
     kind: TickUnit,
 }
 
-/// The largest value in a table: engines know signed integers of 64 bits, not all know others.
+/// The largest value in a table: all engines support signed 64-bit integers.
 pub const LARGEST: u64 = i64::MAX as u64;
 
 impl Unit {
@@ -29,7 +29,7 @@ impl Unit {
                 (Some(known), _) => {
                     let known = Timebase { unit: known, ..Timebase::NANOSECONDS };
                     let (found, expected) = (clock.unit_name(), known.unit_name());
-                    return Err(format!("the trace counts {found}, the ones before it {expected}"));
+                    return Err(format!("the trace counts {found}, earlier ones {expected}"));
                 }
             };
             unit = Some(Self { kind });
@@ -71,7 +71,7 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// A length or a point; held at [`LARGEST`].
+    /// A length or a point; clamped to [`LARGEST`].
     pub fn apply(self, ticks: u64) -> u64 {
         ticks.saturating_mul(self.factor).min(LARGEST)
     }

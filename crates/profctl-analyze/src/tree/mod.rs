@@ -1,10 +1,9 @@
 //! The merged calling-context tree: where the time went, by the path of callers.
 //!
 //! Every distinct path from an outermost call down is one node; its `elapsed` sums the calls on
-//! that path, recursive ones included, because a path names each level of a recursion apart. Turned
-//! around (`callers`), a path leads from a function up to whoever called it, and elapsed counts
-//! only calls that are outermost of that function, so that the first row has the flat profile's
-//! figures.
+//! that path, recursive ones included, because a path names each level of a recursion apart.
+//! Inverted (`callers`), a path leads from a function up to its callers, and elapsed counts only
+//! outermost calls of that function, so that the first row has the flat profile's figures.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -25,8 +24,8 @@ pub use merge::{Joined, Merger};
 const SCHEMA: &str = "profctl.tree/1";
 /// What one level of a tree moves a name to the right.
 const INDENT: &str = "  ";
-/// Levels past this are not moved further: a recursion that never returned must not make a table
-/// of blanks. The depth column tells them apart.
+/// Levels past this are not moved further: a recursion that never returned must not fill the table
+/// with spaces. The depth column distinguishes them.
 const MAX_INDENT: usize = 64;
 /// How many callers up a path is followed, for the same reason.
 const MAX_CALLERS: usize = 100;
@@ -36,7 +35,7 @@ const MAX_CALLERS: usize = 100;
 pub struct Options {
     /// How many levels at most.
     pub depth: Option<u32>,
-    /// Paths below this share of the total elapsed time are left out, in percent.
+    /// Paths below this share of the total elapsed time are omitted, in percent.
     pub min_share: f64,
     /// Show who calls this function, and from where, instead of what is called.
     pub callers: Option<String>,
@@ -94,7 +93,7 @@ fn of_rows(trace: &Trace, rows: Range<usize>) -> CallTree {
     tree
 }
 
-/// The tree as a table, a row a path, callees below their caller, the dearest first.
+/// The tree as a table, one row per path, callees below their caller, the slowest first.
 pub fn table(
     tree: &CallTree,
     names: &Names,
@@ -150,7 +149,7 @@ pub fn table(
     Ok(table)
 }
 
-/// Appends the rows and says how many nodes were left out.
+/// Appends the rows and says how many nodes were omitted.
 fn push_rows(table: &mut Table, tree: &CallTree, names: &Names, options: &Options) -> usize {
     let (mut roots, mut children) = (Vec::new(), vec![Vec::new(); tree.len()]);
     for (id, node) in tree.nodes() {
@@ -220,7 +219,7 @@ fn callees_of(tree: &CallTree, wanted: &IdVec<FuncId, bool>) -> CallTree {
 }
 
 /// The paths from the wanted functions up, [`MAX_CALLERS`] far. Every caller carries the calls and
-/// times that it is the cause of.
+/// times of its calls.
 fn callers_of(tree: &CallTree, wanted: &IdVec<FuncId, bool>) -> CallTree {
     let mut turned = CallTree::default();
     // Whether a path or any above it ends in a wanted function.

@@ -1,4 +1,4 @@
-# Writes what R says of made-up runs, for the tests of `diff::stats` to agree with:
+# Writes the results of R on synthetic runs, for the tests of `diff::stats`:
 #
 #     Rscript limma.R        (here; needs limma and statmod)
 #
@@ -9,7 +9,7 @@ set.seed(20240229)
 n <- 160
 runs <- 7
 intensity <- runif(n, 5, 16)
-# Rare functions are noisier, and a few are far noisier than their neighbours.
+# Rare functions are noisier, and a few are far noisier than their neighbors.
 sd <- exp(rnorm(n, log(0.25) - 0.12 * intensity, 0.35))
 sd[1:6] <- sd[1:6] * 12
 change <- numeric(n)

@@ -26,11 +26,12 @@ fn main() -> ExitCode {
     }
 }
 
-/// The seeds below were looked at while the method was chosen, and so cannot vouch for it.
+/// The seeds below were used during development of the method, so they are not used for its error
+/// rates.
 const FIRST_SEED: u64 = 100_000;
 
-/// Of so many comparisons where nothing changed, one is repeated with changes: each of these tells
-/// of fifty functions at once.
+/// Of so many comparisons where nothing changed, one is repeated with changes: each of these tests
+/// fifty functions at once.
 const FEWER_CHANGED: u64 = 4;
 
 /// A line of a table.
@@ -90,7 +91,7 @@ fn by_effect() -> Vec<Line> {
 fn tables(repeats: u64, only: &str, out: &mut impl Write) -> io::Result<()> {
     writeln!(
         out,
-        "1000 functions, 5 % of them 15 % dearer where nothing else is said; {repeats} comparisons \
+        "1000 functions, 5 % of them 15 % slower unless stated otherwise; {repeats} comparisons \
          of equals, {} of what changed.",
         repeats.div_ceil(FEWER_CHANGED)
     )?;
@@ -158,7 +159,7 @@ fn measure(line: &Line, repeats: u64, out: &mut impl Write) -> io::Result<()> {
         }
     }
     let share = |part: u64, whole: u64| part as f64 / whole as f64;
-    // The standard error of a share: none is no surer than one would be.
+    // The standard error of a share: for a share of 0, that of one occurrence.
     let error = |share: f64, of: u64| {
         let share = share.max(1.0 / of as f64);
         (share * (1.0 - share) / of as f64).sqrt()

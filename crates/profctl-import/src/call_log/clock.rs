@@ -22,7 +22,7 @@ pub(crate) struct ClockState {
     /// The time of the latest record, where stamps count from the one before.
     sum: u64,
     /// The latest quarter of a day, counted from the midnight before the first record and on
-    /// through the days. It changes four times a day, so blocks can be read side by side.
+    /// through the days. It changes four times a day, so blocks can be read in parallel.
     quarter: Option<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! What stands in front of a record: who made it, and when.
+//! What is before a record: who made it, and when.
 //!
 //! `[pid 22524<true>] 1795337377.887380 (+     0.000144) [  17] [00007fd9151c2b9a] read(…`: all of
 //! it is optional, and each part is known by its shape.
@@ -35,7 +35,7 @@ pub(crate) struct Stamp {
     pub(crate) nanos: u64,
     /// What is counted.
     pub(crate) kind: StampKind,
-    /// Digits behind the point.
+    /// Digits after the point.
     pub(crate) decimals: u8,
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct Leader<'a> {
     pub(crate) stamp: Option<Stamp>,
 }
 
-/// The leader of a line, and what stands behind it.
+/// The leader of a line, and what is after it.
 pub(crate) fn leader(line: &[u8]) -> (Leader<'_>, &[u8]) {
     let mut found = Leader::default();
     let mut rest = line.trim_ascii_start();
@@ -88,7 +88,7 @@ fn who(text: &[u8]) -> Option<Who<'_>> {
     Some(Who { tid: Some(tid), name, is_labeled: false })
 }
 
-/// The id in front of a record that was written to a file. Its name may hold spaces.
+/// The id before a record that was written to a file. Its name may hold spaces.
 fn id_column(line: &[u8]) -> Option<(Who<'_>, &[u8])> {
     let digits = line.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let end = match line.get(digits)? {
@@ -99,7 +99,7 @@ fn id_column(line: &[u8]) -> Option<(Who<'_>, &[u8])> {
     Some((who(&line[..end])?, line[end..].trim_ascii_start()))
 }
 
-/// The length of a printed time, with the space behind it.
+/// The length of a printed time, with the space after it.
 fn stamp(line: &[u8]) -> Option<(Stamp, &[u8])> {
     let end = memchr::memchr(b' ', line)?;
     let (digits, behind) = (&line[..end], line[end..].trim_ascii_start());

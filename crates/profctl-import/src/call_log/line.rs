@@ -8,7 +8,7 @@ use crate::text;
 pub(crate) struct Length {
     /// Nanoseconds.
     pub(crate) nanos: u64,
-    /// Digits behind the point.
+    /// Digits after the point.
     pub(crate) decimals: u8,
 }
 
@@ -59,8 +59,7 @@ pub(crate) fn parse(line: &[u8]) -> Line<'_> {
     }
 }
 
-/// What a torn line holds of its call, and the process of which strace said in between that it
-/// follows it.
+/// The part of a call on an interrupted line, and the process that strace attached to in between.
 pub(crate) fn before_message(torn: &[u8]) -> (&[u8], Option<u64>) {
     match memchr::memmem::rfind(torn, ATTACHED) {
         Some(at) => (&torn[..at], attached(&torn[at..])),
@@ -105,7 +104,7 @@ fn what(body: &[u8]) -> Option<What<'_>> {
     Some(What::Call { name, arguments, result, length })
 }
 
-/// The name in front of `(`. Demangled C++ may hold parentheses of its own.
+/// The name before `(`. Demangled C++ may hold parentheses of its own.
 fn name(body: &[u8]) -> Option<&[u8]> {
     let mut end = memchr::memchr(b'(', body)?;
     let is_cpp = memchr::memmem::find(&body[..end], b"::").is_some();
@@ -125,7 +124,7 @@ fn name(body: &[u8]) -> Option<&[u8]> {
     is_name.then_some(name)
 }
 
-/// Whether a line ends before its call did. A string would be closed behind these words.
+/// Whether a line ends before its call did. A string would be closed after these words.
 fn is_open(behind: &[u8]) -> bool {
     let behind = behind.strip_suffix(b") = ?").unwrap_or(behind).trim_ascii_end();
     [&b"<unfinished ...>"[..], b"<no return ...>", b"<detached ...>"]
@@ -133,7 +132,7 @@ fn is_open(behind: &[u8]) -> bool {
         .any(|words| behind.ends_with(words))
 }
 
-/// The arguments, the result and the length behind the parenthesis of a call.
+/// The arguments, the result and the length after the parenthesis of a call.
 fn returned(behind: &[u8]) -> Option<(&[u8], &[u8], Option<Length>)> {
     let (behind, length) = match length(behind) {
         Some((shorter, length)) => (shorter, Some(length)),
@@ -151,7 +150,7 @@ fn returned(behind: &[u8]) -> Option<(&[u8], &[u8], Option<Length>)> {
     }
 }
 
-/// The length at the end of a line, and what stands before it.
+/// The length at the end of a line, and what is before it.
 fn length(line: &[u8]) -> Option<(&[u8], Length)> {
     let inner = line.strip_suffix(b">")?;
     let start = memchr::memrchr(b'<', inner)?;
@@ -166,7 +165,7 @@ fn between<'a>(text: &'a [u8], before: &[u8], behind: &[u8]) -> Option<&'a [u8]>
     text.strip_prefix(before)?.strip_suffix(behind)
 }
 
-/// Lines that are no records and no mistake.
+/// Lines that are expected besides records.
 fn is_aside(line: &[u8]) -> bool {
     let text = line.trim_ascii();
     if text.is_empty() || line.starts_with(b" > ") {

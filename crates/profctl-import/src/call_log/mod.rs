@@ -1,5 +1,5 @@
-//! The logs of strace and ltrace, which share their grammar: a line a call, with its result and,
-//! if it was asked for, its length.
+//! The logs of strace and ltrace, which share their grammar: one line per call, with its result
+//! and, if it was asked for, its length.
 //!
 //! ```text
 //! 23687 1795297781.372920 close(3 <unfinished ...>
@@ -70,7 +70,7 @@ pub(crate) fn facts(survey: &Survey, clock: Option<Clock>) -> Vec<(&'static str,
     let times = match clock {
         Some(Clock::Absolute) => "since 1970 (-ttt)",
         Some(Clock::TimeOfDay) => "time of day (-t, -tt)",
-        Some(Clock::Relative) => "since the record before (-r), added up",
+        Some(Clock::Relative) => "since the previous record (-r), summed",
         None => "none: calls are laid end to end",
     };
     let lengths = if survey.has_lengths { "stated (-T)" } else { "not stated" };

@@ -137,7 +137,7 @@ impl Log<'_> {
         if let What::Call { length: None, .. } | What::Resumed { length: None, .. } = what
             && !line.ended
         {
-            // What is cut is not known to be whole.
+            // A truncated record may be incomplete.
             return skip(line, out);
         }
         out.records += 1;
@@ -160,7 +160,7 @@ impl Log<'_> {
                     None => {
                         out.unmeasured(at, func);
                         out.diag(&NO_LENGTH, line.offset, || {
-                            format!("`{}` states no length", text::excerpt(line.text))
+                            format!("`{}` has no duration", text::excerpt(line.text))
                         });
                     }
                 }

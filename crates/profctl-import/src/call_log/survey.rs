@@ -1,4 +1,4 @@
-//! What the head of a log says of all of it.
+//! Properties of a log, from its head.
 
 use super::clock::Clock;
 use super::leader::StampKind;
@@ -24,9 +24,9 @@ pub(crate) struct Survey {
     pub(crate) of_ltrace: usize,
     /// What the stamps count from, if there are any.
     pub(crate) clock: Option<Clock>,
-    /// Most digits behind the point of a stamp.
+    /// Most digits after the point of a stamp.
     pub(crate) decimals: Option<u8>,
-    /// Most digits behind the point of a length.
+    /// Most digits after the point of a length.
     pub(crate) length_decimals: Option<u8>,
     /// Whether any call states its length.
     pub(crate) has_lengths: bool,
@@ -37,7 +37,7 @@ pub(crate) struct Survey {
     pub(crate) root: Option<u64>,
 }
 
-/// Looks through `head`; the last line may be cut and is left out unless it is all there is.
+/// Looks through `head`; the last line may be cut and is omitted unless it is all there is.
 pub(crate) fn survey(head: &[u8]) -> Survey {
     let mut found = Survey::default();
     let mut attached = Vec::new();

@@ -1,6 +1,6 @@
 //! Calls from a program counter: which function an address is in, and what its moves mean.
 //!
-//! A bus shows addresses, not calls. The first instruction of a function is taken for its entry;
+//! A bus shows addresses, not calls. The first instruction of a function is treated as its entry;
 //! any other instruction of a function that is open further out is a return to it.
 
 use profctl_model::FuncKind;
@@ -18,8 +18,7 @@ const DEPTH_MAX: usize = 4096;
 pub(super) fn read_symbols(options: &ImportOptions) -> Result<Symbols, ImportError> {
     let Some(file) = options.symbols.as_deref() else {
         return Err(ImportError::whole(
-            "no symbol file, expected one that says where functions begin (`--symbols FILE`, an \
-             ELF file or the output of nm)",
+            "no symbol file, expected `--symbols FILE`, an ELF file or the output of nm",
         ));
     };
     Symbols::read(file, options.no_demangle)

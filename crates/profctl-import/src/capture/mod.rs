@@ -1,11 +1,11 @@
-//! Signals to calls: what logic analysers, simulators and their dumps have in common.
+//! Signals to calls: what logic analyzers, simulators and their dumps have in common.
 //!
-//! A capture holds levels of wires. Which wires tell of calls is for the user to say: a bus that
-//! carries a probe's tags and a strobe that says when to look at it, a wire for each function that
-//! is high while it runs, or a bus with the program counter. [`select`] turns that into a plan over
-//! the signals of one capture, [`sampler`] turns changes of levels into events by it. Every change
-//! of one timestamp is applied before anything is looked at, so the order in which a dump lists
-//! them never matters.
+//! A capture holds levels of wires. The user selects the wires that carry calls: a bus that carries
+//! a probe's tags and a strobe that says when to look at it, a wire for each function that is high
+//! while it runs, or a bus with the program counter. [`select`] turns that into a plan over the
+//! signals of one capture, [`sampler`] turns changes of levels into events by it. Every change of
+//! one timestamp is applied before anything is looked at, so the order in which a dump lists them
+//! never matters.
 
 use profctl_model::{Code, Severity};
 
@@ -27,25 +27,24 @@ pub(crate) use select::{Plan, Signal, plan};
 pub static UNKNOWN_LEVEL: Code = Code {
     name: "capture/unknown-level",
     severity: Severity::Error,
-    help: "a wire that was to be looked at was neither 0 nor 1 (`x`, `z`, no data), so what it \
-           said is not known and was left out: check the wiring, or start later",
+    help: "a sampled wire was neither 0 nor 1 (`x`, `z`, no data), and the sample was skipped: \
+           check the wiring, or start later",
 };
 
 /// A bus of tags without a strobe.
 pub static NO_STROBE: Code = Code {
     name: "capture/no-strobe",
     severity: Severity::Info,
-    help: "the bus of tags is read whenever it changes, so the same tag twice in a row is seen \
-           once, and wires that change one after the other make tags that never were: name the \
-           wire that says when a tag is valid with --strobe",
+    help: "the tag bus is sampled on every change, so the same tag twice in a row is seen once, \
+           and wire skew produces spurious tags: name the strobe with --strobe",
 };
 
-/// Calls that were concluded from a program counter.
+/// Calls inferred from a program counter.
 pub static INFERRED_CALLS: Code = Code {
     name: "capture/inferred-calls",
     severity: Severity::Info,
-    help: "calls were concluded from the program counter: the first instruction of a function is \
-           its entry, and coming back to a caller is its exit; a jump to the first instruction \
+    help: "calls were inferred from the program counter: the first instruction of a function is \
+           its entry, and returning to a caller is its exit; a jump to the first instruction \
            looks like a call",
 };
 
@@ -53,6 +52,6 @@ pub static INFERRED_CALLS: Code = Code {
 pub static UNKNOWN_ADDRESS: Code = Code {
     name: "capture/unknown-address",
     severity: Severity::Warning,
-    help: "the program counter was in none of the functions of the symbol file and was passed \
-           over: the file may belong to another build",
+    help: "the program counter was outside every function of the symbol file and was skipped: \
+           the file may belong to another build",
 };

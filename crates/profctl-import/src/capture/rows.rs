@@ -1,4 +1,4 @@
-//! Tables of levels: a row a moment, a column a wire.
+//! Tables of levels: one row per time, one column per wire.
 
 use std::sync::Arc;
 

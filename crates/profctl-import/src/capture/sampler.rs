@@ -50,7 +50,7 @@ pub(crate) struct Levels {
     touched: bool,
     /// Whether the strobe had its edge at the present timestamp.
     edge: bool,
-    /// Whether what is to be known of the whole capture was said.
+    /// Whether the facts about the capture were emitted.
     announced: bool,
 }
 
@@ -74,7 +74,7 @@ pub(crate) struct Sampler {
 }
 
 impl Sampler {
-    /// A sampler that has not met a name yet.
+    /// A sampler without names.
     pub(crate) fn new(plan: &Arc<Plan>) -> Self {
         Self {
             tags: plan.tags.as_ref().map(Tags::fork),
@@ -293,7 +293,7 @@ impl Sampler {
                 return;
             }
             if found.unknown != 0 {
-                let message = || "what must hold at the strobe is unknown".into();
+                let message = || "the condition at the strobe is unknown".into();
                 out.diag(&UNKNOWN_LEVEL, at.offset, message);
                 return;
             }

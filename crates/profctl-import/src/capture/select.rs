@@ -16,7 +16,7 @@ use crate::text;
 
 /// Signals named in an error at most.
 const LISTED: usize = 16;
-/// Wires that are all taken for functions if nothing else was said, at most.
+/// Wires that are all treated as functions if nothing else was said, at most.
 const WIRES_MAX: usize = 64;
 /// The widest bus, bits.
 const BUS_MAX: u32 = 64;
@@ -192,8 +192,7 @@ fn of(what: &str, error: &str) -> ImportError {
 fn read_names(options: &ImportOptions, bits: u32) -> Result<Tags, ImportError> {
     let Some(file) = &options.names else {
         return Err(ImportError::whole(
-            "no name file, expected one that says what the tags mean (`--names FILE`, lines \
-             `name/tag`)",
+            "no name file for the tags, expected `--names FILE` with lines `name/tag`",
         ));
     };
     Ok(Tags::new(tags::parse(file, bits)?))
@@ -223,8 +222,8 @@ fn with_defaults(
         return Ok(chosen);
     }
     Err(ImportError::whole(format!(
-        "nothing says which signals tell of calls, expected `--tag SIGNALS --names FILE`, `--gpio \
-         WIRES` or `--pc SIGNALS --symbols FILE`; the capture has {}",
+        "no signals selected, expected `--tag SIGNALS --names FILE`, `--gpio WIRES` or `--pc \
+         SIGNALS --symbols FILE`; the capture has {}",
         list(signals.iter())
     )))
 }
@@ -440,7 +439,7 @@ impl<'a> Draft<'a> {
             let (name, marks) = name.split_at(name.trim_end_matches(['^', '~']).len());
             let (kind, _) = tags::kind_of(marks)?;
             if name.is_empty() {
-                return Err(format!("found `{item}`, expected a name behind `=`"));
+                return Err(format!("found `{item}`, expected a name after `=`"));
             }
             if wires.iter().any(|wire| wire.name == name) {
                 return Err(format!("two wires are called `{name}`, expected one name each"));
@@ -451,7 +450,7 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// What signals that nobody named are called: by their names without scopes where those are enough.
+/// Names of signals without a given name: by their names without scopes where those are enough.
 fn short_names(signals: &[Signal]) -> Vec<String> {
     // How many signals each name stands for, with any number of scopes before it.
     let mut called: FastMap<&str, u32> = FastMap::default();

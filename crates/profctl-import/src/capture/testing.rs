@@ -47,11 +47,11 @@ pub(crate) fn dump_of_a_bus() -> String {
 }
 
 /// The same with a wire for each bit and a strobe that toggles, several changes a line, as a logic
-/// analyser writes it.
+/// analyzer writes it.
 pub(crate) fn dump_of_wires() -> String {
     let mut text = String::from(
         "$date Tue Jun 22 23:52:20 1993 $end\n$version profctl's tests $end\n\
-         $timescale 1 us $end\n$scope module analyser $end\n",
+         $timescale 1 us $end\n$scope module analyzer $end\n",
     );
     for wire in 0..TAG_WIRES {
         writeln!(text, "$var wire 1 {} T{wire} $end", code(wire)).unwrap();
@@ -108,7 +108,7 @@ pub(crate) fn capture(capture: CaptureOptions) -> ReadOptions {
 pub(crate) struct Call {
     pub(crate) name: String,
     pub(crate) depth: u32,
-    /// Nanoseconds after the first call, then of its whole and of itself.
+    /// Nanoseconds after the first call, then elapsed and net time.
     pub(crate) times: [u64; 3],
     pub(crate) thread: String,
     pub(crate) fidelity: Fidelity,
@@ -144,7 +144,7 @@ pub(crate) fn complaints(trace: &Trace) -> Vec<String> {
     entries.iter().map(|entry| format!("{} {}", entry.code.name, entry.count)).collect()
 }
 
-/// The calls that the records of the probe tell of.
+/// The calls in the records of the probe.
 #[track_caller]
 pub(crate) fn check_tells_of_1993(bytes: &[u8], format: &str, options: &ReadOptions) {
     let records =
@@ -157,7 +157,7 @@ pub(crate) fn check_tells_of_1993(bytes: &[u8], format: &str, options: &ReadOpti
     assert_eq!(complaints(&trace), Vec::<String>::new());
 }
 
-/// Reads `bytes` in blocks of many sizes and by several workers: all must tell the same.
+/// Reads `bytes` in blocks of many sizes and by several workers: all results must be equal.
 #[track_caller]
 pub(crate) fn check_blocks(bytes: &[u8], options: &ReadOptions) {
     let told = |block_size, workers| {
@@ -177,7 +177,7 @@ pub(crate) fn check_blocks(bytes: &[u8], options: &ReadOptions) {
 }
 
 /// Cuts `bytes` after each byte, as if the copy had stopped there: it is refused while its head is
-/// not all there, and tells no complete call that the whole does not.
+/// incomplete, and gives no complete call that the full input does not give.
 #[track_caller]
 pub(crate) fn check_cuts(bytes: &[u8], format: &str, options: &ReadOptions) {
     let options = ReadOptions { format: Some(format.into()), ..options.clone() };

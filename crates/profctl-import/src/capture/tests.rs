@@ -96,7 +96,7 @@ fn a_program_counter_tells_of_calls() {
 
 #[test]
 fn what_began_before_the_capture_is_partial() {
-    // In the middle of leaf, back in work, whose entry was not seen, back in main, and nowhere.
+    // In the middle of leaf, back in work, whose entry was not recorded, back in main, and nowhere.
     let (found, said) = shown(&[0x1204, 0x1208, 0x1108, 0x1004, 0x1100, 0x1008, 0x9999_0000]);
     let names: Vec<_> = found.iter().map(|(name, ..)| name.as_str()).collect();
     assert!(names.contains(&"leaf") && names.contains(&"work"), "{found:?}");
@@ -156,7 +156,7 @@ fn one_measurement_in_every_notation() {
     }
 }
 
-/// The code trace of the article tells the same calls; only `werint` lost callees in print.
+/// The code trace of the article has the same calls; only `werint` lost callees in print.
 #[test]
 fn the_article_tells_the_same() {
     let trace = fixtures::read(&fixtures::root().join("fixtures/mcrae/trace.txt"));

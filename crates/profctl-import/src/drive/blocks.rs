@@ -1,9 +1,9 @@
-//! Reads the blocks of one stream side by side and stitches them in order.
+//! Reads the blocks of one stream in parallel and stitches them in order.
 //!
 //! Every worker does whatever is next: take a block from the stream, let its reader say what is in
 //! it, and, if it is that block's turn, stitch it. Reading a block needs nothing from the blocks
 //! before it but the reader's small state; if that turns out to have changed, the block is read
-//! again when its turn comes, and while every block changes it, blocks are read in their turn only.
+//! again when its turn comes, and while every block changes it, blocks are read in order.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -127,7 +127,8 @@ impl<'t, S: SpanSink + Send> Pipeline<'_, 't, S> {
         Some(block)
     }
 
-    /// Queues a block, and stitches whatever has its turn unless somebody already does.
+    /// Queues a block, and stitches the blocks whose turn it is, unless another worker already
+    /// does.
     fn hand_over(&self, next: Waiting) {
         let mut queue = self.queue();
         queue.waiting.insert(next.block.number, next);

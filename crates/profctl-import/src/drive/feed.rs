@@ -10,7 +10,6 @@ use crate::decompress::OpenFile;
 use crate::files::{FileId, Files, ReadAt};
 use crate::importer::{Extents, Stream};
 
-/// See the module.
 pub(super) struct Feed<'a> {
     file: FileId,
     kind: Kind<'a>,

@@ -1,8 +1,8 @@
-//! Reads several streams, each in its order, and stitches their records in the order of time.
+//! Reads several streams, each in its order, and stitches their records in time order.
 //!
 //! Memory is bounded by streams times blocks, and blocks shrink where there are many streams. Of
 //! records of one time, those of the first stream come first; a record that steps back in time
-//! stays behind the one before it in its stream. So the order does not depend on who reads when.
+//! stays after the one before it in its stream. So the order does not depend on who reads when.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -45,7 +45,7 @@ struct ReadBlock {
 /// Blocks that were read ahead, by stream.
 struct Ahead {
     ready: Vec<VecDeque<ReadBlock>>,
-    /// Streams that somebody reads right now.
+    /// Streams that a worker is reading.
     busy: Vec<bool>,
     ended: Vec<bool>,
     /// Nothing more is wanted.
@@ -132,7 +132,7 @@ impl Shared<'_> {
         }
     }
 
-    /// Reads the next block of a stream that nobody else reads.
+    /// Reads the next block of a stream that no other worker reads.
     fn read<'g>(
         &'g self,
         stream: usize,
@@ -264,7 +264,7 @@ impl Cursor {
         bytes as u64
     }
 
-    /// Hands the run to the stage, with all that the block says besides.
+    /// Passes the run to the stage, with the other contents of the block.
     fn hand_over<S: SpanSink>(&mut self, stream: usize, stage: &mut StitchStage<'_, S>) {
         let Some(read) = &mut self.block else { return };
         let Self { run, lines, file, .. } = self;

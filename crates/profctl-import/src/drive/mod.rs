@@ -42,7 +42,7 @@ pub(crate) fn run<S: SpanSink + Send>(
     read(importer, reason, files, options, sink, progress, None)
 }
 
-/// Reads an input and tells `tap` what its reader says.
+/// Reads an input and passes the records of its reader to `tap`.
 pub(crate) fn run_tapped<S: SpanSink + Send>(
     files: &dyn Files,
     options: &ReadOptions,
@@ -79,12 +79,12 @@ pub(crate) fn read<S: SpanSink + Send>(
         crate::Bound::At { count, .. } => Some(Bound::At(Tick(count))),
     };
     let order = match reader.order() {
-        // The interval counts from the first timestamp, which may stand anywhere.
+        // The interval counts from the first timestamp, which may be anywhere.
         Order::Nearly if options.from.is_some() || options.until.is_some() => Order::Any,
         order => order,
     };
     let sorter = (order != Order::AsWritten).then(|| Sorter::new(order, timebase.resolution.0));
-    // What is sorted has times, even if they were laid end to end by whoever wrote them.
+    // What is sorted has times, even if the program that wrote them laid calls end to end.
     let timeline = if sorter.is_some() { Timeline::Recorded } else { timebase.timeline };
     let counter_bits = match &streams[..] {
         [stream] => stream.clock.counter_bits,
@@ -150,7 +150,7 @@ pub(crate) fn read<S: SpanSink + Send>(
             let place = Place { source, offset: end.bytes, line: None };
             meta.diags.add(&codes::DAMAGED, 1, || Sample {
                 place,
-                message: format!("cannot be read further: {error}; what follows was not used"),
+                message: format!("cannot be read further: {error}; the rest was not used"),
             });
         }
     }
@@ -193,8 +193,8 @@ struct Work<'a> {
     /// The state of every stream before its first block.
     state: State,
     workers: usize,
-    /// Bytes a block; 0 means the default.
+    /// Bytes per block; 0 means the default.
     block_size: usize,
-    /// Is told the number of bytes read, before decompression.
+    /// Receives the number of bytes read, before decompression.
     progress: &'a (dyn Fn(u64) + Sync),
 }

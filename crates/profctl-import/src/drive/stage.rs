@@ -1,4 +1,4 @@
-//! The last stage: what blocks say is put in order, where it is in another, and stitched.
+//! The last stage: records are sorted, if they need to be, and stitched.
 
 use profctl_model::SpanSink;
 
@@ -9,7 +9,7 @@ use crate::sort::Sorter;
 use crate::stitch::{BlockView, Setup, Stitched, Stitcher, WorkerIds};
 use crate::tap::Tap;
 
-/// The stitcher with what it needs to know of the emitters.
+/// The stitcher with its state per emitter.
 pub(super) struct StitchStage<'t, S> {
     stitcher: Stitcher<S>,
     tap: Option<&'t mut dyn Tap>,
@@ -23,7 +23,7 @@ pub(super) struct StitchStage<'t, S> {
     lines: u64,
 }
 
-/// What stands in a block.
+/// What is in a block.
 pub(super) enum Content {
     /// That is still to be read, into this buffer.
     Unread(Vec<Event>),

@@ -28,12 +28,12 @@ pub(crate) enum EventKind {
     Mark,
     /// The lane's thread is in function `name`, whatever came before: if none of its calls is open,
     /// this one is, and began before the trace.
-    Seen,
+    Within,
     /// The recorder lost `duration` events ([`UNSTATED`]: unknown how many) on the lane's CPU, or
     /// anywhere if it has none.
     Gap,
-    /// From here on the lane's thread runs on the lane's CPU. Carries no time of its own.
-    /// `extra` is the lane of the thread that ran before, or [`UNSTATED`].
+    /// From here on the lane's thread runs on the lane's CPU. Carries no net time. `extra` is the
+    /// lane of the thread that ran before, or [`UNSTATED`].
     RunsNow,
     /// At `time` the lane's thread got the lane's CPU from the thread of lane `extra`;
     /// `duration` is a packed [`super::PrevState`].
@@ -51,7 +51,7 @@ pub(crate) enum EventKind {
     InterruptExit,
     /// A probe's switch tag was entered: the running thread leaves the CPU in function `name`.
     SwitchTagEnter,
-    /// A probe's switch tag was left: a thread comes back, and the exits that follow tell which.
+    /// A probe's switch tag was left: a thread comes back, and the exits that follow show which.
     SwitchTagExit,
     /// A call from `time` on, `duration` long, that may hold others and stands anywhere among them.
     /// Only from readers whose events are sorted (see [`crate::sort`]), which makes entries and

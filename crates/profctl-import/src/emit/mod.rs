@@ -1,8 +1,8 @@
-//! What an importer says: a flat list of events for one block of input, in file order.
+//! The output of an importer: a flat list of events for one block of input, in file order.
 //!
-//! An importer never pairs, sorts or repairs; it says what a record says and where it stood. Names
-//! and lanes (who, where) are interned per worker, so that blocks can be read side by side; the
-//! stitcher maps them to the ids of the trace in the order of the input.
+//! An importer never pairs, sorts or repairs; it emits records and their offsets. Names and lanes
+//! (who, where) are interned per worker, so that blocks can be read in parallel; the stitcher maps
+//! them to the ids of the trace in the order of the input.
 
 mod event;
 mod record;
@@ -40,7 +40,7 @@ pub struct LaneRef(pub u32);
 /// Who an event says it ran on.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum ThreadKey {
-    /// The record does not say: whoever runs on its CPU, according to the switches seen so far;
+    /// The record does not say: the thread that runs on its CPU, according to the switches so far;
     /// the only thread there is if there are no CPUs either.
     Unstated,
     /// A system's thread id, with the name that stood beside it (maybe empty, maybe cut).
@@ -85,7 +85,7 @@ pub struct Total {
     pub net: u64,
 }
 
-/// Trouble that an importer found in a block.
+/// A diagnostic from a block.
 #[derive(Clone, Debug)]
 pub struct BlockDiag {
     /// Which.
@@ -109,7 +109,7 @@ pub struct BlockEvents {
     pub names: Vec<Func>,
     /// Lanes that this worker met for the first time; see [`Emitter::lanes`].
     pub lanes: Vec<LaneKey>,
-    /// Trouble, in file order; see [`Emitter::diag`].
+    /// Diagnostics, in file order; see [`Emitter::diag`].
     pub diags: Vec<BlockDiag>,
     /// How often each code was met beyond those kept in `diags`.
     pub more_diags: Vec<(&'static Code, u64)>,
@@ -139,7 +139,7 @@ pub struct Emitter {
     pub names: Vec<Func>,
     /// All lanes that this worker has met; a [`LaneRef`] is a row.
     pub lanes: Vec<LaneKey>,
-    /// Trouble in this block, in file order; see [`Self::diag`].
+    /// Diagnostics in this block, in file order; see [`Self::diag`].
     pub diags: Vec<BlockDiag>,
     /// How often each code was met beyond those kept in `diags`.
     pub more_diags: Vec<(&'static Code, u64)>,
@@ -149,7 +149,7 @@ pub struct Emitter {
     pub records: u64,
     name_refs: FastMap<Box<[u8]>, NameRef>,
     lane_refs: FastMap<LaneKey, LaneRef>,
-    /// How many names and lanes were handed over with earlier blocks.
+    /// How many names and lanes were passed on with earlier blocks.
     handed: (usize, usize),
 }
 
@@ -179,7 +179,7 @@ impl Emitter {
         self.events = events;
     }
 
-    /// Hands over what the block said; names and lanes stay known.
+    /// Passes on what the block said; names and lanes stay known.
     pub fn take(&mut self) -> BlockEvents {
         let (n_names, n_lanes) = self.handed;
         self.handed = (self.names.len(), self.lanes.len());
@@ -236,7 +236,7 @@ impl Emitter {
         lane
     }
 
-    /// Whether the calls of each lane stand in the order of time, as far as they were said.
+    /// Whether the calls of each lane are in time order, as far as they were said.
     pub(crate) fn is_in_order(&self) -> bool {
         let mut latest: FastMap<u32, u64> = FastMap::default();
         let calls = [EventKind::Complete, EventKind::Enter, EventKind::Exit];

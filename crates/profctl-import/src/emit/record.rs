@@ -1,4 +1,4 @@
-//! Records as they were said, from their packed form: for whoever writes them down.
+//! Records as they were said, from their packed form: for writers.
 
 use super::event::{Event, EventKind, NO_DEPTH, UNSTATED};
 use super::{At, LaneRef, NameRef, PrevState, Stated, ThreadName, Waking};
@@ -13,7 +13,7 @@ pub enum Record<'a> {
     Returned { name: NameRef, stated: Stated },
     Complete { name: NameRef, wall: u64, depth: Option<u16> },
     Instant { name: NameRef, detail: Option<&'a str> },
-    Seen { name: NameRef, depth: Option<u16> },
+    Within { name: NameRef, depth: Option<u16> },
     Lost { events: Option<u64> },
     RunsNow { before: Option<LaneRef> },
     SchedSwitch { prev: Option<LaneRef>, prev_state: PrevState },
@@ -38,7 +38,7 @@ impl Record<'_> {
             | Self::Returned { name, .. }
             | Self::Complete { name, .. }
             | Self::Instant { name, .. }
-            | Self::Seen { name, .. }
+            | Self::Within { name, .. }
             | Self::SwitchTag { name, .. }
             | Self::PartialEnd { name, .. } => Some(name),
             Self::Exit { name, .. } => name,
@@ -82,7 +82,7 @@ impl Event {
                 let detail = row.and_then(|row| details.get(row)).map(|detail| &**detail);
                 Record::Instant { name, detail }
             }
-            EventKind::Seen => Record::Seen { name, depth },
+            EventKind::Within => Record::Within { name, depth },
             EventKind::Gap => Record::Lost { events: said.wall },
             EventKind::RunsNow => Record::RunsNow { before: lane },
             EventKind::Switch => {

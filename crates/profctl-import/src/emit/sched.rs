@@ -25,7 +25,7 @@ pub enum PrevState {
 }
 
 impl PrevState {
-    /// The state behind the letters that Linux prints, such as `S`, `R+` or `D|K`.
+    /// The state after the letters that Linux prints, such as `S`, `R+` or `D|K`.
     pub fn from_linux(letters: &[u8]) -> Self {
         match letters {
             [b'R', b'+'] => Self::Preempted,
@@ -58,7 +58,7 @@ impl PrevState {
 
     pub(crate) fn unpack(packed: u64) -> Self {
         match packed & 0xFF {
-            // What does not say waits, as in the logs that tell only preemptions.
+            // An unknown state counts as waiting, as in logs that record only preemptions.
             _ if packed == UNSTATED => Self::Sleeping,
             0 => Self::Sleeping,
             1 => Self::Runnable,
@@ -71,7 +71,7 @@ impl PrevState {
     }
 }
 
-/// Which record tells that a thread became runnable.
+/// Which record shows that a thread became runnable.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum WakingKind {
     /// The waker asks for it (`sched_waking`); recorded on the waker's CPU.

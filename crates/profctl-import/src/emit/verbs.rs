@@ -1,5 +1,5 @@
 //! The verbs with which a reader says what a record is. Each takes what it needs and nothing else,
-//! so a record that makes no sense cannot be built.
+//! so a record that is invalid cannot be built.
 
 use super::event::{Event, EventKind, NO_DEPTH, UNSTATED};
 use super::{Emitter, LaneRef, NameRef, PrevState, Waking};
@@ -22,7 +22,7 @@ pub struct Stated {
     pub depth: Option<u16>,
     /// Exit minus entry, ticks.
     pub wall: Option<u64>,
-    /// Time of its own, ticks.
+    /// Net time, ticks.
     pub net: Option<u64>,
 }
 
@@ -65,7 +65,7 @@ pub enum TagKind {
     Instant,
     /// The running thread leaves the CPU in this function.
     SwitchEnter,
-    /// A thread comes back, and the exits that follow tell which.
+    /// A thread comes back, and the exits that follow show which.
     SwitchExit,
 }
 
@@ -87,7 +87,7 @@ impl TagKind {
 pub struct ThreadName {
     /// Its id, if it has one.
     pub tid: Option<u64>,
-    /// Its process, if the input tells processes from threads.
+    /// Its process, if the input distinguishes processes and threads.
     pub pid: Option<u64>,
     /// Whether it is the idle task of a CPU.
     pub idle: bool,
@@ -150,8 +150,7 @@ impl Emitter {
         self.record(EventKind::Leaf, at, name, stated);
     }
 
-    /// A call of which the record tells the beginning and not how long it took: it counts as
-    /// incomplete and adds no time.
+    /// A call with a start and no duration: it counts as incomplete and adds no time.
     pub fn unmeasured(&mut self, at: At, name: NameRef) {
         self.enter(at, name, Stated::NOTHING);
         self.partial_end(at, name, true);
@@ -197,7 +196,7 @@ impl Emitter {
 
     /// The same, with so many callers.
     pub fn seen_at_depth(&mut self, at: At, name: NameRef, depth: Option<u16>) {
-        self.record(EventKind::Seen, at, name, Stated { depth, ..Stated::NOTHING });
+        self.record(EventKind::Within, at, name, Stated { depth, ..Stated::NOTHING });
     }
 
     /// The recorder lost events (nothing: unknown how many) on the lane's CPU, or anywhere if the
@@ -262,8 +261,8 @@ impl Emitter {
         event.depth = u16::from(thread.idle);
     }
 
-    /// A probe's switch tag: the running thread leaves the CPU in function `name` (`entered`), or
-    /// a thread comes back, and the exits that follow tell which.
+    /// A probe's switch tag: the running thread leaves the CPU in function `name` (`entered`), or a
+    /// thread comes back, and the exits that follow show which.
     pub fn switch_tag(&mut self, at: At, name: NameRef, entered: bool) {
         self.tag(at, name, if entered { TagKind::SwitchEnter } else { TagKind::SwitchExit });
     }
@@ -301,8 +300,8 @@ impl Emitter {
     }
 
     /// The innermost call that `enter` began ends here for all that is known: when it was left was
-    /// not seen, nor when it was entered, unless `entry_seen`. It counts as partial. Samples of
-    /// stacks tell no more ([`crate::samples`]).
+    /// not seen, nor when it was entered, unless `entry_seen`. It counts as incomplete. As in
+    /// sampled stacks ([`crate::samples`]).
     pub fn partial_end(&mut self, at: At, name: NameRef, entry_seen: bool) {
         let event = self.record(EventKind::PartialEnd, at, name, Stated::NOTHING);
         event.extra = if entry_seen { 1 } else { UNSTATED };

@@ -1,10 +1,10 @@
 //! How an instruction goes on, from its disassembly: x86, AArch64, ARM, RISC-V and MIPS, as the
 //! disassemblers of QEMU, Spike and gem5 write them.
 //!
-//! Mnemonics of different processors that look alike mean the same here, so nobody has to say which
-//! processor it was; `b` and `j`, `bl` and `jal` never clash.
+//! Equal mnemonics of different processors mean the same here, so the processor need not be known;
+//! `b` and `j`, `bl` and `jal` never clash.
 
-/// Where a stretch of instructions goes when it ends.
+/// Where an interval of instructions goes when it ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     /// To the next instruction.
@@ -13,13 +13,13 @@ pub(crate) enum Kind {
     Call,
     /// Back from one.
     Return,
-    /// Elsewhere for good.
+    /// Elsewhere, permanently.
     Jump,
     /// Back from an interrupt or an exception.
     TrapReturn,
 }
 
-/// How a stretch of instructions ends.
+/// How an interval of instructions ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Ending {
     pub(crate) kind: Kind,

@@ -15,7 +15,7 @@ use crate::text;
 /// What a line was.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Said {
-    /// An executed stretch.
+    /// An executed interval.
     Step,
     /// Something that belongs to the log.
     Other,

@@ -58,7 +58,7 @@ fn complaints(meta: &TraceMeta, shown: &mut String) {
     }
 }
 
-/// By function: complete calls, partial ones, net time.
+/// By function: complete calls, incomplete ones, net time.
 pub(crate) fn sums(trace: &Trace) -> BTreeMap<String, (u64, u64, u64)> {
     let mut sums: BTreeMap<String, (u64, u64, u64)> = BTreeMap::new();
     for id in trace.spans.ids() {

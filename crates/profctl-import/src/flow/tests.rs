@@ -53,7 +53,7 @@ fn cold_parts_know_their_function() {
     }
 }
 
-/// Depth is 16 bits wide; deeper calls are partial, and the rest comes out right.
+/// Depth is 16 bits wide; deeper calls are incomplete, and the rest comes out right.
 #[test]
 fn a_recursion_without_end_stays_within_bounds() {
     let (mut flow, mut out) = (Flow::default(), Emitter::default());

@@ -1,4 +1,4 @@
-//! One step of a CPU: what the end of the stretch before it and its own address make of the stack.
+//! One step of a CPU: what the end of the interval before it and its own address make of the stack.
 
 use super::asm::{Ending, Kind};
 use super::{Before, Cpu, Emitter, Frame, INFERRED, LONGEST, Step, at, depth, name_of};
@@ -21,7 +21,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// Goes where the end of the stretch before leads.
+    /// Goes where the end of the interval before leads.
     fn follow(&mut self, before: &Before) {
         let Some(ending) = before.stretch.ending else {
             self.infer(before);
@@ -170,7 +170,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// Whether the step lies in the function on top, as far as anybody says.
+    /// Whether the step lies in the function on top, as far as symbols show.
     fn is_here(&self) -> bool {
         self.cpu.frames.last().is_some_and(|top| self.is_in(top))
     }
@@ -179,7 +179,7 @@ impl Walk<'_, '_> {
         self.step.name.is_none_or(|name| frame.name.as_deref() == Some(name))
     }
 
-    /// Whether the step comes right behind the stretch before.
+    /// Whether the step comes right after the interval before.
     fn is_behind(&self, before: &Before) -> bool {
         let last = before.stretch.last;
         self.step.pc > last && self.step.pc - last <= LONGEST
@@ -241,8 +241,8 @@ impl Walk<'_, '_> {
         self.cpu.frames.push(frame);
     }
 
-    /// Leaves the call at `level` by a return. What lies above was jumped to and ends as regularly,
-    /// unless it is sure that it was called.
+    /// Leaves the call at `level` by a return. Functions above it were reached by jumps and end
+    /// normally, unless they were certainly called.
     fn return_from(&mut self, level: usize) {
         let above = level + 1..self.cpu.frames.len();
         if self.cpu.frames[above.clone()].iter().all(|frame| frame.is_inferred) {

@@ -15,7 +15,7 @@ pub struct Scope {
     /// Functions were recorded with their depth: they are the calls, and system calls and
     /// interrupts, which do not nest with them, are marks.
     pub has_graph: bool,
-    /// `raw_syscalls` was recorded: the same calls as told by `syscalls` are marks.
+    /// `raw_syscalls` was recorded: the same calls as identified by `syscalls` are marks.
     pub has_raw_syscalls: bool,
     /// Whose system call numbers they are.
     pub machine: Machine,
@@ -66,7 +66,7 @@ pub struct IrqNames(Vec<(u64, Box<[u8]>)>);
 const SIGRETURN_LEFT: u64 = u64::MAX;
 /// A CPU that is not stated, where lanes are looked up.
 const NO_CPU: u32 = u32::MAX;
-/// More interrupts than this are not named: a damaged file has as many as it likes.
+/// More interrupts than this are not named: a damaged file may have any number.
 const IRQS_MAX: usize = 4096;
 
 impl Applier {
@@ -121,7 +121,8 @@ impl Applier {
     /// is left as a mark.
     pub fn apply(&mut self, event: &KernelEvent<'_>, place: &Place, out: &mut Emitter) -> bool {
         if place.time.is_none() {
-            // Nothing that has a place in time; a switch without one is told by the order of lines.
+            // Nothing that has a place in time; a switch without one is identified by the order of
+            // lines.
             return false;
         }
         let at = place.at();

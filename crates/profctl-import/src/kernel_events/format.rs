@@ -64,7 +64,7 @@ pub enum FieldKind {
     TextBehind,
     /// A text that fills the rest of the record (`char buf[]`).
     TextToEnd,
-    /// Numbers of that many bytes, side by side.
+    /// Numbers of that many bytes, in parallel.
     Numbers(usize),
     /// Anything else.
     Bytes,
@@ -254,7 +254,7 @@ fn parse_field(text: &str) -> Option<Field> {
     Some(Field { name: name.to_owned(), place, kind, is_address })
 }
 
-/// The size of the elements of an array, from what stands in front of its bracket.
+/// The size of the elements of an array, from what is before its bracket.
 fn element_size(declaration: &str) -> Option<usize> {
     let kind = declaration.rsplit_once(' ')?.0.trim();
     Some(match kind {

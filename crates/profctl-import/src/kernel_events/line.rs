@@ -171,7 +171,7 @@ fn verbose(line: &[u8]) -> Option<EventLine<'_>> {
     })
 }
 
-/// Events that were lost: their CPU, if it is told, and how many, if that is.
+/// Events that were lost: their CPU and their number, if stated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Lost {
     /// Where.
@@ -196,7 +196,7 @@ fn skip_spaces(text: &[u8]) -> &[u8] {
     &text[text.iter().take_while(|&&byte| byte == b' ').count()..]
 }
 
-/// The number with which `text` begins, and what stands behind it.
+/// The number with which `text` begins, and what is after it.
 #[inline]
 fn number(text: &[u8]) -> Option<(u64, &[u8])> {
     let mut value = 0_u64;

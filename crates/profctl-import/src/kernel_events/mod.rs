@@ -1,5 +1,5 @@
-//! Events of the Linux kernel, whoever recorded them: what `sched_switch`, `irq_handler_entry`,
-//! `sys_enter` and their like mean for a trace.
+//! Events of the Linux kernel, from any recorder: what `sched_switch`, `irq_handler_entry`,
+//! `sys_enter` and others mean for a trace.
 //!
 //! [`text`] reads events as the kernel and `trace-cmd report` print them, [`record`] reads them
 //! from binary records by the kernel's own descriptions ([`mod@format`]); both give a
@@ -105,8 +105,8 @@ pub enum KernelEvent<'a> {
     Other,
 }
 
-/// The flags that the kernel puts into each record (`common_flags`), as far as they tell in what
-/// context it was made. Sources: `include/linux/trace_events.h` of Linux 5.0 to 7.3.
+/// The flags that the kernel puts into each record (`common_flags`), from which the context
+/// follows. Sources: `include/linux/trace_events.h` of Linux 5.0 to 7.3.
 pub fn context_of_flags(flags: u64) -> WakerContext {
     const HARD_IRQ: u64 = 0x08;
     const SOFT_IRQ: u64 = 0x10;

@@ -118,7 +118,7 @@ pub enum Meaning {
         /// Who came.
         next: TaskFields,
     },
-    /// `sched_waking` and the like.
+    /// `sched_waking` and other wakeups.
     Waking(WakingKind, TaskFields, Option<Int>),
     /// `sched_process_fork`.
     Fork(TaskFields, TaskFields),
@@ -134,7 +134,7 @@ pub enum Meaning {
     Vector(usize, bool),
     /// `sys_enter` and `sys_exit`.
     RawSyscall(Int, bool),
-    /// `sys_enter_read` and the like.
+    /// `sys_enter_read` and others.
     NamedSyscall(bool),
     /// Anything else.
     Other,
@@ -225,7 +225,7 @@ impl Decoder {
     }
 
     /// Writes the fields of a record as `name=value` with a space between them. What a record is
-    /// too short for is left out. `symbol` names an address.
+    /// too short for is omitted. `symbol` names an address.
     pub fn arguments<'s>(
         &self,
         record: &[u8],

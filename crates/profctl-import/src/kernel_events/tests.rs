@@ -399,7 +399,7 @@ fn fields_of_every_kind() {
     let symbol = |address| (address == 0x1000).then_some("there");
     decoder.arguments(&record, Endian::Little, symbol, &mut shown);
     assert_eq!(shown, "name=irq other=two args=[0x5, 0x0] ptr=there small=-2");
-    // A text that lies outside the record is left out.
+    // A text that lies outside the record is omitted.
     record[8..12].copy_from_slice(&(70_u32 + (40 << 16)).to_le_bytes());
     shown.clear();
     decoder.arguments(&record, Endian::Little, symbol, &mut shown);

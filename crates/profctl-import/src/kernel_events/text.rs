@@ -1,8 +1,8 @@
 //! Events as text: `sched_switch: prev_comm=… ==> next_comm=…` as the kernel prints them,
 //! `sched_switch: swapper/1:0 [120] R ==> init:1 [120]` as `trace-cmd report` does.
 //!
-//! Names of tasks may hold anything, ` ==> ` and `prev_pid=` too, so fields behind a name are
-//! sought from the end.
+//! Names of tasks may hold anything, ` ==> ` and `prev_pid=` too, so fields after a name are sought
+//! from the end.
 
 use memchr::memmem;
 
@@ -15,7 +15,7 @@ use crate::text;
 pub struct Printed<'a> {
     /// Its name without its system; empty if the line has none.
     pub name: &'a [u8],
-    /// What is printed behind the name.
+    /// What is printed after the name.
     pub arguments: &'a [u8],
     /// What it means.
     pub event: KernelEvent<'a>,
@@ -95,8 +95,8 @@ fn known<'a>(name: &'a [u8], arguments: &'a [u8]) -> Option<KernelEvent<'a>> {
     })
 }
 
-/// The name in front of the first `: `, and what stands behind it. A name is one word of letters,
-/// digits and underscores, perhaps with its system in front.
+/// The name before the first `: `, and what is after it. A name is one word of letters, digits and
+/// underscores, perhaps with its system in front.
 fn split_name(body: &[u8]) -> Option<(&[u8], &[u8])> {
     let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
     let end = body.iter().position(|byte| !is_word(byte)).unwrap_or(body.len());
@@ -174,7 +174,7 @@ fn waking(kind: WakingKind, arguments: &[u8]) -> Option<KernelEvent<'_>> {
     Some(KernelEvent::Waking { kind, target, cpu })
 }
 
-/// A name and a pid, and what stands behind the pid.
+/// A name and a pid, and what is after the pid.
 fn task<'a>(fields: &'a [u8], name_key: &[u8], pid_key: &[u8]) -> Option<(Task<'a>, &'a [u8])> {
     let name = fields.strip_prefix(name_key)?;
     let pid_at = memmem::rfind(name, pid_key)?;
@@ -183,7 +183,7 @@ fn task<'a>(fields: &'a [u8], name_key: &[u8], pid_key: &[u8]) -> Option<(Task<'
     Some((Task { tid, name: &name[..pid_at] }, &behind[length..]))
 }
 
-/// `rcu_preempt:15 [120] …`, and what stands behind the bracket.
+/// `rcu_preempt:15 [120] …`, and what is after the bracket.
 fn reported_task(fields: &[u8]) -> Option<(Task<'_>, &[u8])> {
     let bracket = memmem::rfind(fields, b" [")?;
     let colon = memchr::memrchr(b':', &fields[..bracket])?;
@@ -192,13 +192,13 @@ fn reported_task(fields: &[u8]) -> Option<(Task<'_>, &[u8])> {
     Some((Task { tid, name: &fields[..colon] }, &fields[bracket + close + 1..]))
 }
 
-/// The number behind the first `key`.
+/// The number after the first `key`.
 fn number_behind(fields: &[u8], key: &[u8]) -> Option<u64> {
     let at = memmem::find(fields, key)? + key.len();
     leading_number(&fields[at..]).map(|(number, _)| number)
 }
 
-/// The number with which `fields` begin, in decimal or behind `0x` in hexadecimal, and its length.
+/// The number with which `fields` begin, in decimal or after `0x` in hexadecimal, and its length.
 fn leading_number(fields: &[u8]) -> Option<(u64, usize)> {
     let digits = if fields.starts_with(b"0x") {
         2 + fields[2..].iter().take_while(|byte| byte.is_ascii_hexdigit()).count()

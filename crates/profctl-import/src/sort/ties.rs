@@ -10,7 +10,7 @@ const ARRANGED: usize = 64;
 /// nests, if there is one. `open` are the calls that were open before, `next` is what follows.
 pub(super) fn arrange(group: &mut Vec<Held>, open: &[Open], next: Option<&Held>) {
     if group.iter().any(|held| held.event.depth != NO_DEPTH) {
-        // Whoever states depths wrote a caller before its callees.
+        // Inputs with depths have callers before their callees.
         return;
     }
     if group.iter().all(|held| held.event.kind == EventKind::Complete) {
@@ -86,8 +86,8 @@ fn ends_deeper(rest: &[Held], stack: &[NameRef]) -> bool {
     stack.iter().any(|&name| ends(first, name)) && !rest.iter().any(begins)
 }
 
-/// Entries that stand together: the longer call first. How long one without a stated length is, the
-/// exit that comes next may tell; if it does not, they stay as written.
+/// Entries that stand together: the longer call first. The duration of one without a stated length
+/// may follow from the next exit; if it does not, they stay as written.
 fn arrange_entries(group: &mut [Held], next: Option<&Held>) {
     let n = group.len();
     let mut from = 0;

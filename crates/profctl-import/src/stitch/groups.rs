@@ -4,7 +4,7 @@ use profctl_model::hash::FastMap;
 
 /// Stacks up to this many frames are searched; deeper ones are counted in a table.
 const SEARCHED: usize = 64;
-/// Kinds of groups that are told apart without a search; a power of two.
+/// Kinds of groups that are distinguished without a search; a power of two.
 const TOLD_APART: usize = 256;
 
 /// The groups of the open frames.

@@ -5,7 +5,7 @@ use profctl_model::{CpuId, Names, Thread, ThreadId};
 
 use crate::emit::{LaneKey, ThreadKey};
 
-/// A lane in the ids of the trace. No thread: whoever runs on the CPU.
+/// A lane in the ids of the trace. No thread: the thread that runs on the CPU.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Lane {
     pub(super) cpu: Option<CpuId>,
@@ -111,8 +111,8 @@ fn describe(key: &LaneKey) -> Option<(Identity, Thread)> {
     }
 }
 
-/// Takes the longer of two spellings of one name: recorders cut them, or forget them. Another name
-/// is the newer one, unless the thread had it before: several workers may meet it again.
+/// Takes the longer of two spellings of one name: recorders truncate or omit them. Another name is
+/// the newer one, unless the thread had it before: several workers may meet it again.
 fn learn_name(thread: &mut Thread, other: &str) {
     let is_forgotten = |name: &str| name.is_empty() || name == FORGOTTEN;
     let Thread { name, former_names, .. } = thread;

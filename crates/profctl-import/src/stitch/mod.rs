@@ -2,16 +2,18 @@
 //!
 //! Importers say what records say; here it becomes calls. Events come in the order of the input;
 //! every thread has a stack ([`stack`]), who runs on which CPU is kept in [`lanes`], and a probe
-//! without thread ids has its stacks told apart in [`switch_tags`]. What cannot be paired is
+//! without thread ids has its stacks distinguished in [`switch_tags`]. What cannot be paired is
 //! repaired by fixed rules, counted, and marks the calls that it touched:
 //!
-//! - an exit whose entry was not seen is a partial call, seen from the first record of its thread;
+//! - an exit whose entry was not recorded is an incomplete call, seen from the first record of its
+//!   thread;
 //! - such exits nest in one another: the later one is around all that ended on its thread so far;
 //! - an exit of a call that was ended by force is its own, late, and no other call's;
-//! - an entry whose exit was not seen is a partial call, seen until the last record of its thread;
+//! - an entry whose exit was not recorded is an incomplete call, seen until the last record of its
+//!   thread;
 //! - an exit of a deeper frame ends the frames above it (a non-local exit);
 //! - a gap ends every call of the threads it concerns; nothing is paired across it;
-//! - a clock that steps back is held at the last time of the thread.
+//! - a clock that steps back is clamped to the last time of the thread.
 
 mod clock;
 mod groups;
@@ -60,7 +62,7 @@ pub enum Grouping {
     Stack,
 }
 
-/// What the stitcher must know of an input before its first event.
+/// Properties of an input that the stitcher needs before its first event.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// What diagnostics call the sources of blocks: the files of the input.
@@ -110,7 +112,7 @@ pub struct Stitched<S> {
 }
 
 /// The names and lanes of a worker, with the ids that they have in the trace once they were used.
-/// The ids stand apart because every event looks at them.
+/// The ids are apart because every event looks at them.
 #[derive(Debug, Default)]
 pub struct WorkerIds {
     names: Vec<Func>,
@@ -139,7 +141,7 @@ impl WorkerIds {
     }
 }
 
-/// The bytes behind a block of events, to find the place of a complaint.
+/// The bytes after a block of events, to find the offset of a diagnostic.
 #[derive(Clone, Copy, Debug)]
 pub struct BlockView<'a> {
     /// The block.
@@ -160,7 +162,7 @@ struct Caller {
     cpu: Option<CpuId>,
 }
 
-/// See the module.
+/// Pairs entries and exits of one input and passes calls to a sink.
 pub struct Stitcher<S> {
     core: Core<S>,
     stacks: IdVec<ThreadId, Stack>,
@@ -278,7 +280,7 @@ impl<S: SpanSink> Stitcher<S> {
         self.call(event, func, thread, lane.cpu, time, view);
     }
 
-    /// The time of an event. The first one tells where the window begins.
+    /// The time of an event. The first one shows where the window begins.
     fn time(&mut self, event: &Event, cpu: Option<CpuId>) -> Tick {
         let time = self.clock.time(event, cpu);
         if self.core.window_is_unset() {
@@ -290,7 +292,7 @@ impl<S: SpanSink> Stitcher<S> {
     /// Counts `bytes` of a record that was too long to be read.
     pub fn skipped(&mut self, bytes: u64, view: BlockView<'_>) {
         self.core.complain(&codes::SKIPPED_LINE_TOO_LONG, view, 0, || {
-            format!("a record of {bytes} bytes without an end")
+            format!("an unterminated record of {bytes} bytes")
         });
     }
 
@@ -337,7 +339,7 @@ impl<S: SpanSink> Stitcher<S> {
                     self.core.sink.record(Record::Mark(&mark), &self.core.names);
                 }
             }
-            EventKind::Seen => self.seen(event, lane, func, view),
+            EventKind::Within => self.seen(event, lane, func, view),
             EventKind::Gap => self.gap(event, lane),
             EventKind::PartialEnd => self.partial_end(event, lane, view),
             EventKind::Describe => self.describe(event, lane, ids),
@@ -462,7 +464,8 @@ impl<S: SpanSink> Stitcher<S> {
             EventKind::Exit => {
                 let stated = (event.duration != UNSTATED).then_some(Ticks(event.duration));
                 let end = if self.clock.synthetic {
-                    // The clock only knows the callees: what the call itself took is laid behind.
+                    // The clock advanced by the callees only: what the call itself took is laid
+                    // behind.
                     stack.synthetic_end(time, event.depth, stated)
                 } else {
                     time
@@ -497,7 +500,7 @@ impl<S: SpanSink> Stitcher<S> {
         self.stacks[thread].began_before();
     }
 
-    /// Hands on a sum. Their own times laid end to end are the length of the trace.
+    /// Passes on a sum. Their own times laid end to end are the length of the trace.
     #[cold]
     fn total(&mut self, total: &Total, ids: &mut WorkerIds) {
         let lane = self.lane(ids, total.lane.0 as usize);

@@ -81,7 +81,7 @@ struct Group {
     level: usize,
     depth: u32,
     ended: Ended,
-    /// What of them, and below them, was handed on as outermost.
+    /// What of them, and below them, was passed on as outermost.
     outermost: Outermost,
 }
 
@@ -100,8 +100,8 @@ impl Orphans {
         self.groups.clear();
     }
 
-    /// Forgets those above `level` frames: the frames that they stood on have ended. What of them
-    /// was outermost lies in those frames.
+    /// Drops those above `level` frames: their callers have ended. What of them was outermost lies
+    /// in those frames.
     #[cold]
     pub(super) fn forget_above(&mut self, level: usize) -> Outermost {
         let mut outermost = Outermost::default();

@@ -1,9 +1,9 @@
-//! Sums of calls that were handed on as outermost, where a caller may still turn up.
+//! Sums of calls that were passed on as outermost, where a caller may still turn up.
 //!
-//! Calls are handed on when they end. Of a call that is known only at its end (its entry was not
-//! seen, or the input has no entries), nobody knew while its callees were handed on: those of the
-//! same function counted as outermost, and then lie in it. So while a caller may turn up, what was
-//! handed on as outermost is summed up by function, to be taken back where it has to be.
+//! Calls are passed on when they end. Of a call that is known only at its end (its entry was not
+//! recorded, or the input has no entries), it was unknown while its callees were passed on: those
+//! of the same function counted as outermost, and then lie in it. So while a caller may turn up,
+//! what was passed on as outermost is summed up by function, to be taken back where it has to be.
 
 use profctl_model::hash::FastMap;
 use profctl_model::{CpuId, Enclosed, FuncId, Span, ThreadId, Ticks};
@@ -61,7 +61,7 @@ pub(super) struct Outermost {
 }
 
 impl Outermost {
-    /// Adds a call that was handed on as outermost.
+    /// Adds a call that was passed on as outermost.
     #[inline]
     pub(super) fn add(&mut self, span: &Span) {
         let key = Key { func: span.func, cpu: span.cpu, interrupt: span.interrupt };

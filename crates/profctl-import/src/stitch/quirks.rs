@@ -1,4 +1,4 @@
-//! What the stitcher must know of the records of a format.
+//! Properties of the records of a format that the stitcher needs.
 
 use crate::emit::LaneKey;
 
@@ -10,9 +10,9 @@ pub struct Quirks {
     /// Whether times are stated as finely as durations, so that the end of a leaf is as good as a
     /// timestamp.
     pub leaf_ends_are_stamps: bool,
-    /// Whether a call may be shown at the depth of one whose exit is still to come, because it hit
-    /// that one on its way out.
+    /// Whether a call may be shown at the depth of one whose exit is still to come, because it
+    /// interrupted that one on its way out.
     pub exits_may_be_late: bool,
-    /// Who runs where at the start, if the head of the input told it.
+    /// The thread on each CPU at the start, if known from the head of the input.
     pub initial: Vec<LaneKey>,
 }

@@ -8,9 +8,9 @@
 //! - A waking makes a blocked thread runnable. One of a thread that runs or is runnable changes
 //!   nothing, unless it races with the switch that takes the thread out: then a wakeup (or a switch
 //!   in) follows without another waking, and the thread was runnable from that switch on.
-//! - What no record tells is unknown: the time before the first record of a thread; the time after
-//!   lost records, for threads that ran, waited or had last run on the CPU concerned; a stretch at
-//!   whose end a record contradicts its beginning.
+//! - States without a record are unknown: the time before the first record of a thread; the time
+//!   after lost records, for threads that ran, waited or had last run on the CPU concerned; an
+//!   interval at whose end a record contradicts its beginning.
 //! - Idle tasks only run; between that they are in no state.
 
 mod feed;
@@ -57,12 +57,12 @@ pub(super) struct Stamp {
     pub(super) cpu: Option<CpuId>,
 }
 
-/// What became of the threads of a trace. See the module.
+/// The states of the threads of a trace.
 #[derive(Debug, Default)]
 pub(super) struct Sched {
     tasks: IdVec<ThreadId, Option<Task>>,
     cpus: IdVec<CpuId, Cpu>,
-    /// Records of threads themselves that are no calls: the first since something was lost.
+    /// Records of threads themselves that are not calls: the first since something was lost.
     noticed: IdVec<ThreadId, Option<Stamp>>,
     /// The latest loss on any CPU.
     lost: Tick,
@@ -102,7 +102,7 @@ struct Next {
 }
 
 impl Sched {
-    /// A thread made a record that is no call.
+    /// A thread made a record that is not a call.
     pub(super) fn notice(&mut self, thread: ThreadId, at: Stamp) {
         let lost = self.lost;
         let noticed = self.noticed.grow_to(thread);
@@ -111,8 +111,8 @@ impl Sched {
         }
     }
 
-    /// Stamp a switch `prev` leaves the CPU to be in a state from then on, and `next` gets it. A record
-    /// that tells one half only leaves out the other.
+    /// Stamp a switch `prev` leaves the CPU to be in a state from then on, and `next` gets it. A
+    /// record with one half of a switch leaves the other unset.
     pub(super) fn switch(
         &mut self,
         at: Stamp,
@@ -205,8 +205,8 @@ impl Sched {
         }
     }
 
-    /// `thread` was queued on its new CPU. Whoever ran where that was recorded need not be who
-    /// caused it; a waking before it says who.
+    /// `thread` was queued on its new CPU. The thread on that CPU is not necessarily the cause; a
+    /// waking before it says who.
     pub(super) fn wakeup(
         &mut self,
         at: Stamp,
@@ -343,8 +343,8 @@ impl Sched {
         out.lost_track(thread);
     }
 
-    /// A thread whose state is not known, and of which records of its own were seen since nobody
-    /// else got the CPU, runs.
+    /// A thread whose state is not known, which has records on the CPU after the last switch there,
+    /// runs.
     fn learn_running(&mut self, thread: ThreadId, time: Tick, out: &mut impl Output) {
         let task = self.task(thread, out);
         if task.state != RunState::Unknown {

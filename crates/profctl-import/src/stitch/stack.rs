@@ -1,7 +1,8 @@
 //! The stack of one thread: frames that are open, and what became of them.
 //!
-//! A *segment* is a stretch in which nothing was lost: it begins with the first record of a thread
-//! (or the first after a gap) and bounds what is credited to calls whose entry was not seen.
+//! A *segment* is an interval in which nothing was lost: it begins with the first record of a
+//! thread (or the first after a gap) and bounds what is credited to calls whose entry was not
+//! recorded.
 
 mod close;
 mod credit;
@@ -73,7 +74,7 @@ struct Stated {
     net: u64,
 }
 
-/// What was handed on as outermost below an open call that may get callers; see [`Outermost`].
+/// What was passed on as outermost below an open call that may get callers; see [`Outermost`].
 #[derive(Debug)]
 struct Watched {
     /// The number of frames below that call.
@@ -155,7 +156,7 @@ impl Stack {
         self.review();
     }
 
-    /// A record of the thread that is no call: what is open was still open then.
+    /// A record of the thread that is not a call: what is open was still open then.
     pub(super) fn still_there(&mut self, time: Tick) {
         self.reached = self.reached.max(time);
     }

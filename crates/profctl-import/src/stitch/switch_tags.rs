@@ -1,10 +1,10 @@
-//! Probes without thread ids: stacks told apart at the switch tag.
+//! Probes without thread ids: stacks distinguished at the switch tag.
 //!
 //! When the switch function is entered, the running stack is put aside; until the switch function
-//! is left, records belong to nobody but the switch itself (idling, interrupts). Which stack comes
-//! back is not recorded: the exits that follow tell. So events are held back until an exit finds
-//! no entry among them; then the suspended stacks whose open calls fit that exit (and the next
-//! ones, if several fit) are the candidates.
+//! is left, records belong to the switch itself (idling, interrupts). Which stack comes back is not
+//! recorded: it follows from the next exits. So events are buffered until an exit finds no entry
+//! among them; then the suspended stacks whose open calls fit that exit (and the next ones, if
+//! several fit) are the candidates.
 //!
 //! ```text
 //! A: syscall > read > sleep   switch >   ... idle, interrupts ...   switch <   ? splx  ? <sleep
@@ -26,7 +26,7 @@ pub static AMBIGUOUS_SWITCH: Code = Code {
            waited longest was resumed",
 };
 
-/// Events held back at most, before a stack that nothing identifies is taken for a new one.
+/// Events buffered at most, before a stack that nothing identifies is treated as a new one.
 const HELD_MAX: usize = 1 << 16;
 
 /// An event with its function and its time.
@@ -65,10 +65,10 @@ struct Held {
     candidates: Vec<ThreadId>,
 }
 
-/// Who runs, as far as switch tags tell.
+/// The running thread, according to switch tags.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Running {
-    /// No switch tag was met: whoever the lane says.
+    /// No switch tag was met: the thread of the lane.
     OfLane,
     Thread(ThreadId),
     /// The switch itself, or a stack that is still to be found out.
@@ -90,7 +90,7 @@ impl SwitchTags {
         }
     }
 
-    /// After a gap nothing that was put aside can be told.
+    /// After a gap, suspended stacks cannot be identified.
     pub(super) fn forget(&mut self) {
         self.suspended.clear();
     }
@@ -232,7 +232,7 @@ fn settle<S: SpanSink>(
     thread
 }
 
-/// Ends the input: what is still held back belongs to somebody.
+/// Ends the input: buffered events are assigned.
 pub(super) fn finish<S: SpanSink>(stitcher: &mut Stitcher<S>) {
     if let State::Returning(held) = std::mem::take(&mut stitcher.tags.state)
         && !held.events.is_empty()

@@ -1,14 +1,14 @@
-//! The stretch of time that was asked for, and what of a call lies in it.
+//! The interval of time that was asked for, and what of a call lies in it.
 //!
 //! A trace is stitched as a whole, whatever the window: what is repaired, and how, does not depend
-//! on it. Only what is handed on is clipped. A call takes its length from its start on, so that the
+//! on it. Only what is passed on is clipped. A call takes its length from its start on, so that the
 //! parts of it in windows that partition the trace sum to the whole.
 
 use profctl_model::{Span, Tick, Ticks};
 
 use super::orphans::Below;
 
-/// The stretch of time that was asked for: from its first tick up to, but not including, its last.
+/// The interval of time that was asked for: from its first tick up to, but not including, its last.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Window {
     pub(super) from: Option<Tick>,
@@ -21,7 +21,7 @@ impl Window {
         self.from.is_none_or(|from| time >= from) && self.until.is_none_or(|until| time < until)
     }
 
-    /// What of the stretch between two times was asked for; nothing if none of it.
+    /// What of the interval between two times was asked for; nothing if none of it.
     pub(super) fn overlap(self, start: Tick, end: Tick) -> Option<(Tick, Tick)> {
         let start = self.from.map_or(start, |from| from.max(start));
         let end = self.until.map_or(end, |until| until.min(end));

@@ -5,8 +5,8 @@ use cpp_demangle::{DemangleOptions, Symbol};
 /// Longer names are left alone: demangling takes time that grows with the square of the length.
 const NAME_MAX: usize = 64 << 10;
 
-/// The function that the linker's name `mangled` stands for; the name itself if it is no mangled
-/// one. Hashes of Rust names are left out, parameters and template arguments of C++ names kept.
+/// The function that the linker's name `mangled` stands for; the name itself if it is not a mangled
+/// one. Hashes of Rust names are omitted, parameters and template arguments of C++ names kept.
 pub fn demangled(mangled: &str) -> String {
     // What follows an `@` is a version of the symbol, what follows a dot was added by the compiler.
     let (name, version) = mangled.split_at(mangled.find('@').unwrap_or(mangled.len()));

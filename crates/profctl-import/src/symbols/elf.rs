@@ -7,7 +7,7 @@ use super::Entry;
 /// Every symbol of the file that has an address.
 pub(super) fn entries(bytes: &[u8]) -> Result<Vec<Entry>, String> {
     let file = File::parse(bytes)
-        .map_err(|error| format!("a damaged ELF file ({error}), expected a whole one"))?;
+        .map_err(|error| format!("a damaged ELF file ({error}), expected a complete one"))?;
     let symbols = file.symbols().chain(file.dynamic_symbols());
     Ok(symbols.filter_map(|symbol| entry(&file, &symbol)).collect())
 }

@@ -1,10 +1,11 @@
 //! Lines of `nm`: `0040 T main`, `0040 0012 T main`, `main T 0040 12` (`-P`), `main |0040| T |…`
-//! (`-f sysv`), each perhaps behind `file:`; `System.map` and `/proc/kallsyms` are of the first kind.
+//! (`-f sysv`), each perhaps after `file:`; `System.map` and `/proc/kallsyms` are of the first
+//! kind.
 
 use super::Entry;
 use crate::text;
 
-/// Every symbol of the listing. Lines that are none are passed over, but not if all are.
+/// Every symbol of the listing. Lines that are none are skipped, but not if all are.
 pub(super) fn entries(bytes: &[u8]) -> Result<Vec<Entry>, String> {
     let mut first_other = None;
     let mut entries = Vec::new();
@@ -56,7 +57,7 @@ fn sysv(line: &str) -> Option<Entry> {
 }
 
 fn named(address: u64, size: Option<u64>, kind: char, name: &str) -> Option<Entry> {
-    // kallsyms puts the module behind the name, `nm -l` the source file: both behind a tab.
+    // kallsyms puts the module after the name, `nm -l` the source file: both after a tab.
     let name = name.split('\t').next().unwrap_or(name).trim();
     // Undefined and absolute symbols have no place in the program.
     if name.is_empty() || matches!(kind, 'U' | 'A' | 'a') || super::is_mapping(name) {

@@ -10,12 +10,12 @@ mod names;
 
 pub(crate) use names::{Named, kind_of, parse};
 
-/// A tag that the name file does not know.
+/// A tag without a name.
 pub(crate) static UNKNOWN_TAG: Code = Code {
     name: "probe/unknown-tag",
     severity: Severity::Warning,
-    help: "A tag is not in the name file; it counts as an instant. The name file may belong to \
-           another build.",
+    help: "a tag is not in the name file and counts as an instant: the name file may belong to \
+           another build",
 };
 
 /// Tags below this number are looked up by index, which costs 8 bytes each.
@@ -95,14 +95,14 @@ impl Tags {
     }
 }
 
-/// The name of a tag that has none. Garbage must not become a name for each of its records, so
-/// those of large tags share one.
+/// The name of a tag that has none. Corrupt data must not create a name per record, so large
+/// unknown tags share one.
 fn unknown(tag: u32, out: &mut Emitter) -> NameRef {
     let name = match tag {
         0..INDEXED_MAX => format!("tag {tag:#06x}"),
         _ => format!("tags from {INDEXED_MAX:#x}"),
     };
-    // The NUL keeps it apart from a function that somebody called that.
+    // The NUL distinguishes it from a function of that name.
     out.name(format!("\0{name}").as_bytes(), |_| Func {
         name,
         kind: FuncKind::Mark,

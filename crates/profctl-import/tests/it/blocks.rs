@@ -10,7 +10,7 @@ use crate::recorder::{Outcome, read, read_parts};
 
 const WORKERS: [usize; 4] = [1, 2, 3, 7];
 
-/// One made-up input of each format, with the options that reading it takes.
+/// One generated input of each format, with the options that reading it takes.
 fn inputs(seed: u64, layout: usize) -> Vec<(String, Vec<u8>, ReadOptions)> {
     let busy = Recording::new(seed, Shape { closes: seed.is_multiple_of(2), ..Shape::BUSY });
     let probed = Recording::new(seed, Shape { closes: seed.is_multiple_of(2), ..Shape::PROBE });
@@ -58,7 +58,7 @@ fn assert_gives(
 ) {
     let cut = ReadOptions { workers, block_size, ..options.clone() };
     let got = read_parts(parts, &cut).unwrap();
-    // The whole is too long to be printed: say where it begins to differ.
+    // The full text is too long to print: say where it begins to differ.
     let (left, right) = (&got.recorded.spans, &expected.recorded.spans);
     let first = left.iter().zip(right).position(|(a, b)| a != b);
     let what = format!("{name}, blocks of {block_size}, {workers} workers");
@@ -98,7 +98,7 @@ fn fixtures_of_every_format_are_the_same_in_any_blocks() {
         for path in fixtures::of_format(format) {
             let parts = fixtures::parts(&path);
             let name = path.display().to_string();
-            // What needs to be told more than that (which signals are a bus) has tests of its own.
+            // Formats that need flags (which signals are a bus) have separate tests.
             let read = |way| read_parts(&parts, &whole(way)).ok();
             let found = ways.iter().find_map(|way| Some((way, read(way)?)));
             let Some((options, expected)) = found else { continue };
@@ -111,7 +111,7 @@ fn fixtures_of_every_format_are_the_same_in_any_blocks() {
     }
 }
 
-/// A header in the middle (two captures in one file) changes what the lines behind it mean.
+/// A header in the middle (two captures in one file) changes what the lines after it mean.
 #[test]
 fn columns_that_change_are_seen_by_every_worker() {
     let recording = Recording::new(11, Shape::BUSY);

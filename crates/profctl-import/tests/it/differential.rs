@@ -82,8 +82,8 @@ fn texts(paths: Vec<PathBuf>) -> impl Iterator<Item = (String, Cow<'static, [u8]
     })
 }
 
-/// Without a CPU column the lines of two CPUs cannot be told apart: whichever stack a call is put
-/// on is a guess.
+/// Without a CPU column the lines of two CPUs cannot be distinguished: whichever stack a call is
+/// put on is a guess.
 fn is_ambiguous(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().contains("nocpu"))
 }
@@ -114,7 +114,7 @@ fn without_cpus_every_leaf_is_still_counted_once() {
     assert!((leaves + entries..=leaves + entries + unmatched).contains(&calls), "{calls} calls");
 }
 
-/// Captures too large to commit; there if somebody put them beside the checkout.
+/// Captures too large to commit; if they are beside the checkout.
 fn shared(folder: &str, wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
     let files = fixtures::shared().map(|shared| fixtures::files(&shared.join(folder)));
     let name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();

@@ -1,4 +1,4 @@
-//! What holds for every trace, on every fixture and on made-up recordings of every format.
+//! What holds for every trace, on every fixture and on generated recordings of every format.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

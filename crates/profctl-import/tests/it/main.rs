@@ -1,4 +1,4 @@
-//! What the readers make of whole inputs, through the doors that the program uses.
+//! Readers on complete inputs, through the public interface.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

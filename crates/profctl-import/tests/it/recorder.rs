@@ -10,7 +10,7 @@ use profctl_model::{
 };
 use profctl_testkit::oracle::function_graph::{Function, Totals};
 
-/// Everything that was handed on, in its order.
+/// Everything that was passed on, in its order.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct Recorder {
     pub(crate) spans: Vec<Span>,
@@ -98,7 +98,7 @@ impl Outcome {
         self.timebase.reported(length)
     }
 
-    /// How often a complaint was made.
+    /// The number of times a diagnostic occurred.
     pub(crate) fn count(&self, code: &str) -> u64 {
         self.diags.iter().find(|entry| entry.code.name == code).map_or(0, |entry| entry.count)
     }

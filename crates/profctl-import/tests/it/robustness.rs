@@ -46,7 +46,7 @@ fn what_is_no_trace_is_refused() {
     ];
     for (name, bytes) in cases {
         let answers = read_anyhow(bytes);
-        assert!(answers[0].is_err(), "{name} was taken for a trace");
+        assert!(answers[0].is_err(), "{name} was recognized as a trace");
     }
 }
 

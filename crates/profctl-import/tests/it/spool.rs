@@ -1,5 +1,5 @@
-//! Calls that were spilled and numbered afterwards have the numbers, callers and depths that a trace
-//! in memory gives them, on every fixture and on made-up recordings.
+//! Calls that were spilled and numbered afterwards have the numbers, callers and depths that a
+//! trace in memory gives them, on every fixture and on generated recordings.
 
 use profctl_import::{Files, Memory, ReadOptions, Single, stream};
 use profctl_model::{FuncId, Names, Record, Span, SpanId, SpanSink, Spool, TraceBuilder};

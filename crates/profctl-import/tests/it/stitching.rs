@@ -63,7 +63,7 @@ fn told(events: &str, options: &ReadOptions) -> String {
     text
 }
 
-/// Each function with its complete and partial calls, elapsed and net; then what was complained of.
+/// Each function with its complete and incomplete calls, elapsed and net; then the diagnostics.
 fn check(events: &str, expected: &Expect) {
     expected.assert_eq(&told(events, &ReadOptions::default()));
 }

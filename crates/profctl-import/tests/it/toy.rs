@@ -1,5 +1,5 @@
-//! A format in forty lines: all that a new one needs. It is two streams in one directory, merged by
-//! time, and knows nothing of files, blocks, threads or stacks.
+//! A format in forty lines: the template for a new one. It is two streams in one directory, merged
+//! by time, and handles no files, blocks, threads or stacks.
 
 use std::fmt::Write as _;
 

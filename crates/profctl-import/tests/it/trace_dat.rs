@@ -40,7 +40,7 @@ fn calls(trace: &Trace) -> Calls {
     calls
 }
 
-/// The same calls, and the same times but for `resolution` nanoseconds a call and what the fewer
+/// The same calls, and the same times but for `resolution` nanoseconds per call and what the fewer
 /// digits of long durations lose.
 fn assert_same(what: &str, exact: &Trace, text: &Trace, resolution: u64) {
     let (exact_calls, text_calls) = (calls(exact), calls(text));
@@ -120,7 +120,7 @@ fn losses_are_those_of_the_report() {
     assert!(!lost.gaps.is_empty());
 }
 
-/// A recording made up, as a file and as text of the tracer.
+/// A generated recording, as a file and as text of the tracer.
 #[test]
 fn made_up_recordings_are_read_as_their_text() {
     let layout = Layout::ALL.iter().find(|(name, _)| name.contains("abstime")).unwrap().1;

@@ -1,5 +1,5 @@
-//! A block of calls as bytes, about twenty a call: numbers of seven bits a byte, differences where
-//! neighbours are alike, and nothing where a value follows from the others.
+//! A block of calls as bytes, about twenty a call: numbers of seven bits per byte, differences
+//! where neighbors are alike, and nothing where a value follows from the others.
 
 use std::io;
 
@@ -25,7 +25,7 @@ mod bit {
     pub(super) const INTERRUPT: u64 = 1 << 10;
 }
 
-/// What a call is told by its difference from.
+/// What a call is identified by its difference from.
 #[derive(Default)]
 struct Previous {
     end: u64,
@@ -143,7 +143,7 @@ fn unpack_row(rest: &mut &[u8], previous: &mut Previous) -> Option<SpanRow> {
     Some(SpanRow { id, parent, depth, span })
 }
 
-/// Seven bits a byte, the lowest first; the highest bit says that more follow.
+/// Seven bits per byte, the lowest first; the highest bit says that more follow.
 fn put(bytes: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         bytes.push(value as u8 | 0x80);

@@ -2,11 +2,11 @@
 //! the trace.
 //!
 //! Calls come in the order in which they end, callees before callers, so who called a call and how
-//! deep it is are known only later. [`Spool`] packs calls into blocks and puts these on a stack that
-//! may lie on disk. Once all is read, the stack is taken down: read backwards, every call comes
-//! before its callees, and a stack a thread is all it takes to number them. The numbered blocks go
-//! on a second stack, which turns them around again: [`Rows`] gives the calls in the order in which
-//! they ended.
+//! deep it is are known only later. [`Spool`] packs calls into blocks and puts these on a stack
+//! that may lie on disk. Once all is read, the stack is taken down: read backwards, every call
+//! comes before its callees, and one stack per thread is all it takes to number them. The numbered
+//! blocks go on a second stack, which turns them around again: [`Rows`] gives the calls in the
+//! order in which they ended.
 
 mod code;
 
@@ -29,7 +29,7 @@ pub struct SpanRow {
     pub parent: Option<u64>,
     /// Number of callers.
     pub depth: u32,
-    /// The call. It lies within its caller and beside its neighbours: where the clock is coarser
+    /// The call. It lies within its caller and beside its neighbors: where the clock is coarser
     /// than stated durations, what sticks out is cut off its end.
     pub span: Span,
 }
@@ -65,7 +65,7 @@ pub struct Spool<B> {
     /// Calls so far.
     of_thread: IdVec<ThreadId, u64>,
     other: Others,
-    /// Threads whose calls are left out when they are numbered.
+    /// Threads whose calls are omitted when they are numbered.
     dropped: IdVec<ThreadId, bool>,
     /// The first failure to put a block away; what comes after it is dropped.
     broken: Option<io::Error>,
@@ -123,7 +123,7 @@ impl<B: BlockStack> Spool<B> {
         Ok((Rows { blocks: numbered, calls }, others))
     }
 
-    /// Hands every call to `take`, a caller before its callees and the last of a thread first.
+    /// Passes every call to `take`, a caller before its callees and the last of a thread first.
     pub fn callers_first(self, step: Ticks, mut take: impl FnMut(&SpanRow)) -> io::Result<Others> {
         let (_, others) = self.each_block_backwards(step, |rows| {
             rows.iter().rev().for_each(&mut take);
@@ -194,7 +194,7 @@ impl<B: BlockStack> SpanSink for Spool<B> {
             Record::Life(life) => self.other.lives.push(*life),
             Record::Gap(gap) => self.other.gaps.push(*gap),
             Record::Mark(mark) => self.other.marks.push(mark.clone()),
-            // Sums of functions are no rows; whoever wants them has a summary beside this.
+            // Sums of functions are not rows; a summary has them.
             Record::Total(_) | Record::Enclosed(_) => {}
         }
     }

@@ -1,4 +1,4 @@
-// The flame chart: calls in the order of time, a lane a thread and a lane a CPU.
+// The flame chart: calls in time order, one lane per thread and per CPU.
 
 const LANE_HEAD = 20;
 const LANE_GAP = 10;
@@ -72,8 +72,8 @@ function chartModel(page, calls, moments) {
   const remarks = (i) => {
     const flags = rows.flags[i];
     const remarks = [];
-    if (flags & NO_ENTRY) remarks.push('its entry was not seen');
-    if (flags & NO_EXIT) remarks.push('its exit was not seen');
+    if (flags & NO_ENTRY) remarks.push('entry not recorded');
+    if (flags & NO_EXIT) remarks.push('exit not recorded');
     if (flags & AT_GAP) remarks.push('cut short where events were lost');
     return remarks;
   };

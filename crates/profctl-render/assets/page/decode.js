@@ -24,7 +24,7 @@ async function jsonBlock(id) {
   return bytes && JSON.parse(new TextDecoder().decode(bytes));
 }
 
-/** A block of columns: what its head says, and each column as numbers; a column of noughts only is not there. */
+/** A block of columns: what its head says, and each column as numbers; a column of zeros is omitted. */
 async function columnBlock(id) {
   const bytes = await inflated(id);
   if (!bytes) return null;

@@ -1,5 +1,5 @@
 // The differential flame graph: the paths of two sides joined, each as wide as on one side or as
-// on the side where it is wider. Colours say how much more or less; grey was not tested.
+// on the side where it is wider. Colors say how much more or less; gray was not tested.
 
 const SIDES = { before: 'before', after: 'after', both: 'the larger of both' };
 

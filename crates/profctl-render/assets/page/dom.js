@@ -1,4 +1,4 @@
-// Elements, and what the page knows of its surroundings.
+// Elements, and properties of the environment.
 
 /** An element with attributes (functions are listeners) and children. */
 function make(tag, attributes, ...children) {
@@ -12,7 +12,7 @@ function make(tag, attributes, ...children) {
   return element;
 }
 
-/** The colours now in force: those of a page on paper are the light ones. */
+/** The colors now in force: those of a page on paper are the light ones. */
 let printing = false;
 
 function isDark() {
@@ -57,7 +57,7 @@ function describedAs(description, page) {
 
 const FIGURES = [['', 'sum'], ['_min', 'min'], ['_avg', 'avg'], ['_max', 'max'], ['_p50', 'p50'], ['_p90', 'p90'], ['_p99', 'p99']];
 
-/** What is known of all calls of a function: a row a measure. */
+/** The statistics of a function: one row per measure. */
 function figuresOf({ name, figures }, page) {
   const of = (column) => figures[page.figures.indexOf(column)] ?? '';
   const row = (measure) => make('tr', {}, make('th', { scope: 'row' }, measure),

@@ -24,7 +24,7 @@ function fitted(context, text, room) {
   return n >= 2 ? `${text.slice(0, n)}…` : '';
 }
 
-/** Rectangles by colour: setting a colour costs more than filling. */
+/** Rectangles by color: setting a color costs more than filling. */
 class Batches {
   constructor() {
     this.byPaint = new Map();
@@ -36,9 +36,9 @@ class Batches {
     batch.push(x, y, width, height);
   }
 
-  fill(context, colourOf) {
+  fill(context, colorOf) {
     for (const [paint, batch] of this.byPaint) {
-      context.fillStyle = colourOf(paint);
+      context.fillStyle = colorOf(paint);
       for (let i = 0; i < batch.length; i += 4) {
         context.fillRect(batch[i], batch[i + 1], batch[i + 2], batch[i + 3]);
       }
@@ -47,11 +47,11 @@ class Batches {
 }
 
 /** A pattern of stripes, made once a theme. */
-function stripes(context, colour) {
+function stripes(context, color) {
   const tile = document.createElement('canvas');
   tile.width = tile.height = 8;
   const pen = tile.getContext('2d');
-  pen.strokeStyle = colour;
+  pen.strokeStyle = color;
   pen.lineWidth = 1.5;
   pen.beginPath();
   for (const offset of [-8, 0, 8]) {
@@ -271,7 +271,7 @@ function drawMoments(context, view, scale, h) {
   if (view.showPath && view.page.path.length > 0) drawPath(context, view, x, h);
 }
 
-/** The critical path: a line below each stretch of it, where its call is drawn. */
+/** The critical path: a line below each segment, where its call is drawn. */
 function drawPath(context, { model, theme, width, page }, x, h) {
   context.fillStyle = theme.path;
   let lastX = -1;

@@ -17,7 +17,7 @@ class Paths {
     this.slots = new Int32Array(1 << Math.ceil(Math.log2(this.size * 2))).fill(-1);
   }
 
-  /** The path for `func` below `parent`, made with noughts if it is new. */
+  /** The path for `func` below `parent`, created with zeros if it is new. */
   below(parent, func) {
     const { slots } = this;
     const mask = slots.length - 1;
@@ -71,7 +71,7 @@ function pathsOf({ head, columns }, which) {
   return paths;
 }
 
-/** The same turned around: from each function up to whoever called it, weighed by its own time. */
+/** The inverted graph: from each function up to its callers, weighted by its net time. */
 function turned(paths) {
   const up = new Paths(paths.n);
   for (let i = 0; i < paths.n; i++) {
@@ -213,18 +213,18 @@ function graphModel(page, block, options) {
       facts.push(['calls', String(paths.calls[path])]);
       const remarks = [];
       if (paths.partial[path] > 0) {
-        remarks.push(`${count(paths.partial[path], 'call', 'calls')} seen in part: in the times, not in the number`);
+        remarks.push(`${count(paths.partial[path], 'call', 'calls')} incomplete: in the times, not in the number`);
       }
       const above = of.parent[i] >= 0 && of.func[of.parent[i]] !== ALL ? of.end[of.parent[i]] - of.start[of.parent[i]] : 0;
       if (above > 0) facts.push(['of the box below it', share(of.end[i] - of.start[i], above)]);
-      const what = options.reverse ? 'as the cause of its own time, by caller' : 'on this path';
+      const what = options.reverse ? 'by caller, with the net time of the function' : 'on this path';
       return { title: page.functions[of.func[i]].name, what, func: of.func[i], facts, remarks };
     },
     describeCrowd: (from, to) => crowdOfPaths(of, from, to, total, clock),
   };
 }
 
-/** Neighbours that are too narrow to be drawn apart. */
+/** Neighbors that are too narrow to be drawn apart. */
 function crowdOfPaths(rows, from, to, total, clock) {
   const sum = rows.covered[to] - rows.covered[from];
   return {

@@ -1,4 +1,4 @@
-// Numbers as the program prints them: the twin of number.rs, which a test compares with it.
+// Numbers as the program prints them: a copy of number.rs; a test compares them.
 
 /** `ticks`, a whole number below 2^53, in the unit of the page, without the unit's name. */
 function length(ticks, clock) {

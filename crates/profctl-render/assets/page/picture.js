@@ -3,7 +3,7 @@
 const KINDS = { chart: 'Flame chart', graph: 'Flame graph', diff: 'Comparison' };
 
 const KEYS = [
-  ['← → ↑ ↓', 'select the neighbour, the caller or what is called'],
+  ['← → ↑ ↓', 'select the sibling, the caller or the callee'],
   ['Enter', 'zoom to the selection'],
   ['W S or + −', 'zoom in, out'],
   ['A D', 'move left, right'],
@@ -223,15 +223,15 @@ function startPicture(host, page) {
   function drawLegend() {
     const theme = view.theme;
     const swatch = (paint, text) => [make('i', { style: `background:${theme.fills[paint]}` }), `${text} `];
-    const line = (colour, text, style) => [make('i', { style: `${style}:2px dashed ${colour};background:none` }), `${text} `];
+    const line = (color, text, style) => [make('i', { style: `${style}:2px dashed ${color};background:none` }), `${text} `];
     const parts = [];
     if (kind === 'diff') {
       parts.push(...page.changes.flatMap(([paint, text]) => swatch(paint, text)));
     } else {
       parts.push(...page.legend.flatMap(([paint, text]) => swatch(paint, text)));
     }
-    const hatched = (colour, text) => [make('i', { style: `background:repeating-linear-gradient(135deg,${colour} 0 2px,transparent 2px 5px)` }), `${text} `];
-    if (kind === 'diff') parts.push(...hatched(theme.hatch, 'no change that the runs bear out'));
+    const hatched = (color, text) => [make('i', { style: `background:repeating-linear-gradient(135deg,${color} 0 2px,transparent 2px 5px)` }), `${text} `];
+    if (kind === 'diff') parts.push(...hatched(theme.hatch, 'tested, not significant'));
     parts.push(...swatch(page.mergedPaint, kind === 'chart' ? 'calls too short to draw apart' : 'paths too narrow to draw apart'));
     if (kind === 'chart') {
       if (page.lanes.some((lane) => lane.away > 0)) parts.push(...hatched(theme.off_cpu, 'switched out'));

@@ -68,8 +68,8 @@ function firstStartingAt(rows, low, high, x) {
 
 /**
  * Goes through what of row `r` can be seen from `x0` to `x1` at `scale` pixels a unit: `box(i)` for
- * each box a pixel wide or wider, `crowd(from, to)` for neighbours that are narrower. Nothing is
- * left out, and the work grows with the pixels, not with the boxes.
+ * each box a pixel wide or wider, `crowd(from, to)` for neighbors that are narrower. Nothing is
+ * omitted, and the work grows with the pixels, not with the boxes.
  */
 function visit(rows, r, x0, x1, scale, box, crowd) {
   const last = rows.first[r + 1];

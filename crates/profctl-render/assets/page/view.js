@@ -4,7 +4,7 @@ const ZOOM_STEP = 1.5;
 const MAP_HEIGHT = 44;
 
 class View {
-  /** A view in `host`; `changed` is told whenever there is something new to remember. */
+  /** A view in `host`; `changed` is called when the view to remember changes. */
   constructor(host, page, changed) {
     this.host = host;
     this.page = page;

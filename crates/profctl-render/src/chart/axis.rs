@@ -1,4 +1,4 @@
-//! Where the scale of a picture has its ticks, and what stands at them.
+//! Where the scale of a picture has its ticks, and what is at them.
 
 use profctl_model::{Ticks, Timebase};
 
@@ -9,7 +9,7 @@ use crate::number::TimeUnit;
 pub struct AxisTick {
     /// How far from the left, in hundredths of a pixel.
     pub x: u64,
-    /// What stands there: a number and its unit.
+    /// What is there: a number and its unit.
     pub label: String,
 }
 
@@ -18,7 +18,7 @@ pub struct AxisTick {
 pub struct AxisUnit {
     /// Nanoseconds, or counts, in one.
     pub size: u64,
-    /// What stands behind a number.
+    /// What is after a number.
     pub label: &'static str,
 }
 
@@ -35,7 +35,7 @@ const COUNTS: [AxisUnit; 4] = [
     AxisUnit { size: 1, label: "" },
 ];
 
-/// Units that a scale over any stretch of this clock may use, the largest first: all of them, or
+/// Units that a scale over any interval of this clock may use, the largest first: all of them, or
 /// the one that was asked for.
 pub fn units(timebase: &Timebase, asked: TimeUnit) -> Vec<AxisUnit> {
     if !timebase.is_time() {

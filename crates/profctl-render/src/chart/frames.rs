@@ -8,8 +8,8 @@ use profctl_model::{
     Func, FuncKind, Names, PairedTree, PathCost, PathRow, PathRows, ThreadId, Ticks,
 };
 
-/// How many callers up a path is followed when it is turned around: a recursion that never
-/// returned has no more to tell.
+/// How many callers up a path is followed when it is turned around: deeper levels of an endless
+/// recursion add nothing.
 const MAX_CALLERS: usize = 100;
 
 /// One frame: a path of calls.
@@ -60,13 +60,13 @@ impl Frame {
 pub struct Cost {
     /// Complete calls on the path.
     pub calls: u64,
-    /// Calls of which entry or exit was not seen.
+    /// Calls whose entry or exit was not recorded.
     pub partial: u64,
     /// Their elapsed time; in paths of callers the net time of the function that they lead from.
     pub elapsed: Ticks,
-    /// Their time of their own; the same in paths of callers.
+    /// Their net time; the same in paths of callers.
     pub net: Ticks,
-    /// The least and the greatest elapsed time of a complete call; nothing if there is none, or the
+    /// The least and the largest elapsed time of a complete call; nothing if there is none, or the
     /// path is one of callers.
     pub range: Option<(Ticks, Ticks)>,
 }
@@ -128,7 +128,7 @@ impl Frames {
     }
 
     /// The same paths turned around: from every function up to its callers, by the net time that
-    /// each path is the cause of.
+    /// each path causes.
     #[must_use]
     pub fn turned(&self) -> Self {
         let mut turned = Self::default();

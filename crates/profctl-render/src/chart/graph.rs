@@ -1,7 +1,7 @@
 //! The layout of a graph: frames as wide as what they take up, callees within their caller.
 //!
 //! A frame's width is its own part and those of its callees, so that the widths of any row sum to
-//! those of the row above less what the callers took up themselves. Callees stand with the widest
+//! those of the row above less what the callers took up themselves. Callees are with the widest
 //! first. Those that are narrower than a threshold, or too deep, are drawn as one block at the end
 //! of their row, with everything below them.
 
@@ -164,7 +164,7 @@ impl Forest {
                 now += self.weights[frame];
             }
             if let Some(mut block) = block {
-                // What the caller took up itself follows: room to be seen in.
+                // What the caller took up itself follows: space to be seen in.
                 let right = host.map_or(width, |host| items[host].x1);
                 block.x1 = block.x1.max(right.min(block.x0 + PIXEL));
                 items.push(block);

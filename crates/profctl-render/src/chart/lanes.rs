@@ -1,7 +1,7 @@
 //! The lanes of a chart: one a thread, and one a CPU where the input says who ran there.
 //!
 //! A lane borrows nothing and repeats no call: it names rows of [`Trace::spans`], which are grouped
-//! by thread. Calls of interrupts are rows of the thread that they hit, as everywhere.
+//! by thread. Calls of interrupts are rows of the thread that they interrupted, as everywhere.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -67,7 +67,7 @@ pub struct CpuLane {
     pub ran: Vec<Turn>,
 }
 
-/// A stretch of time.
+/// An interval of time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Stretch {
     /// From.

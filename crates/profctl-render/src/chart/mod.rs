@@ -1,7 +1,7 @@
-//! Pictures: charts of calls in the order of time, and graphs of merged calls.
+//! Pictures: charts of calls in time order, and graphs of merged calls.
 //!
-//! Every picture is laid out first, in integers and without a pen, and then drawn by a writer that
-//! knows nothing of traces.
+//! Every picture is laid out first, in integers, and then drawn by a writer that is independent of
+//! traces.
 
 pub mod axis;
 pub mod frames;

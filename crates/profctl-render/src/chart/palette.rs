@@ -1,10 +1,10 @@
-//! Colours by meaning, for dark and for light surroundings.
+//! Colors by meaning, for dark and for light surroundings.
 //!
-//! Ordinary functions take calm hues from teal over blue to violet; what is no ordinary function
-//! stands apart in a way that no common kind of colour blindness undoes: system calls are gold,
-//! interrupts orange and darker, idleness grey. A comparison runs from blue (less) over grey to
-//! orange (more). What was not seen or is missing is told by hatches and lines, never by colour
-//! alone. Every fill carries its theme's ink with a contrast of at least 4.5 to 1 (WCAG AA).
+//! Ordinary functions take calm hues from teal over blue to violet; what is not an ordinary
+//! function is apart in a way that every common kind of color blindness preserves: system calls are
+//! gold, interrupts orange and darker, idleness gray. A comparison runs from blue (less) over gray
+//! to orange (more). What was not seen or is missing is identified by hatches and lines, never by
+//! color alone. Every fill carries its theme's ink with a contrast of at least 4.5 to 1 (WCAG AA).
 
 use std::fmt;
 use std::hash::Hasher;
@@ -12,7 +12,7 @@ use std::hash::Hasher;
 use profctl_model::hash::FastHasher;
 use profctl_model::{Func, FuncKind};
 
-/// A colour in sRGB.
+/// A color in sRGB.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Rgb(pub u8, pub u8, pub u8);
 
@@ -56,7 +56,7 @@ pub enum Paint {
     Switch,
     /// An instant, and a thread as the root of its calls.
     Mark,
-    /// Several things too narrow to be told apart.
+    /// Several things too narrow to be distinguished.
     Merged,
     /// How much more or less: from `-STEPS` (far less) to `STEPS` (far more).
     Change(i8),
@@ -141,9 +141,9 @@ pub const RATIO_LIMITS: [f64; STEPS as usize] = [1.05, 1.25, 2.0, 4.0];
 /// How everything looks in one kind of surroundings.
 #[derive(Clone, Copy, Debug)]
 pub struct Palette {
-    /// Behind everything.
+    /// After everything.
     pub background: Rgb,
-    /// Behind a lane.
+    /// After a lane.
     pub lane: Rgb,
     /// Text, on the background and on every fill.
     pub ink: Rgb,
@@ -321,7 +321,7 @@ mod tests {
     #[test]
     fn the_kinds_stay_apart_without_red_or_green() {
         // As a dichromat without red cones sees them (Viénot, Brettel, Mollon 1999, linear light
-        // left out: distances are compared, not looked at).
+        // omitted: distances are compared, not looked at).
         let seen = |Rgb(r, g, b): Rgb| {
             let (r, g, b) = (f64::from(r), f64::from(g), f64::from(b));
             [0.1124 * r + 0.8876 * g, 0.1124 * r + 0.8876 * g, 0.004 * (r - g) + b]
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_keeps_its_colour_and_a_module_its_hue() {
+    fn a_name_keeps_its_color_and_a_module_its_hue() {
         let of = |name: &str, module: Option<&str>| Paint::named(FuncKind::Function, name, module);
         assert_eq!(of("vfs_read", None), of("vfs_read", None));
         let hue = |paint| match paint {

@@ -16,7 +16,7 @@ use proptest::prelude::*;
 
 use super::frames::{Frames, Visible};
 
-/// The trace that `line` tells.
+/// The trace described by `line`.
 pub(crate) fn trace(line: &str) -> Trace {
     let mut told = Told { last: Tick(0), ..Told::default() };
     let (mut now, mut thread, mut cpu) = (Tick(0), told.thread("main"), None);

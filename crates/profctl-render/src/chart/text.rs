@@ -1,7 +1,7 @@
 //! How wide text is, and how to cut it: labels never leave their box.
 
 /// Advance widths of the printable ASCII characters of DejaVu Sans, in thousandths of the font's
-/// size. Most fonts that stand in for it in a browser are narrower.
+/// size. Most fonts that are in for it in a browser are narrower.
 const WIDTHS: [u16; 95] = [
     318, 401, 460, 838, 636, 950, 780, 275, 390, 390, 500, 838, 318, 361, 318, 337, 636, 636, 636,
     636, 636, 636, 636, 636, 636, 636, 337, 337, 838, 838, 838, 531, 1000, 684, 686, 698, 770, 632,
@@ -26,7 +26,7 @@ fn advance(character: char, size: u32) -> u64 {
     (u64::from(thousandths) * u64::from(size)).div_ceil(10)
 }
 
-/// As much of `text` as fits `room` hundredths of a pixel, with an ellipsis if it was cut; nothing
+/// As much of `text` as fits `width` hundredths of a pixel, with an ellipsis if it was cut; nothing
 /// if too little of it would be left.
 pub fn cut(text: &str, room: u64, size: u32) -> Option<String> {
     if width(text, size) <= room {

@@ -1,9 +1,9 @@
-//! The layout of a chart: calls as boxes along the time, a row a level.
+//! The layout of a chart: calls as boxes along the time, one row per level.
 //!
 //! Places are hundredths of a pixel, from one monotone map of time, so that boxes that touch in
 //! time touch in the picture, callees lie within their callers, and the widths of a row never
 //! exceed that of the row above. A call narrower than a threshold is drawn together with its
-//! neighbours as a block that says how many it stands for; calls below a block are in blocks
+//! neighbors as a block that says how many it stands for; calls below a block are in blocks
 //! themselves. Calls deeper than the last level, or than the deepest that is drawn as a call, are
 //! in the blocks of a row of their own. So every call is in exactly one box or block.
 
@@ -35,7 +35,7 @@ pub struct Options {
 pub enum Content {
     /// One call.
     Call(SpanId),
-    /// Several neighbours, or one that is too narrow.
+    /// Several neighbors, or one that is too narrow.
     Block(Block),
 }
 
@@ -44,7 +44,7 @@ pub enum Content {
 pub struct Block {
     /// Calls.
     pub calls: u64,
-    /// Those of them of which entry or exit was not seen.
+    /// Those of them whose entry or exit was not recorded.
     pub partial: u64,
     /// Elapsed time of those that no other call of the block contains.
     pub elapsed: Ticks,
@@ -164,8 +164,7 @@ impl Lay<'_> {
     fn lane(&self, lane: &ThreadLane, levels: u32) -> LaidOut {
         let spans = &self.trace.spans;
         let mut items: Vec<Item> = Vec::new();
-        // The latest item of each row: the host of what comes below it, the neighbour of what
-        // comes next in it.
+        // The latest item of each row: the parent of the next row, the neighbor of the next item.
         let mut latest: Vec<usize> = Vec::new();
         let mut sums: FastMap<(usize, FuncId), Ticks> = FastMap::default();
         for row in lane.spans.clone() {
@@ -183,8 +182,8 @@ impl Lay<'_> {
                 items.push(Item { x0, x1, level: level as u32, host, content });
                 continue;
             }
-            let neighbour = latest.get(level).map(|&place| &mut items[place]);
-            let block = neighbour.and_then(|item| match &mut item.content {
+            let neighbor = latest.get(level).map(|&place| &mut items[place]);
+            let block = neighbor.and_then(|item| match &mut item.content {
                 Content::Block(block) if item.host == host && x0 < item.x1 + self.narrowest => {
                     Some((block, &mut item.x1))
                 }
@@ -245,7 +244,7 @@ fn set(latest: &mut Vec<usize>, level: usize, place: usize) {
     latest.push(place);
 }
 
-/// Gives narrow blocks the free room beside them, up to a pixel, so that they are seen.
+/// Gives narrow blocks the free space beside them, up to a pixel, so that they are seen.
 fn widen(items: &mut [Item], levels: u32, width: u64) {
     let mut rows: Vec<Vec<usize>> = vec![Vec::new(); levels as usize];
     for (place, item) in items.iter().enumerate() {
@@ -291,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn narrow_neighbours_become_one_block() {
+    fn narrow_neighbors_become_one_block() {
         let line = "0 f( 100 g( 103 ) 104 g( 105 ) 108 h( 110 k( 111 ) 500 ) 600 g( 601 ) 1000 )";
         assert_eq!(
             shown(line, &OPTIONS),

@@ -2,7 +2,7 @@
 //!
 //! Every call is a complete event (`X`), in the order of entry, thread by thread; times are
 //! microseconds with three decimals. A tick that is a count is shown as a nanosecond. Kinds other
-//! than plain functions are categories; the CPU and the module stand in `args`, where viewers show
+//! than plain functions are categories; the CPU and the module are in `args`, where viewers show
 //! them. `docs/export.md` says what is lost.
 
 use std::collections::BTreeSet;
@@ -50,8 +50,8 @@ impl Events<'_> {
     }
 }
 
-/// The numbers by which viewers know the threads: those of the system, where it gave any and no two
-/// threads share them.
+/// The thread ids for viewers: those of the system, where it gave any and no two threads share
+/// them.
 fn numbers(names: &Names) -> IdVec<ThreadId, (u64, u64)> {
     /// The process of threads without one.
     const SOME_PROCESS: u64 = 1;
@@ -70,7 +70,7 @@ fn numbers(names: &Names) -> IdVec<ThreadId, (u64, u64)> {
     known.collect()
 }
 
-/// Ticks as nanoseconds: the nearest, where a tick is no whole number of them.
+/// Ticks as nanoseconds: the nearest, where a tick is not a whole number of them.
 struct Scale(Timebase);
 
 impl Scale {
@@ -166,7 +166,7 @@ impl Writer<'_> {
     }
 }
 
-/// What viewers filter by, for what is no plain function.
+/// What viewers filter by, for what is not a plain function.
 fn category(func: &Func) -> String {
     match func.kind {
         FuncKind::Function => String::new(),

@@ -1,5 +1,5 @@
-//! Folded stacks: a line for every path of callers that has time of its own, depth first, callees of
-//! one caller sorted by name.
+//! Folded stacks: a line for every path of callers that has net time, depth first, callees of one
+//! caller sorted by name.
 
 use std::io::{self, Write};
 
@@ -12,7 +12,7 @@ pub fn order(names: &Names) -> PathOrder {
     PathOrder::by(names, |_, func| frame(&func.name))
 }
 
-/// Writes the net time of each path, in the unit that reports carry. Paths without any are left out,
+/// Writes the net time of each path, in the unit that reports carry. Paths without any are omitted,
 /// threads are added together.
 pub fn write(header: &Header<'_>, paths: &mut PathRows<'_>, out: &mut dyn Write) -> io::Result<()> {
     let timebase = &header.meta.timebase;

@@ -1,4 +1,4 @@
-//! Whole traces for other people's viewers, a file each. A new target is a file here and a line in
+//! Exports of traces for viewers, one file per format. A new target is a file here and a line in
 //! [`TARGETS`]; `docs/export.md` says what each carries and what it loses.
 //!
 //! Calls come one by one, so that a trace need not fit in memory.
@@ -83,8 +83,8 @@ pub type CallEnds<'a> = dyn Iterator<Item = io::Result<CallEnd>> + 'a;
 pub enum Writer {
     /// By thread, then in the order of entry.
     ByThread(fn(&Header<'_>, &mut Calls<'_>, &mut dyn Write) -> io::Result<()>),
-    /// Entries and exits in the order of time, then thread; within a thread, a call is left after
-    /// all that it called.
+    /// Entries and exits in time order, then thread; within a thread, a call is left after all that
+    /// it called.
     ByTime(fn(&Header<'_>, &mut CallEnds<'_>, &mut dyn Write) -> io::Result<()>),
     /// Merged by path.
     ByPath {
@@ -119,7 +119,7 @@ pub static TARGETS: &[Target] = &[
     },
     Target {
         name: "folded",
-        about: "a line a stack with its net time, for flamegraph.pl and its kin",
+        about: "one line per stack with its net time, for flamegraph.pl",
         endings: &[".folded"],
         writer: Writer::ByPath { order: folded::order, keeps_threads: false, write: folded::write },
     },

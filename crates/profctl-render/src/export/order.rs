@@ -1,5 +1,5 @@
-//! The entries, exits, instants and losses of a trace in the order of time, for forms that are
-//! streams of them.
+//! The entries, exits, instants and losses of a trace in time order, for forms that are streams of
+//! them.
 
 use std::io;
 
@@ -45,7 +45,7 @@ pub(super) fn moments(
 /// What is not a call.
 struct Others<'a> {
     header: &'a Header<'a>,
-    /// Rows of instants, in the order of time, then thread.
+    /// Rows of instants, in time order, then thread.
     marks: Vec<usize>,
     n_marks: usize,
     n_gaps: usize,

@@ -1,7 +1,7 @@
 //! Perfetto's protobuf form: a track a thread, an event at each entry, exit and instant, with the CPU
 //! and the module as annotations. `docs/export.md` says what is lost.
 //!
-//! Field numbers are those of the `.proto` files that Perfetto publishes. Names are told once and
+//! Field numbers are those of the `.proto` files that Perfetto publishes. Names are interned and
 //! referred to by number, in one sequence of packets.
 
 use std::io::{self, Write};
@@ -17,7 +17,7 @@ use super::{CallEnd, CallEnds, Header};
 const PACKET: u32 = 1;
 /// The only sequence.
 const SEQUENCE: u64 = 1;
-/// Flags of a packet: forget what was told before; refers to what was told.
+/// Flags of a packet: the incremental state is cleared; needs the incremental state.
 const CLEARED: u64 = 1;
 const REFERS: u64 = 2;
 /// Types of an event.
@@ -28,9 +28,9 @@ const INSTANT: u64 = 3;
 const OF_TRACE: u64 = 1;
 /// The track of the first thread.
 const FIRST: u64 = 2;
-/// Names that are told in one packet.
+/// Interned names per packet.
 const TOLD_AT_ONCE: usize = 1000;
-/// The latest time that readers of signed numbers can tell.
+/// The latest time that readers with signed numbers can represent.
 const TIME_MAX: u64 = i64::MAX as u64;
 
 /// Names of annotations; the number of each is its place, from 1.
@@ -83,7 +83,7 @@ impl<'a> Writer<'a> {
         Self { header, out, modules, head, packet, event, annotation }
     }
 
-    /// Tells every name that events refer to.
+    /// Writes every interned name.
     fn tell_names(&mut self) -> io::Result<()> {
         let names = self.header.names;
         let mut flags = CLEARED;
@@ -146,7 +146,8 @@ impl<'a> Writer<'a> {
             if !is_used[id.index()] {
                 continue;
             }
-            // Viewers group threads by process; where the input tells none, each is its own.
+            // Viewers group threads by process; if the input has none, each thread is its own
+            // process.
             let ids =
                 thread.tid.filter(|_| !thread.idle).map(|tid| (thread.pid.unwrap_or(tid), tid));
             let small =

@@ -154,7 +154,7 @@ fn location(func: FuncId) -> u64 {
     func.index() as u64 + 1
 }
 
-/// Texts, each told once; messages refer to them by number, from 1.
+/// The string table; messages refer to them by number, from 1.
 #[derive(Default)]
 struct Texts {
     list: Vec<String>,

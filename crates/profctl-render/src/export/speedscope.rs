@@ -9,7 +9,7 @@ use profctl_model::{FuncId, ThreadId, Tick, TickUnit};
 use super::json::quoted;
 use super::{Call, Calls, Header};
 
-/// Writes a trace. Threads without calls are left out.
+/// Writes a trace. Threads without calls are omitted.
 pub fn write(header: &Header<'_>, calls: &mut Calls<'_>, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(
         b"{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\

@@ -43,7 +43,7 @@ impl Message {
         self.message(field, &message);
     }
 
-    /// Whole numbers, one behind the other without a tag each.
+    /// Whole numbers, one after the other without a tag each.
     pub(super) fn numbers(&mut self, field: u32, values: impl IntoIterator<Item = u64>) {
         self.with(field, |packed| values.into_iter().for_each(|value| packed.varint(value)));
     }

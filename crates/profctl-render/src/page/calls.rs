@@ -1,7 +1,7 @@
 //! The calls of a trace as columns, whole or with what is short merged into blocks.
 //!
-//! Calls stand in the order of entry, lane by lane. A start is told as the distance from the end of
-//! the call before it on the same level (or the start of its caller), so most numbers are small.
+//! Calls are in the order of entry, lane by lane. A start is stored as the distance from the end of
+//! the previous call on the same level (or the start of its caller), so most numbers are small.
 
 use profctl_model::{FuncKind, Tick, Trace};
 use serde_json::{Value, json};
@@ -26,11 +26,11 @@ pub(super) struct Scale {
     pub(super) step: u64,
 }
 
-/// The first whole number that a browser cannot tell from its neighbour.
+/// The first integer that a double cannot distinguish from its neighbor.
 const INEXACT: u64 = 1 << 53;
 
 impl Scale {
-    /// The finest steps in which `most` ticks can be told.
+    /// The finest steps in which `most` ticks can be represented.
     pub(super) fn new(first: Tick, most: u64) -> Self {
         let mut step = 1_u64;
         while most / step >= INEXACT {
@@ -58,7 +58,7 @@ pub(super) struct Block {
 }
 
 /// The calls of all lanes, CPUs first. What is shorter than `least` (in steps of `scale`) is merged
-/// with its neighbours that are as short.
+/// with its neighbors that are as short.
 pub(super) fn block(
     trace: &Trace,
     lanes: &Lanes,
@@ -216,8 +216,8 @@ struct Emitter {
     cpu_before: u64,
     /// By level: from when on the next call can begin there.
     free: Vec<u64>,
-    /// Short neighbours that may become more. There is never more than one such block open: what
-    /// is kept ends it.
+    /// Short neighbors that may become more. There is never more than one such block open: what is
+    /// kept ends it.
     pending: Option<(Call, u64)>,
     depth: Packed,
     func: Packed,
@@ -346,7 +346,7 @@ pub(super) fn moments(lanes: &Lanes, numbers: &Numbers, scale: Scale) -> Option<
             is_empty = false;
             let (start, end) = (scale.at(stretch.start).max(now), scale.at(stretch.end).max(now));
             away_gap.push(start - now);
-            // A column of noughts would be left out, and a stretch has a length.
+            // A column of zeros would be omitted, and an interval has a length.
             away_length.push((end - start).max(1));
             now = end.max(start + 1);
         }

@@ -1,4 +1,4 @@
-//! What a page knows besides its columns: names, colours, clocks, figures of functions.
+//! The data of a page besides its columns: names, colors, clocks, figures of functions.
 
 use std::cmp::Reverse;
 
@@ -16,7 +16,7 @@ use crate::table::{self, visible};
 
 /// Calls below which there is no need to show an outline first.
 const OUTLINE_FROM: usize = 20_000;
-/// The outline tells what is longer than this part of the whole.
+/// The outline shows what is longer than this part of the whole.
 const OUTLINE_PARTS: u64 = 1_500;
 
 /// The blocks of a picture, each with the name of its element, in the order in which a browser
@@ -58,7 +58,7 @@ pub(super) fn blocks(page: &Page<'_>) -> Blocks {
     blocks
 }
 
-/// Colours and kinds.
+/// Colors and kinds.
 fn common(picture: &Picture<'_>, paints: &[Paint]) -> Map<String, Value> {
     let mut kinds = Vec::new();
     if picture.calls.is_some() {
@@ -157,7 +157,8 @@ fn with_calls(
     let whole = calls::block(trace, &lanes, &numbers, scale, least);
     let cut = (whole.merged > 0).then(|| {
         format!(
-            "{} of {} calls are shown one by one; the others are shorter than {} and drawn as blocks",
+            "{} of {} calls are shown individually; the others are shorter than {} and merged \
+             into blocks",
             whole.kept,
             whole.kept + whole.merged,
             number::length_with_unit(

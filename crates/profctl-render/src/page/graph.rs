@@ -129,7 +129,7 @@ pub(super) fn paired(
     }))
 }
 
-/// How much more or less a path costs; grey where that was not tested.
+/// How much more or less a path costs; gray where that was not tested.
 fn paint_of(node: &PairedNode) -> Paint {
     if !is_tested(node) {
         return Paint::Untested;
@@ -146,7 +146,7 @@ fn is_tested(node: &PairedNode) -> bool {
     node.verdict.is_some_and(|verdict| verdict != "not-tested")
 }
 
-/// Whether a path was tested and no change was found that the runs bear out.
+/// Whether a path was tested and its change is not significant.
 fn is_unproven(node: &PairedNode) -> bool {
     is_tested(node) && !matches!(node.verdict, Some("regressed" | "improved" | "new" | "gone"))
 }

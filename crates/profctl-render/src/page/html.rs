@@ -45,7 +45,7 @@ pub(super) fn page(page: &Page<'_>) -> String {
     );
     put(&mut out, "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
     put(&mut out, &format!("<title>{title} · profctl</title>\n<style>\n"));
-    colours(&mut out);
+    colors(&mut out);
     put(&mut out, STYLE);
     put(&mut out, "</style>\n</head>\n<body>\n");
     put(&mut out, &format!("<header>\n<h1>{title}</h1>\n"));
@@ -72,7 +72,7 @@ pub(super) fn page(page: &Page<'_>) -> String {
     for script in SCRIPTS {
         put(&mut out, script);
     }
-    // For whoever tests or extends the page.
+    // For tests and extensions of the page.
     put(&mut out, MAIN);
     put(&mut out, "globalThis.profctl = { length, percent };\n})();\n</script>\n");
     for (id, block) in &blocks.rest {
@@ -109,8 +109,8 @@ pub(super) fn escaped(text: &str) -> String {
     escaped
 }
 
-/// The colours of both themes as variables.
-fn colours(out: &mut String) {
+/// The colors of both themes as variables.
+fn colors(out: &mut String) {
     let variables = |palette: &Palette| {
         let change = |step: i8| palette.fill(Paint::Change(step));
         let named = [
@@ -125,8 +125,8 @@ fn colours(out: &mut String) {
             ("more", change(STEPS)),
             ("bar", palette.fill(Paint::Function { hue: 6, shade: 1 })),
         ];
-        named.iter().fold(String::new(), |mut text, (name, colour)| {
-            write!(text, "--{name}:{colour};").expect("a string takes what is written to it");
+        named.iter().fold(String::new(), |mut text, (name, color)| {
+            write!(text, "--{name}:{color};").expect("a string takes what is written to it");
             text
         })
     };
@@ -199,13 +199,13 @@ fn section(out: &mut String, section: &Section<'_>, index: usize, page: &Page<'_
             let id = format!("table-{index}");
             put(out, &format!("<section>\n<h2>{}</h2>\n", escaped(heading)));
             sortable(out, &id, heading, table, *sorted_by, *names_functions, page.unit);
-            // What stands above the whole page need not be said again.
+            // The title of the page is not repeated.
             let own = table.notes.iter().filter(|note| !page.notes.contains(note));
             notes(out, &own.cloned().collect::<Vec<_>>());
             put(out, "</section>\n");
         }
         Section::Histograms(histograms) => {
-            put(out, "<section>\n<h2>Lengths of calls</h2>\n");
+            put(out, "<section>\n<h2>Call times</h2>\n");
             if let [before, after] = histograms.sides.as_slice() {
                 let (before, after) = (escaped(before), escaped(after));
                 put(
@@ -226,7 +226,7 @@ fn section(out: &mut String, section: &Section<'_>, index: usize, page: &Page<'_
     }
 }
 
-/// What stands above a column: of a group, the name tells more than the heading.
+/// What is above a column: for a group, the name is more specific than the heading.
 fn heading(column: &Column) -> String {
     if column.group.is_some() { column.name.replace('_', " ") } else { column.heading.clone() }
 }

@@ -1,9 +1,9 @@
 //! One HTML file that holds a picture, tables and everything that they need: no network, no
 //! framework, opens from a disk.
 //!
-//! The scripts, the style and the outline of the data stand first, so that a picture is there while
-//! the browser still reads the rest. Data go in as compressed columns ([`pack`]); what is shown for
-//! people and does not move (tables, notes) is plain HTML that is there without any script.
+//! The scripts, the style and the outline of the data are first, so that a picture is there while
+//! the browser still reads the rest. Data go in as compressed columns ([`pack`]); static content
+//! (tables, notes) is plain HTML that needs no script.
 
 mod calls;
 mod data;
@@ -20,11 +20,11 @@ use crate::number::TimeUnit;
 
 /// A page.
 pub struct Page<'a> {
-    /// What stands above it and in the browser's list of windows.
+    /// What is above it and in the browser's list of windows.
     pub title: String,
     /// What is known of the whole, a name and a value each.
     pub facts: Vec<(String, String)>,
-    /// What a reader must know: losses, repairs.
+    /// Notes: losses, repairs.
     pub notes: Vec<String>,
     /// The unit of times.
     pub unit: TimeUnit,
@@ -104,7 +104,7 @@ pub struct Picture<'a> {
     pub paired: Option<Paired<'a>>,
     /// Which of the kinds is shown first.
     pub first: Kind,
-    /// How it is shown until somebody changes it.
+    /// The initial view.
     pub begin: Begin,
 }
 
@@ -113,7 +113,7 @@ pub struct Picture<'a> {
 pub struct Begin {
     /// Graphs lead from functions to their callers.
     pub callers: bool,
-    /// Callers stand below their callees.
+    /// Callers are below their callees.
     pub upwards: bool,
     /// The critical path is marked.
     pub path: bool,
@@ -122,7 +122,7 @@ pub struct Begin {
 /// A kind of picture.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// Calls in the order of time.
+    /// Calls in time order.
     Chart,
     /// Calls merged by their path.
     Graph,
@@ -140,7 +140,7 @@ pub struct Calls<'a> {
     pub functions: &'a Table,
     /// The critical path, if it can be marked.
     pub path: &'a [PathStep],
-    /// At most that many calls go into the page; the shortest are merged first.
+    /// Maximum number of calls in the page; the shortest are merged first.
     pub calls_max: usize,
 }
 

@@ -2,7 +2,7 @@
 //! deflated, in base64.
 //!
 //! Base64 is what makes names from traces harmless: no byte of them can end a script, an attribute
-//! or a comment. A column of noughts only is left out.
+//! or a comment. A column of zeros is omitted.
 
 use std::io::Write as _;
 

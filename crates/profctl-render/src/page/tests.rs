@@ -99,7 +99,7 @@ fn columns_of(trace: &Trace, least: u64) -> (calls::Block, Value, Vec<Vec<i64>>)
     let scale = Scale { first: Tick(0), step: 1 };
     let block = calls::block(trace, &Lanes::of(trace), &numbers, scale, least);
     let (head, columns) = unpacked(&block.text);
-    // A column of noughts is not there.
+    // A column of zeros is omitted.
     let of =
         |name| columns.get(name).cloned().unwrap_or(vec![0; head["n"].as_u64().unwrap() as usize]);
     let wanted = ["depth", "func", "gap", "length"].map(of);
@@ -116,7 +116,7 @@ fn calls_stand_in_the_order_of_entry_and_near_one_another() {
     // main, mid, leaf, leaf, leaf, tail; functions in the order in which they ended first.
     assert_eq!(columns[0], [0, 1, 1, 0, -1, -1], "steps of depth");
     assert_eq!(columns[1], [3, 2, 1, 1, 1, 4], "functions");
-    assert_eq!(columns[2], [0, 1, 1, 0, 10, 0], "from the neighbour's end, or the caller's start");
+    assert_eq!(columns[2], [0, 1, 1, 0, 10, 0], "from the neighbor's end, or the caller's start");
     assert_eq!(columns[3], [100, 49, 2, 1, 1, 0], "lengths");
     assert!(columns[4].is_empty(), "nothing is merged");
 }
@@ -282,7 +282,7 @@ fn the_browser_is_told_what_numbers_look_like() {
 }
 
 #[test]
-fn functions_carry_their_kind_colour_and_figures() {
+fn functions_carry_their_kind_color_and_figures() {
     let mut trace = trace(&NESTED);
     trace.names.func(Func { name: "irq".into(), kind: FuncKind::Interrupt, ..Func::default() });
     let mut figures = figures();

@@ -28,7 +28,7 @@ fn record<'a>(
     out.write_all(b"\r\n")
 }
 
-/// A text as a field: in quotes where it needs them. If it shall be `safe`, an apostrophe stands
+/// A text as a field: in quotes where it needs them. If it should be `safe`, an apostrophe is
 /// before what a spreadsheet would take for a formula.
 pub fn field(text: &str, safe: bool) -> Cow<'_, str> {
     let is_formula = safe && text.starts_with(['=', '+', '-', '@', '\t', '\r']);

@@ -209,7 +209,7 @@ impl Shown {
     }
 }
 
-/// What stands for a value that the input does not tell.
+/// The placeholder for an unknown value.
 const UNKNOWN: &str = "-";
 
 /// A cell as text, times in `unit`.

@@ -1,8 +1,8 @@
 //! How a table is made to fit a number of columns.
 //!
 //! Decimals are rounded off first, so that names up to [`LONG_NAME`] characters stay whole. Then
-//! names are cut, but never below [`NAME`] characters; text is broken between words, the indentation
-//! of a tree is halved, and columns are left out.
+//! names are cut, but never below [`NAME`] characters; text is broken between words, the
+//! indentation of a tree is halved, and columns are omitted.
 
 use profctl_model::Table;
 
@@ -27,7 +27,7 @@ pub(super) struct Layout {
     pub(super) widths: Vec<usize>,
     /// What is left of the indentation of names.
     pub(super) indent: Indent,
-    /// What was left out to fit the width.
+    /// What was omitted to fit the width.
     pub(super) notes: Vec<String>,
 }
 
@@ -80,14 +80,14 @@ impl Layout {
         if !hidden.is_empty() {
             let names: Vec<&str> =
                 hidden.iter().map(|&column| coarsest.columns[column].heading.as_str()).collect();
-            notes.push(format!("left out to fit {limit} columns: {}", names.join(", ")));
+            notes.push(format!("omitted to fit {limit} columns: {}", names.join(", ")));
         }
         Self { grid, widths, indent, notes }
     }
 }
 
-/// The columns to leave out of `grid`, and what is left of the indentation, so that the rest fits
-/// as well as it can.
+/// The columns to omit of `grid`, and what is left of the indentation, so that the rest fits as
+/// well as it can.
 fn hidden(grid: &Grid, table: &Table, limit: usize, indent: Indent) -> (Vec<usize>, Indent) {
     let mut hidden = Vec::new();
     // One column stays beside the name.
@@ -107,7 +107,7 @@ fn hidden(grid: &Grid, table: &Table, limit: usize, indent: Indent) -> (Vec<usiz
     (hidden, Indent { most: limit.saturating_sub(flat), ..indent })
 }
 
-/// The columns that may be left out, in the order in which they leave.
+/// The columns that may be omitted, in the order in which they leave.
 fn leaving(grid: &Grid, table: &Table) -> Vec<usize> {
     let mut order: Vec<usize> = Vec::new();
     for name in table.left_out_first {
@@ -251,7 +251,7 @@ pub(super) fn wrapped(text: &str, limit: usize, within_words: bool) -> Vec<Strin
     lines
 }
 
-/// `name` with its indentation reduced, cut to `room` columns.
+/// `name` with its indentation reduced, truncated to `width` columns.
 pub(super) fn shortened(name: &str, indent: Indent, room: usize) -> String {
     let spaces = indentation(name);
     let kept = " ".repeat(indent.of(spaces)) + &name[spaces..];

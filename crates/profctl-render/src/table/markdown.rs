@@ -1,6 +1,6 @@
 //! A Markdown table whose source is aligned too.
 //!
-//! Whatever a name contains, it is shown as it is and is no markup: names are code spans, other
+//! Whatever a name contains, it is shown as it is and is not a markup: names are code spans, other
 //! text is escaped.
 
 use std::io;

@@ -63,7 +63,7 @@ impl Format {
             Self::Table => "aligned columns",
             Self::Json => "one JSON object with schema, columns, rows and notes",
             Self::Csv => "comma-separated values with a heading line, RFC 4180",
-            Self::Markdown => "a Markdown table for reviews and issues",
+            Self::Markdown => "Markdown table",
             Self::Parquet => "Apache Parquet, in a build with SQL",
         }
     }
@@ -94,7 +94,7 @@ pub struct Style {
     pub color: bool,
     /// The columns of the terminal, if there is a limit.
     pub width: Option<usize>,
-    /// Whether text in CSV must not be taken for a formula.
+    /// Whether text in CSV must not be treated as a formula.
     pub csv_safe: bool,
 }
 

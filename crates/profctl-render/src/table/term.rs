@@ -76,7 +76,7 @@ pub fn write_hanging(
     Ok(())
 }
 
-/// `text` in lines that leave room for `indent` columns before them.
+/// `text` in lines that leave space for `indent` columns before them.
 fn broken(text: &str, style: &Style, indent: usize) -> Vec<String> {
     let room = style.width.map_or(usize::MAX, |width| width.saturating_sub(indent).max(20));
     wrapped(text, room, false)

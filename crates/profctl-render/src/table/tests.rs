@@ -127,7 +127,7 @@ fn decimals_are_rounded_before_anything_is_left_out() {
          15847.60 15073.40    12345 88.37%   a_function_with_a_name_of_44_characters_he…
              0.00     0.00        1  0.00%   f
         note: decimals reduced to fit 80 columns
-        note: left out to fit 80 columns: % real, (max/avg/min)
+        note: omitted to fit 80 columns: % real, (max/avg/min)
     "]]
     .assert_eq(&at_width(&wide(), 80));
 }
@@ -148,7 +148,7 @@ fn a_name_keeps_24_characters_at_any_width() {
            15848 15073    12345 88.37%   a_function_with_a_name_of_…
                0     0        1  0.00%   f
         note: decimals reduced to fit 60 columns
-        note: left out to fit 60 columns: % real, (max/avg/min)
+        note: omitted to fit 60 columns: % real, (max/avg/min)
     "]]
     .assert_eq(&at_width(&wide(), 60));
 }
@@ -165,7 +165,7 @@ fn a_tree_gives_up_indentation_before_columns() {
            15848 15073    12345 88.37%   a_function_with_a_name_of_44_characters_here
                0     0        1  0.00%                       a_function_below_twenty_ot…
         note: decimals reduced to fit 80 columns
-        note: left out to fit 80 columns: % real, (max/avg/min)
+        note: omitted to fit 80 columns: % real, (max/avg/min)
     "]]
     .assert_eq(&at_width(&table, 80));
     expect![[r"

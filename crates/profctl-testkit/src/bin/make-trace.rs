@@ -1,6 +1,6 @@
-//! `make-trace FORMAT SIZE [SEED]`: a made-up trace of about that size (`200M`, `10G`) on standard
-//! output; `make-trace probe-names [SEED]` is the name file for the format `probe`; `make-trace
-//! uftrace SIZE DIRECTORY [SEED]` writes a directory.
+//! `make-trace FORMAT SIZE [SEED]`: a generated trace of about that size (`200M`, `10G`) on
+//! standard output; `make-trace probe-names [SEED]` is the name file for the format `probe`;
+//! `make-trace uftrace SIZE DIRECTORY [SEED]` writes a directory.
 
 use std::fs;
 use std::io::{self, Write};
@@ -30,7 +30,7 @@ fn main() -> ExitCode {
     };
     match done {
         Some(Ok(())) => ExitCode::SUCCESS,
-        // Whoever reads has had enough.
+        // The reader closed the pipe.
         Some(Err(error)) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Some(Err(error)) => complain(&error.to_string(), 1),
         None => {

@@ -28,7 +28,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Every combination of options worth telling apart, with a name for messages.
+    /// Every distinct combination of options, with a name for messages.
     pub const ALL: [(&'static str, Self); 7] = {
         let plain = Self {
             abstime: false,

@@ -1,4 +1,4 @@
-//! Traces made up from a seed: a recording as a value, the same recording as the text or bytes of
+//! Traces generated from a seed: a recording as a value, the same recording as the text or bytes of
 //! each format, and the sums that any reader of it must find.
 //!
 //! A seed gives the same bytes on every machine and in every build.

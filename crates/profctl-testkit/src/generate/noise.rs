@@ -1,4 +1,4 @@
-//! Runs of two builds, made up with a known noise and a known change: what tests of tests are fed.
+//! Generated runs of two builds with known noise and a known change, for tests of the statistics.
 
 use super::Random;
 
@@ -17,7 +17,7 @@ pub enum Noise {
     SlowState,
     /// Like a bell, twice as wide on the side after.
     TwiceAfter,
-    /// Like a bell, and every run is slower or faster as a whole, by 3 %.
+    /// Normal, with a run-wide drift of 3 %.
     Drift,
 }
 

@@ -1,4 +1,4 @@
-//! A made-up recording: who called what, where and when.
+//! A generated recording: who called what, where and when.
 
 use super::Random;
 
@@ -91,11 +91,11 @@ pub struct Recording {
     pub tasks: Vec<Task>,
     /// How many CPUs there are.
     pub n_cpus: u32,
-    /// What happened, in the order of time.
+    /// What happened, in time order.
     pub events: Vec<Event>,
 }
 
-/// What one CPU is doing while a recording is made up.
+/// What one CPU is doing while a recording is generated.
 struct Cpu {
     time: u64,
     task: usize,

@@ -7,7 +7,7 @@ use super::recording::{Event, Kind, Recording};
 
 /// Bytes of a page.
 pub const PAGE: usize = 4096;
-/// Bytes in front of the records of a page: a timestamp and the commit word.
+/// Bytes before the records of a page: a timestamp and the commit word.
 const PAGE_HEADER: usize = 16;
 /// Pages that are compressed at a time.
 const PAGES_IN_CHUNK: usize = 10;
@@ -65,7 +65,7 @@ impl Numbers {
 /// Events lost before a page.
 #[derive(Clone, Copy, Debug)]
 struct Loss {
-    /// How many, if that is told.
+    /// Their number, if known.
     events: Option<u64>,
 }
 
@@ -142,7 +142,7 @@ impl Pages {
         let lost = self.lost.take();
         if let Some(Loss { events }) = lost {
             commit |= 1 << 31;
-            // The number stands behind the records, if there is room.
+            // The number is after the records, if there is space.
             let stored = events.filter(|_| PAGE_HEADER + length + 8 <= PAGE);
             commit |= u64::from(stored.is_some()) << 30;
             if let Some(events) = stored {
@@ -319,7 +319,7 @@ pub fn descriptions() -> Vec<(String, String)> {
 pub struct Contents<'a> {
     /// The functions; see [`address`].
     pub functions: &'a [String],
-    /// Threads with their ids; id 0 is left out.
+    /// Threads with their ids; id 0 is omitted.
     pub tasks: &'a [(u64, &'a str)],
 }
 
@@ -377,7 +377,7 @@ impl Contents<'_> {
     /// of all CPUs follow it, one after the other, `sizes` bytes each: pages, or the number of
     /// chunks and the chunks.
     pub fn head(&self, shape: &DatShape<'_>, sizes: &[u64]) -> Vec<u8> {
-        // Places do not change the length, so a draft with wrong ones tells the right ones.
+        // Places do not change the length, so a first pass determines them.
         let draft = self.head_at(shape, sizes, 0);
         let start = draft.len().next_multiple_of(PAGE);
         let mut head = self.head_at(shape, sizes, start as u64);
@@ -446,7 +446,7 @@ impl Contents<'_> {
             };
         }
         options.put(4, 2).put(CLOCKS.len() as u64, 4).bytes(CLOCKS);
-        // The buffer's own section begins behind the options, and its records at a page.
+        // The buffer's own section begins after the options, and its records at a page.
         let mut buffer = Numbers::new(big);
         let buffer_size = 8 + 1 + b"global\0".len() + 8 + 20 * places.len();
         let section = out.out.len() + SECTION + options.out.len() + 6 + buffer_size + 6 + 8;
@@ -467,7 +467,7 @@ impl Contents<'_> {
     }
 }
 
-/// Bytes in front of the content of a section.
+/// Bytes before the content of a section.
 const SECTION: usize = 16;
 const CLOCKS: &[u8] = b"local [global] counter\0";
 

@@ -18,7 +18,7 @@ pub struct Sums {
     pub off_cpu: u64,
     /// What is left of `wall`.
     pub elapsed: u64,
-    /// Time of its own.
+    /// Net time.
     pub net: u64,
 }
 
@@ -32,7 +32,7 @@ struct Call {
 }
 
 /// The sums of every function that was called, by name. Calls that never end are counted as
-/// partial; no time is counted for them.
+/// incomplete; no time is counted for them.
 pub fn truth(recording: &Recording) -> BTreeMap<String, Sums> {
     let calls = calls(recording);
     let elapsed = |call: &Call| call.end.map_or(0, |end| end - call.start - call.off_cpu);

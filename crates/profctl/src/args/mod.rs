@@ -1,4 +1,4 @@
-//! The arguments that several commands share; each command's own stand beside it.
+//! The arguments that several commands share; each command's own are beside it.
 
 mod reading;
 mod selection;
@@ -29,7 +29,7 @@ pub(crate) struct Global {
         hide_short_help = true
     )]
     pub(crate) out_file: Option<PathBuf>,
-    /// Output format [default: by the ending of FILE, else table]
+    /// Output format [default: by the extension of FILE, else table]
     #[arg(
         long,
         value_name = "FORMAT",
@@ -79,13 +79,13 @@ pub(crate) struct Global {
     /// Suppress warnings, notes on standard error and progress
     #[arg(short, long, global = true, hide_short_help = true)]
     pub(crate) quiet: bool,
-    /// Print what each input was taken for
+    /// Print the format and size of each input
     #[arg(short, long, global = true, conflicts_with = "quiet", hide_short_help = true)]
     pub(crate) verbose: bool,
     /// Whether `--unit` was given, as opposed to configured.
     #[arg(skip)]
     pub(crate) is_unit_given: bool,
-    /// What is written, once `--format` and the ending of the file were looked at.
+    /// The output format, from `--format` and the extension of the file.
     #[arg(skip)]
     pub(crate) chosen: Option<&'static OutputFormat>,
     /// The pager of the user's configuration; an empty one is none.
@@ -94,8 +94,8 @@ pub(crate) struct Global {
 }
 
 impl Global {
-    /// Decides what is written: by `--format`, else by how the file's name ends, else the default
-    /// of the command.
+    /// Decides the output format: by `--format`, else by the extension of the file, else the
+    /// default of the command.
     pub(crate) fn settle(&mut self, what: What) -> Result<(), Failure> {
         if self.out_file.as_deref().is_some_and(|path| path.as_os_str() == "-") {
             self.out_file = None;

@@ -29,7 +29,7 @@ pub(crate) struct Reading {
     /// Read the input by this rule: a rule file, or a preset that `profctl formats` lists
     #[arg(long, value_name = "RULE", hide = true)]
     pub(crate) rule: Option<PathBuf>,
-    /// Tag file that names the tags of a probe or a logic capture, `name/tag` a line
+    /// Name file for the tags of a probe or a logic capture, `name/tag` per line
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) names: Option<PathBuf>,
     /// Functions by address: the output of `nm`, or an ELF file
@@ -38,7 +38,7 @@ pub(crate) struct Reading {
     /// Keep C++ and Rust names as the linker sees them
     #[arg(long, hide_short_help = true)]
     pub(crate) no_demangle: bool,
-    /// Variant of the format, where it has several and telling them apart fails
+    /// Variant of the format, if it is not detected correctly
     #[arg(long, value_name = "NAME", hide = true)]
     pub(crate) dialect: Option<String>,
     /// Worker threads [default: all CPUs]

@@ -8,7 +8,7 @@ use crate::args::Global;
 use crate::exit::{Exit, Failure};
 use crate::output;
 
-/// Write the completions for a shell
+/// Write completions for a shell
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// The shell

@@ -1,4 +1,4 @@
-//! `profctl critical-path`: the chain that bounds the time.
+//! `profctl critical-path`: the chain of calls and waits that determines an elapsed time.
 
 use std::path::{Path, PathBuf};
 
@@ -27,7 +27,7 @@ pub(crate) struct Args {
     /// Compare the paths of two traces
     #[arg(long, num_args = 2, value_names = ["BEFORE", "AFTER"], conflicts_with = "trace")]
     diff: Option<Vec<PathBuf>>,
-    /// Of a call of this function [default: the life of a thread]
+    /// Path of a call of this function [default: of a thread]
     #[arg(long, value_name = "FUNC")]
     of: Option<String>,
     /// Take its slowest call (the default)
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
             at: after.map(|after| Tick(trace.meta.first.0.saturating_add(after.0))),
         })
     };
-    // Whoever woke the thread matters too, so all threads are read.
+    // Wakers are needed too, so all threads are read.
     let load = |path: &Path| read::load_whole(path, &args.reading, &args.selection, global);
     if let Some([before, after]) = args.diff.as_deref() {
         let (before, after) = (load(before)?, load(after)?);

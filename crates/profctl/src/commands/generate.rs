@@ -37,14 +37,12 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
 
 fn diagnostics() -> String {
     let mut text = String::from(
-        "# Diagnostics\n\n\
-         <!-- Written by `cargo xtask docs`; edit the codes in the sources instead. -->\n\n\
-         What can be wrong with an input, by the code under which it is counted. Codes are never \
-         renamed. `profctl info` shows the first few places of each.\n\n\
-         - *info*: worth knowing; no number depends on it.\n\
-         - *warning*: repaired; the numbers stand, some calls count as partial.\n\
-         - *data-loss*: the recorder lost events; the numbers are lower bounds.\n\
-         - *error*: a part of the input could not be read and was skipped.\n",
+        "# Diagnostics\n\n<!-- Written by `cargo xtask docs`; edit the codes in the sources \
+         instead. -->\n\nProblems of inputs, by diagnostic code. Codes are stable. `profctl \
+         info` shows the first few places of each.\n\n- *info*: no number depends on it.\n- \
+         *warning*: repaired; numbers are valid, some calls count as incomplete.\n- *data-loss*: \
+         the recorder lost events; numbers are lower bounds.\n- *error*: part of the input could \
+         not be read and was skipped.\n",
     );
     let of_formats = FORMATS.iter().flat_map(|format| format.descriptor().codes);
     for code in codes::ALL.iter().chain(CODES).chain(of_formats) {

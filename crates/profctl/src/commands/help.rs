@@ -21,10 +21,9 @@ pub(crate) struct Args {
 const INPUT: &str = "input";
 
 const ABOUT_INPUT: &str = "\
-Flags for inputs that need to be described
+Flags for inputs that need a description
 
-Every command that reads traces takes them. On an input that they do not concern
-they are usage errors.
+Every command that reads traces takes them. For other inputs they are usage errors.
 
 A bus is one signal (`tag`) or wires, the most significant first (`T15..T0`).";
 

@@ -16,10 +16,10 @@ Examples:
   profctl merge profiles/ > all.profile.json
   profctl summarize all.profile.json               the sum as a table";
 
-/// Add saved profiles of shards into one
+/// Merge saved profiles of shards into one
 ///
-/// The result does not depend on the order or the grouping, to the byte, so parts can be merged
-/// wherever they are and the sums merged again. `real` adds up; `lanes` is the largest of any profile.
+/// The result is the same byte for byte in any order and grouping, so partial results can be merged
+/// again. `real` is summed; `lanes` is the maximum.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
@@ -70,7 +70,7 @@ fn no_profile(name: &str) -> Failure {
 }
 
 /// Sources that were added more than once, as happens when a part is given twice. Standard input
-/// has no name to be told by.
+/// has no name to be identified by.
 fn repeated(profile: &Profile) -> Vec<&str> {
     let pairs = profile.sources.windows(2);
     let mut found: Vec<&str> = pairs

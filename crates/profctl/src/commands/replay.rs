@@ -21,7 +21,7 @@ use crate::{output, read, style};
 const EXAMPLES: &str = "\
 Examples:
   profctl replay trace.txt | less                  every call, indented by depth
-  profctl replay --slowest tcp_ack trace.txt       its slowest call and what it called
+  profctl replay --slowest tcp_ack trace.txt       its slowest call with callees
   profctl replay --from @221.79 --until @221.80 --highlight 500us trace.txt";
 
 /// Show every call in time order, indented by depth

@@ -29,14 +29,14 @@ pub(crate) struct Args {
     /// Sum time off the CPU by the call that was open
     #[arg(long, conflicts_with = "by")]
     off_cpu: bool,
-    /// Count wakeup latencies in classes that double
+    /// Show a histogram of wakeup latencies (powers of two)
     #[arg(long, conflicts_with_all = ["by", "off_cpu"])]
     histogram: bool,
-    /// Show the length of the run queue over N parts of the window
+    /// Show the run queue length over N parts of the window
     #[arg(long, value_name = "N", conflicts_with_all = ["by", "off_cpu", "histogram"],
           value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     queue: Option<u64>,
-    /// Compare with what accounting by a clock of this rate (`60Hz`) or period would charge
+    /// Compare with tick-based accounting at this rate (`60Hz`) or period
     #[arg(long = "tick", value_name = "RATE", value_parser = duration::parse_tick,
           conflicts_with_all = ["by", "off_cpu", "histogram", "queue"])]
     sampling: Option<TickUnit>,

@@ -44,7 +44,7 @@ pub(crate) struct Args {
     /// Percentiles of net and elapsed per call to show: `50,99`; `none` saves a quarter of the time
     #[arg(long, value_name = "PERCENTS", value_parser = percentiles)]
     percentiles: Option<Percentiles>,
-    /// Cost of one probe event; shows times corrected by it beside the raw ones
+    /// Cost of one probe event; adds columns with corrected times
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     overhead: Option<Length>,
     #[command(flatten)]

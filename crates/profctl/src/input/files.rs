@@ -26,7 +26,7 @@ struct DiskFile {
 #[derive(Default)]
 struct FileState {
     head: Option<Head>,
-    /// The file behind its head, until somebody opens it.
+    /// The file after its head, until it is opened.
     rest: Option<OpenFile<'static>>,
     /// What was read for access at any place.
     copy: Option<Arc<dyn ReadAt>>,

@@ -1,16 +1,16 @@
-//! What a file is that is not a trace: files of other tools, with the way that leads from them to
-//! something that can be read, if there is one.
+//! Recognizes files of other tools, with a hint how to get a trace from them.
 
 /// What a file is, and what to do with it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Kind {
     /// With an article.
     pub(crate) name: String,
-    /// What to do, if anything leads on.
+    /// What to do, if there is a way.
     pub(crate) route: Option<String>,
 }
 
-/// Files that are told by bytes at some offset: the offset, the bytes, what it is, what to do.
+/// Files that are identified by bytes at some offset: the offset, the bytes, what it is, what to
+/// do.
 const MAGIC: &[(usize, &[u8], &str, &str)] = &[
     (0, b"BZh", "a bzip2 archive", "decompress it first: `bunzip2 FILE`"),
     (0, b"\x04\x22\x4d\x18", "an lz4 archive", "decompress it first: `lz4 -d FILE`"),

@@ -23,7 +23,7 @@ impl Stdin {
     pub(crate) fn new() -> Self {
         interrupt::live(true);
         let (sender, chunks) = sync_channel(WAITING);
-        // It ends with the program, or once nobody takes what it reads.
+        // It ends with the program, or when the receiver is dropped.
         std::thread::spawn(move || {
             let mut stdin = io::stdin().lock();
             loop {

@@ -24,7 +24,7 @@ pub(crate) fn options(
         Some(Rule::Signals(section)) => (None, Some(section)),
         None => (None, None),
     };
-    // Flags win over the section as a whole: half of each would name signals twice.
+    // Flags override the entire section, because mixing both would name signals twice.
     let flags = reading.capture.options();
     let capture = if flags.is_empty() { section.unwrap_or_default() } else { flags };
     let [from, until] = selection.window();

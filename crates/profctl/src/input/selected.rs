@@ -1,4 +1,4 @@
-//! A sink that lets only what was asked for through, and remembers what there was to ask for.
+//! A sink that passes only the selection on, and records the names for suggestions.
 
 use std::collections::BTreeSet;
 
@@ -9,13 +9,13 @@ use profctl_model::{
 
 use crate::args::Selection;
 
-/// Lets the selected calls through to another sink. A call that is left out hands its selected
+/// Lets the selected calls through to another sink. A call that is omitted passes its selected
 /// callees to its caller, so that calls stay nested.
 ///
-/// Threads are selected by what is known of them at the end of the input: recorders cut names, print
-/// `<...>` until they have met one, or tell all names last.
+/// Threads are selected by what is known of them at the end of the input: recorders truncate names,
+/// print `<...>` until a name is known, or write all names last.
 pub(crate) struct Selected<S> {
-    /// What is behind it.
+    /// What is after it.
     inner: S,
     /// Whether there was any call, selected or not.
     pub(crate) has_calls: bool,
@@ -200,7 +200,7 @@ impl Selection {
         wakes.retain(|wake| takes(wake.woken) || wake.waker.thread.is_some_and(takes));
     }
 
-    /// The same for losses: those of a CPU that is not selected are left out.
+    /// The same for losses: those of a CPU that is not selected are omitted.
     pub(crate) fn keep_gaps(&self, gaps: &mut Vec<Gap>, names: &Names) {
         gaps.retain(|gap| gap.cpu.is_none() || takes_cpu(self, gap.cpu, names));
     }

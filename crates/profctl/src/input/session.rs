@@ -82,13 +82,13 @@ impl<'a> Session<'a> {
     }
 
     /// The same for a command whose rows are functions and that selects among them itself, so that
-    /// shares stay those of the whole.
+    /// shares remain relative to all functions.
     pub(crate) fn selecting_rows(mut self) -> Self {
         self.passing = self.selection.without_functions();
         self
     }
 
-    /// Reads every input into a sink of its own and hands it to `take`, in order. In a directory,
+    /// Reads every input into a separate sink and passes it to `take`, in order. In a directory,
     /// files that are not traces are skipped and counted, as long as there is one that is.
     pub(crate) fn each<S: SelectThreads + Send>(
         &mut self,
@@ -317,7 +317,7 @@ impl<'a> Session<'a> {
     }
 }
 
-/// Hands each file to `take`, in order. In a directory, files that are not traces are skipped and
+/// Passes each file to `take`, in order. In a directory, files that are not traces are skipped and
 /// counted, as long as there is one that is.
 pub(crate) fn each_file(
     inputs: &Inputs,
@@ -412,7 +412,7 @@ fn say_origin(origin: &Origin, events: u64, global: &Global) {
 pub(crate) fn say(line: &str, global: &Global) {
     if !global.quiet {
         let line = line.strip_prefix("profctl: ").unwrap_or(line);
-        // If nobody can read it, there is no reason to stop.
+        // A closed standard error is not a reason to stop.
         let _ = writeln!(io::stderr().lock(), "profctl: {}", visible(line));
     }
 }

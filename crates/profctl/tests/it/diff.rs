@@ -275,7 +275,7 @@ fn a_kernel_with_three_thousand_functions_takes_300_kilobytes() {
 #[test]
 fn the_99th_percentile_is_shown_run_by_run() {
     let scratch = Scratch::new("diff_tails");
-    // 200 calls a run; the slowest of twenty are in the tail.
+    // 200 calls per run; the slowest of twenty are in the tail.
     let side = |name: &str, slow: u64| {
         for run in 0..8 {
             let mut text = String::from("# profctl plain 1\n");
@@ -337,7 +337,7 @@ pub(crate) fn named(page: &str) -> impl Iterator<Item = String> {
     names.filter(|name| name.contains('.') || name == "schema").collect::<Vec<_>>().into_iter()
 }
 
-/// Whether a page names a field: itself, by the wildcard of what it is in, or by its twin before.
+/// Whether a page names a field: itself, by a wildcard, or by the same field of the other side.
 pub(crate) fn documents(page: &str, field: &str) -> bool {
     let field = field.replacen("functions[].after.", "functions[].before.", 1);
     let field = match field.strip_prefix("after.") {

@@ -1,4 +1,4 @@
-//! What is written for other people's viewers says of every call what it was and when.
+//! Exports have every call with its name and times.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -107,8 +107,8 @@ fn bytes_and_back(trace: &Trace, format: &str, block_size: usize) -> (Trace, Vec
     (back, text)
 }
 
-/// What a viewer is told of a call: its name, when it began and ended. Calls that take no time have
-/// no place of their own in what a viewer shows, so their depth does not matter.
+/// A call in an export: name, start and end. Calls that take no time have no place of their own in
+/// what a viewer shows, so their depth does not matter.
 type Shown = (String, u128, u128);
 
 /// The calls by name and time, in units of the clock that the form counts in.
@@ -229,7 +229,7 @@ fn every_call_of_every_fixture_is_shown() {
     assert!(n_traces > 60, "only {n_traces} fixtures held calls");
 }
 
-/// Units that are no nanoseconds, steps that are no whole number of them.
+/// Units that are not nanoseconds, steps that are not whole multiples of them.
 #[test]
 fn calls_are_shown_whatever_the_clock() {
     for unit in ["cycles", "instructions", "ps", "us", "ms", "s", "24MHz", "250ns", "3GHz"] {

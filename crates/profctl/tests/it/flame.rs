@@ -7,7 +7,7 @@ use crate::program::{Scratch, command, finish};
 const MCRAE: &str = "fixtures/mcrae/trace.txt";
 const EVENTS: &str = "fixtures/function_graph/sched-events-abstime-proc-tail-7.3.txt";
 
-/// Runs `profctl flame` and says its exit code and what it complained of.
+/// Runs `profctl flame` and returns its exit code and standard error.
 fn flame(arguments: &[&str]) -> (Option<i32>, String) {
     let all = [&["flame"], arguments].concat();
     let run = finish(command(&all).current_dir(profctl_testkit::fixtures::root()));

@@ -37,7 +37,7 @@ fn the_exit_code_is_the_verdict() {
         (&["--budget", "f<=1.2us", &one, &other], 1),
         (&["--budget", "net_avg(f)<=1.2x", &one, &other], 1),
         (&["--budget", "f<=2us", "--budget", "calls(g)<=10", &one, &other], 0),
-        (&["--budget", "misspelt<=2us", &one, &other], 4),
+        (&["--budget", "misspelled<=2us", &one, &other], 4),
         (&[base, &lossy], 4),
         (&["--max-loss", "100%", base, &lossy], 0),
     ] {
@@ -104,9 +104,9 @@ fn a_saved_baseline_remembers_its_runs() {
 fn a_calibration_judges_single_runs() {
     let scratch = Scratch::new("gate_calibration");
     let file = scratch.path("baseline.json");
-    let learnt = run(&["gate", "--calibrate", &kernel("6.1.170"), "-o", &file]);
-    assert_eq!(learnt.code, Some(0));
-    assert!(learnt.stderr.contains("calibrated from 6 runs: "), "{}", learnt.stderr);
+    let learned = run(&["gate", "--calibrate", &kernel("6.1.170"), "-o", &file]);
+    assert_eq!(learned.code, Some(0));
+    assert!(learned.stderr.contains("calibrated from 6 runs: "), "{}", learned.stderr);
     let single = |name: &str| kernel(&format!("{name}/boot1/run1.profile.json.zst"));
     let other = kernel("6.1.170/boot2/run2.profile.json.zst");
     for (after, expected) in [(other, 0), (single("6.1.192"), 1)] {

@@ -1,4 +1,4 @@
-//! HTML pages of `report` and `flame`, as far as they can be told without a browser.
+//! HTML pages of `report` and `flame`, as far as they can be checked without a browser.
 
 use crate::program::{Run, Scratch, command, finish, run};
 
@@ -36,7 +36,7 @@ fn a_trace_has_everything() {
             "id=\"data-calls\"",
             "id=\"data-histograms\"",
         ],
-        &["are left out"],
+        &["are omitted"],
     );
 }
 
@@ -44,7 +44,7 @@ fn a_trace_has_everything() {
 fn sums_are_shown_without_what_needs_calls() {
     check(
         &["fixtures/diff/6.1.170"],
-        &["several inputs are shown as one", "no lengths of single calls are known", ">schedule<"],
+        &["several inputs are merged", "there are no histograms of call times", ">schedule<"],
         &["id=\"picture\"", "id=\"data-calls\""],
     );
 }
@@ -52,7 +52,7 @@ fn sums_are_shown_without_what_needs_calls() {
 #[test]
 fn a_comparison_has_the_verdict_of_the_gate() {
     let sides = ["fixtures/diff/6.1.170", "fixtures/diff/6.1.192-slub-debug"];
-    let lost = "the differential flame graph is left out";
+    let lost = "the differential flame graph is omitted";
     let regressed = "<div class=\"verdict regressed\" role=\"status\"><strong>regressed</strong>";
     check(&sides, &[regressed, lost], &["id=\"data-diff\""]);
     let lenient = [&sides[..], &["--max-regression", "1000x"]].concat();

@@ -1,11 +1,11 @@
-//! Traces that are made for measuring are read as what they are.
+//! Generated traces are recognized and read.
 
 use profctl_testkit::generate::{LARGE_FORMATS, large_names, write_large};
 
 use crate::program::{Scratch, run};
 
 #[test]
-fn made_up_traces_are_recognised_and_whole_but_for_their_end() {
+fn made_up_traces_are_recognized_and_whole_but_for_their_end() {
     let scratch = Scratch::new("made");
     let names = scratch.file("names", large_names(3));
     for format in LARGE_FORMATS {

@@ -28,3 +28,4 @@ mod tables;
 mod terminal;
 mod tidy;
 mod tutorial;
+mod words;

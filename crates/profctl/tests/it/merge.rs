@@ -1,4 +1,4 @@
-//! `merge`: parts in any order and grouping give one profile, and it is the one of the whole.
+//! `merge`: parts in any order and grouping give the profile of the complete trace.
 
 use serde_json::Value;
 
@@ -44,7 +44,7 @@ fn what_merge_writes_is_what_summarize_makes_of_the_traces() {
     let whole = run(&["summarize", "--format", "json", &second, &first]).quiet_success();
     let parsed = |text: &str| -> Value { serde_json::from_str(text).unwrap() };
     let mut whole = parsed(&whole);
-    // Traces are runs; parts of who knows what are not.
+    // Traces are runs; parts of unknown origin are not.
     let runs = whole.as_object_mut().unwrap().remove("runs").unwrap();
     assert_eq!(runs.as_array().unwrap().len(), 2);
     assert_eq!(parsed(&merged), whole);
@@ -60,7 +60,7 @@ fn what_cannot_be_merged_is_refused() {
     let by_kind = run(&["summarize", "--by", "kind", "--format", "json", &trace]).quiet_success();
     let by_kind = scratch.file("kind.json", by_kind);
     let message = run(&["merge", &a, &by_kind]).failure(3);
-    assert!(message.contains("grouped by kind, the ones before it by function"), "{message}");
+    assert!(message.contains("grouped by kind, earlier ones by function"), "{message}");
     let message = run(&["merge", "--format", "csv", &a]).failure(2);
     assert!(message.contains("not csv"), "{message}");
 }

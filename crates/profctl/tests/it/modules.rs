@@ -1,4 +1,4 @@
-//! The graph of modules: within a folder nobody uses a neighbor that uses him, and nobody but the
+//! The graph of modules: within a folder, siblings do not use each other in a cycle, and only the
 //! emitter and what reads from it sees the packed form of a record.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,7 +9,7 @@ use profctl_testkit::fixtures::root;
 
 use crate::tidy::sources;
 
-/// Modules of a crate by their path, with their text; tests are left out.
+/// Modules of a crate by their path, with their text, without tests.
 type Modules = BTreeMap<Vec<String>, String>;
 
 /// The modules of the crate whose sources are in `folder`.
@@ -36,7 +36,7 @@ fn modules(folder: &Path) -> Modules {
                     tests.insert([&path[..], &[name.trim().to_owned()]].concat());
                     code.push_str(rest);
                 }
-                // A module of tests in the file: it stands at the end.
+                // A module of tests in the file: it is at the end.
                 None if name.is_some() => {}
                 None => code.push_str(rest),
             }
@@ -51,7 +51,7 @@ fn without_comment(line: &str) -> &str {
     line.split_once("//").map_or(line, |(code, _)| code)
 }
 
-/// The paths that begin with `crate` or `super` in `text`, each as far as the first name behind a
+/// The paths that begin with `crate` or `super` in `text`, each as far as the first name after a
 /// brace.
 fn paths(text: &str) -> Vec<Vec<&str>> {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
@@ -118,8 +118,8 @@ fn graphs(modules: &Modules) -> BTreeMap<Vec<String>, Graph> {
     graphs
 }
 
-/// What is left of a graph when whoever uses nobody that is left is taken away, again and again:
-/// the cycles and those that lead to them.
+/// What is left of a graph after repeatedly removing modules without outgoing edges: the cycles and
+/// those that lead to them.
 fn cycles(mut graph: Graph) -> Graph {
     loop {
         let before = graph.len();

@@ -178,7 +178,7 @@ fn run(session: &Session, scratch: &str, page: &Path) -> Option<String> {
     Some(lines.join("\n"))
 }
 
-/// Whether only a build with tables can do it; it then says so, which is tested elsewhere.
+/// Whether it needs a build with SQL.
 fn needs_tables(arguments: &[&str]) -> bool {
     let is_parquet = |argument: &&str| *argument == "parquet" || argument.ends_with(".parquet");
     arguments.first() == Some(&"query") || arguments.iter().any(is_parquet)

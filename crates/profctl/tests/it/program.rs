@@ -112,7 +112,7 @@ impl Scratch {
     }
 }
 
-/// A code trace of one interrupt that hit a system call, every call whole.
+/// A code trace of one interrupt that interrupted a system call, every call whole.
 pub(crate) const WHOLE: &str = "   \
    1:200 000 -> syscall (60 us, 200 total)
    1:200 010     -> read (30 us, 120 total)

@@ -234,7 +234,7 @@ fn damage_is_said_by_every_command() {
     }
 }
 
-/// What stands behind a compressed file costs only itself.
+/// What is after a compressed file costs only itself.
 #[test]
 fn garbage_behind_a_compressed_file_is_left_out() {
     let scratch = Scratch::new("safety_garbage");
@@ -322,7 +322,7 @@ fn a_signal_leaves_no_temporary_file() {
 }
 
 /// A pager on a terminal: what fits on the screen is not paged, what does not is; a pager that is
-/// quit, and one that cannot be started, are no errors.
+/// quit, and one that cannot be started, are not errors.
 #[test]
 #[cfg(target_os = "linux")]
 fn long_output_is_paged_on_a_terminal() {

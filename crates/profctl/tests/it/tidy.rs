@@ -1,4 +1,4 @@
-//! The rules of the house that a compiler does not check: who may depend on whom, what belongs to
+//! Rules of the source tree that a compiler does not check: who may depend on whom, what belongs to
 //! a format, how long a file may be.
 
 use std::collections::{BTreeMap, BTreeSet};

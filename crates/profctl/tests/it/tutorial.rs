@@ -46,7 +46,7 @@ fn the_tutorial_does_what_it_says() {
                     assert_eq!(said, expected, "{command}");
                 }
             }
-            // What a command prints, or a part of it, stands in the block behind it.
+            // What a command prints, or a part of it, is in the block after it.
             "text" => {
                 let said = pending.take().expect("a command before its output");
                 assert!(said.contains(&text), "{said}\nlacks\n{text}");
@@ -81,7 +81,7 @@ fn rules_that_cannot_be_used_are_told() {
     run(&["summarize", "--rule", &good, &log]).quiet_success();
     run(&["summarize", "--rule", &good, "--input-format", "rule", &log]).quiet_success();
     for (rule, message) in [
-        (&bad, "bad.toml:2: group `when` means nothing, expected one of ts, cpu"),
+        (&bad, "bad.toml:2: unknown group `when`, expected one of ts, cpu"),
         (&bytes, "bytes.toml: is not UTF-8 text, expected a rule file"),
         (&missing, "hint: it is not a preset either: cyg-profile, dtrace-flow"),
     ] {
@@ -91,7 +91,7 @@ fn rules_that_cannot_be_used_are_told() {
     let said = run(&["summarize", "--rule", &good, "--input-format", "plain", &log]).failure(2);
     assert!(said.contains("--rule reads the input as format rule, not as plain"), "{said}");
     let said = run(&["summarize", "--input-format", "rule", &log]).failure(3);
-    assert!(said.contains("no rule was given and no preset fits"), "{said}");
+    assert!(said.contains("no rule was given and no preset matches"), "{said}");
 }
 
 #[test]

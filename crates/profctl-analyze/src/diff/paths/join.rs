@@ -13,11 +13,11 @@ use super::{Found, PathComparison};
 use crate::summarize::Profile;
 
 /// What the comparison of functions has found already.
-pub(in super::super) struct Ground<'a> {
+pub(in super::super) struct FunctionResults<'a> {
     pub(in super::super) sides: [&'a Side; 2],
     pub(in super::super) merged: [&'a Profile; 2],
     pub(in super::super) pairings: &'a [Pairing],
-    /// A row a pairing.
+    /// One row per pairing.
     pub(in super::super) functions: &'a [Function],
     pub(in super::super) moved: &'a [Moved],
     pub(in super::super) design: &'a stats::Design,
@@ -37,7 +37,7 @@ struct Joined {
 
 /// Joins the trees of all runs and tests each path. Fails if a run has no tree.
 pub(in super::super) fn compare(
-    ground: &Ground<'_>,
+    ground: &FunctionResults<'_>,
     options: &Options<'_>,
 ) -> Result<PathComparison, String> {
     let joined = in_order(join(ground)?);
@@ -55,7 +55,7 @@ pub(in super::super) fn compare(
             functions[index].tests[measure.index()] = Some(row);
         }
     }
-    // A calibration knows how much functions vary, not paths.
+    // A calibration has the variation of functions, not of paths.
     let interval = match ground.interval {
         Interval::Calibrated => Interval::WithinTrace,
         other => other,
@@ -86,7 +86,7 @@ pub(in super::super) fn compare(
 }
 
 /// The trees of all runs as one; parents come before their children.
-fn join(ground: &Ground<'_>) -> Result<Vec<Joined>, String> {
+fn join(ground: &FunctionResults<'_>) -> Result<Vec<Joined>, String> {
     let mut joined: Vec<Joined> = Vec::new();
     let mut places: FastMap<(Option<usize>, usize), usize> = FastMap::default();
     for (side, (of, merged)) in ground.sides.iter().zip(ground.merged).enumerate() {
@@ -137,8 +137,8 @@ fn rows_of(paths: &RunPaths, rows: &Rows<'_>) -> Result<Vec<usize>, String> {
     paths.funcs.iter().map(row).collect()
 }
 
-/// The same depth first, siblings in the order of their rows, so that neither the order of runs
-/// nor that of the sides has a say in it.
+/// The same depth first, siblings in the order of their rows, so that the result depends neither on
+/// the order of runs nor on that of the sides.
 fn in_order(joined: Vec<Joined>) -> Vec<Joined> {
     let mut children: Vec<Vec<usize>> = vec![Vec::new(); joined.len()];
     let mut stack = Vec::new();
@@ -198,7 +198,7 @@ fn function(path: &Joined, known: &Function, runs: [usize; 2]) -> Function {
     }
 }
 
-/// What the test is given: a number a run.
+/// What the test is given: one number per run.
 fn values(path: &Joined, runs: [usize; 2], measure: Measure) -> stats::Row {
     let of = |side: usize| {
         let mut values = vec![f64::NAN; runs[side]];

@@ -1,9 +1,9 @@
 //! What changed on which path of calls: the calling-context trees of both sides, joined at every
 //! level, each path tested as functions are.
 //!
-//! A function that became dearer is dearer wherever it is called from, unless it is not: paths tell
-//! which. They are a family of tests of their own, larger than that of functions and each on fewer
-//! calls, so they find less; what they find, they place.
+//! Paths show from which callers a function became slower. They are a separate family of tests,
+//! larger than that of functions and with fewer calls each, so the tests have less power but
+//! localize a change.
 
 mod join;
 mod table;
@@ -16,7 +16,7 @@ use super::types::{Function, Interval};
 use super::{Measure, Parts, Verdict};
 
 pub use super::run_paths::RunPaths;
-pub(super) use join::{Ground, compare};
+pub(super) use join::{FunctionResults, compare};
 pub use table::Shown;
 
 /// What was found of one path.

@@ -1,4 +1,5 @@
-//! The joined tree as a table: a row a path, callees below their caller, the largest change first.
+//! The joined tree as a table: one row per path, callees below their caller, the largest change
+//! first.
 
 use std::cmp::Reverse;
 
@@ -31,14 +32,14 @@ const LEFT_OUT_FIRST: [&str; 11] = [
 pub struct Shown<'a> {
     /// How many levels at most.
     pub depth: Option<u32>,
-    /// Paths whose elapsed time changed by less than this share of all of it, in percent, are left
-    /// out, unless they are called changed or lead to something that is not left out.
+    /// Paths whose elapsed time changed by less than this share of all of it, in percent, are
+    /// omitted, unless they are called changed or lead to something that is not omitted.
     pub share_min: f64,
     /// Which names to show.
     pub matching: Option<&'a dyn Fn(&str) -> bool>,
     /// How many rows at most.
     pub top: Option<usize>,
-    /// Whether for programs: then with the chances behind the verdicts.
+    /// Whether for CSV and JSON, with p-values after the verdicts.
     pub chances: bool,
 }
 
@@ -191,7 +192,7 @@ fn cells(node: &PairedNode, found: &Found, chances: bool) -> Vec<Cell> {
     cells
 }
 
-/// The verdict for people: of what it is, where that is not the call's own time.
+/// The verdict for readers: of what it is, where that is not the call's own time.
 fn said(found: &Found) -> String {
     let verdict = found.verdict.name();
     let called = matches!(found.verdict, Verdict::Regressed | Verdict::Suspect | Verdict::Improved);

@@ -1,5 +1,5 @@
-//! What two single traces can say of themselves: how far their means would wander if the same
-//! traces went on. Nothing here knows what another run would have shown.
+//! Within-trace variation of two single traces: intervals of the ratio of their means by a block
+//! bootstrap. Run-to-run variation is not included.
 
 use super::order::{quantile, sorted};
 use super::random::Random;
@@ -18,11 +18,11 @@ pub struct Interval {
 /// Resamples. The ends of an interval come from its 25 lowest and highest.
 const RESAMPLES: usize = 999;
 
-/// Blocks beyond which neighbours are joined first: what they have in common stays together, and a
+/// Blocks beyond which neighbors are joined first: what they have in common stays together, and a
 /// trace of a million calls costs no more than a short one.
 const BLOCKS_MAX: usize = 512;
 
-/// Calls that stand or fall together: those of one activation, or neighbours in time.
+/// A unit of resampling: those of one activation, or neighbors in time.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Block {
     /// How many calls.
@@ -45,8 +45,8 @@ impl Block {
 }
 
 /// The interval of the ratio of the means of a call in two series of blocks, in the order of their
-/// time, by a circular block bootstrap (Politis and Romano 1992): neighbouring blocks are drawn
-/// together, so that the interval knows of what neighbours share. None where a side is empty or its
+/// time, by a circular block bootstrap (Politis and Romano 1992): neighboring blocks are resampled
+/// together, so that the interval includes their correlation. None where a side is empty or its
 /// mean is not positive.
 pub fn block_bootstrap_ratio(before: &[Block], after: &[Block], seed: u64) -> Option<Interval> {
     let means = [before, after].map(|side| Block::of(side).mean());
@@ -73,7 +73,7 @@ pub fn block_bootstrap_ratio(before: &[Block], after: &[Block], seed: u64) -> Op
 fn resampled(blocks: &[Block], random: &mut Random) -> Vec<f64> {
     let blocks = joined(blocks);
     let n = blocks.len();
-    // How far each block is off is what neighbours share, whatever the number of its calls.
+    // How far each block is off is what neighbors share, whatever the number of its calls.
     let mean = Block::of(&blocks).mean();
     let off: Vec<f64> = blocks.iter().map(|block| block.sum - mean * block.calls).collect();
     let length = block_length(&off);
@@ -100,8 +100,8 @@ fn resampled(blocks: &[Block], random: &mut Random) -> Vec<f64> {
     (0..RESAMPLES).map(draw).collect()
 }
 
-/// Equally many neighbours joined, as few of them as leave no more than [`BLOCKS_MAX`]. What is left
-/// over at the end is left out of the resampling.
+/// Equally many neighbors joined, as few of them as leave no more than [`BLOCKS_MAX`]. What is left
+/// over at the end is omitted from the resampling.
 fn joined(blocks: &[Block]) -> Vec<Block> {
     let size = blocks.len().div_ceil(BLOCKS_MAX);
     blocks.chunks_exact(size).map(Block::of).collect()
@@ -118,8 +118,8 @@ fn deviations(values: &[f64]) -> Vec<f64> {
     values.iter().map(|value| value - mean).collect()
 }
 
-/// The length of block that makes the variance of the mean come out best (Politis and White 2004,
-/// corrected 2009), no longer than a third of the values.
+/// The optimal block length for the variance of the mean (Politis and White 2004, corrected 2009),
+/// no longer than a third of the values.
 fn block_length(values: &[f64]) -> usize {
     let n = values.len();
     if n < 10 {
@@ -150,8 +150,8 @@ fn block_length(values: &[f64]) -> usize {
     if best.is_finite() { best.clamp(1.0, most).round() as usize } else { most as usize }
 }
 
-/// How many independent values would say as much of the mean as these do: neighbours repeat each
-/// other. Correlations are summed until a pair of them sums to nothing (Geyer 1992).
+/// The effective sample size: the number of independent values with the same variance of the mean.
+/// Correlations are summed until a pair of them sums to nothing (Geyer 1992).
 pub fn effective_sample_size(values: &[f64]) -> f64 {
     let n = values.len();
     if n < 4 {

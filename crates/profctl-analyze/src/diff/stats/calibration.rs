@@ -1,4 +1,4 @@
-//! What a baseline that ran several times teaches about a build that ran once.
+//! Run-to-run variation of a baseline, applied to a build that was recorded once.
 
 use std::f64::consts::{LN_2, SQRT_2};
 
@@ -34,7 +34,7 @@ pub struct Change {
 
 impl Noise {
     /// The change between two runs that only a share `level` of unchanged functions exceeds on
-    /// either side: a run each way, and what the traces themselves are unsure of.
+    /// either side: the run-to-run noise of both runs and the within-trace error.
     pub fn threshold(&self, se_within: f64, level: f64) -> f64 {
         self.se(se_within) * t_quantile(level / 2.0, self.df)
     }
@@ -48,8 +48,8 @@ impl Calibration {
     /// Runs of the baseline that are needed.
     pub const RUNS_MIN: usize = 5;
 
-    /// Learns from rows of binary logarithms, a value for each run of the baseline (NaN where the
-    /// function is absent), and the block of each run. `intensities` are as in [`Row`]. None if
+    /// Estimates it from rows of binary logarithms, a value for each run of the baseline (NaN where
+    /// the function is absent), and the block of each run. `intensities` are as in [`Row`]. None if
     /// there are fewer than [`Self::RUNS_MIN`] runs.
     ///
     /// Where blocks hold several runs, a run varies by what blocks do and by what runs within a

@@ -1,9 +1,9 @@
-//! How many functions would be called changed if the runs were dealt to the two sides at random.
+//! The number of findings under permutation of the runs between the sides.
 //!
-//! A p-value believes in its model: runs that flip between two states, all on one side by luck,
-//! look certain to it. Dealing the measurements again (Tusher, Tibshirani and Chu 2001) keeps
-//! whatever noise they have, and what functions have in common, and so tells how many alarms such
-//! noise raises by itself.
+//! A p-value is valid only under its model: if runs take one of two states and, by chance, all runs
+//! of one side take the same, it is far too small. Permutations of the observations (Tusher,
+//! Tibshirani and Chu 2001) keep their noise and the correlation of functions, and so estimate the
+//! number of false discoveries.
 
 use std::cmp::Ordering;
 
@@ -12,22 +12,22 @@ use super::random::Random;
 use super::special::{Quantiles, t_upper};
 use super::{Options, Tested, Variance};
 
-/// Deals up to which all are tried: 5 runs a side.
+/// Permutations up to which all are tried: 5 runs per side.
 const ALL_DEALS_MAX: f64 = 252.0;
 
-/// Measurements up to which all deals are listed.
+/// Observations up to which all permutations are enumerated.
 const ALL_MEASUREMENTS_MAX: usize = 16;
 
-/// Deals that are tried at random where there are more.
+/// Random permutations that are tried if there are more.
 const TRIALS: usize = 250;
 
 const SEED: u64 = 1;
 
-/// How much chances may differ and be equal: runs that measure the same make deals that differ in
-/// nothing but the order of sums, and that must not decide.
+/// Tolerance for equal p-values: permutations of equal observations differ only in the order of
+/// summation.
 const TIE: f64 = 1.0 + 1e-9;
 
-/// What an alarm is.
+/// What counts as a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rule {
     /// Beyond the margin, as certain as that.
@@ -45,9 +45,9 @@ impl Rule {
         }
     }
 
-    /// Directions in which luck is searched for each in which it counts. A change beyond the margin
-    /// is called in both, and a comparison of equals is to come out without any; suspicions are of
-    /// what became dearer only.
+    /// Number of directions searched per direction counted. Changes beyond the margin are reported
+    /// in both directions, and a comparison of equal builds should report none; suspects are
+    /// slowdowns only.
     fn directions(self) -> f64 {
         match self {
             Self::BeyondMargin => 1.0,
@@ -70,8 +70,8 @@ impl Rule {
     }
 }
 
-/// For each function that `rule` makes an alarm: the share of false ones among the alarms that are
-/// at least as striking. NaN for the others.
+/// For each function that `rule` makes an alarm: the estimated share of false ones among the
+/// findings that are at least as significant. NaN for the others.
 pub(super) fn false_share(
     rule: Rule,
     rows: &[Tested],
@@ -96,7 +96,8 @@ pub(super) fn false_share(
     if deals.is_empty() {
         return shares;
     }
-    // The chances, in both directions, of all alarms of all deals that reach as far as the last.
+    // The p-values, in both directions, of all findings under all permutations, up to that of the
+    // last finding.
     let mut by_luck = Vec::new();
     let mut quantiles = Quantiles::default();
     for (contrast, variance) in known {
@@ -129,15 +130,15 @@ pub(super) fn false_share(
     shares
 }
 
-/// Which measurements are dealt to one side, or which pairs are swapped.
+/// Which observations are assigned to one side, or which pairs are swapped.
 type Deal = Vec<bool>;
 
-/// All deals, or some, but for the true one and its mirror image.
+/// All permutations, or a random sample, without the true one and its mirror image.
 fn deals(known: &[(&Contrast, &Variance)]) -> Vec<Deal> {
     let Some((first, _)) = known.first() else { return Vec::new() };
     let n = first.named.len();
     let paired = first.pairs.is_some();
-    // Deals differ in what the smaller side gets.
+    // Permutations differ in the observations of the smaller side.
     let chosen = first.n_before.min(n - first.n_before);
     let truth: Deal = (0..n).map(|at| !paired && at >= first.n_before).collect();
     let ways = if paired {
@@ -159,7 +160,7 @@ fn deals(known: &[(&Contrast, &Variance)]) -> Vec<Deal> {
     deals.into_iter().filter(|deal| *deal != truth && !mirror(deal)).collect()
 }
 
-/// A random deal: of `chosen` measurements, or of any number of pairs.
+/// A random permutation: of `chosen` observations, or of any number of pairs.
 fn one_deal(order: &[usize], chosen: Option<usize>, random: &mut Random) -> Deal {
     let mut deal = vec![false; order.len()];
     let Some(chosen) = chosen else {
@@ -175,8 +176,8 @@ fn one_deal(order: &[usize], chosen: Option<usize>, random: &mut Random) -> Deal
     deal
 }
 
-/// The measurements in the order of their values, so that neither the order in which they came nor
-/// the side they are on has a say in what is dealt.
+/// The observations in the order of their values, so that permutations do not depend on their order
+/// or side.
 fn canonical(known: &[(&Contrast, &Variance)], n: usize, paired: bool) -> Vec<usize> {
     let value = |contrast: &Contrast, at: usize| {
         let value = contrast.named[at].unwrap_or(f64::NAN);
@@ -192,7 +193,7 @@ fn canonical(known: &[(&Contrast, &Variance)], n: usize, paired: bool) -> Vec<us
     order
 }
 
-/// The change that a deal makes of the measurements, and its standard error.
+/// The change under a permutation, and its standard error.
 fn dealt(contrast: &Contrast, variance: &Variance, deal: &Deal) -> Option<(f64, f64)> {
     let mut sums = [(0.0, 0.0); 2];
     let mut squares = 0.0;

@@ -1,4 +1,4 @@
-//! Runs to measurements: which runs count as one, and what each function's measurements say.
+//! The experimental design: from runs to observations, and the observations of each function.
 
 use std::collections::BTreeMap;
 
@@ -26,8 +26,8 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// Blocks that hold several runs are measurements, else runs are. Where each side is one single
-    /// block there is nothing else to go by than its runs, and the result says so.
+    /// Blocks that hold several runs are measurements, else runs are. If each side is a single
+    /// block, runs are the observations, and the result is marked as confounded.
     pub(super) fn new(design: &Design) -> Self {
         let (before, n_before) = numbered(&design.before, 0);
         if design.paired {

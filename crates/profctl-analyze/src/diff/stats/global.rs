@@ -1,4 +1,4 @@
-//! What moved all functions alike: the clock, the machine, or a change that is everywhere.
+//! The run-wide change of all functions: clock, machine, or a change that affects every function.
 
 use super::design::{Contrast, Layout, contrast};
 use super::order::{mean, median, sorted};
@@ -6,7 +6,7 @@ use super::permute::{permutation_p, sign_flip_p};
 use super::special::t_quantile;
 use super::{Global, Options, Row};
 
-/// Functions from which on their middle says more of the run than of themselves.
+/// Functions needed to estimate the shift of a run by their median.
 const FUNCTIONS_MIN: usize = 20;
 
 /// How far each run lies from the middle of the runs, as the median over functions.
@@ -30,7 +30,7 @@ pub(super) fn shifts(rows: &[Row]) -> Option<Row> {
     Some(Row { before: shifts, after, intensity: 0.0 })
 }
 
-/// Takes the shift of its run out of every value; false if functions are too few to know it.
+/// Takes the shift of its run out of every value; false if there are too few functions.
 pub(super) fn normalize(rows: &mut [Row], shifts: &Row) -> bool {
     let complete = rows
         .iter()
@@ -46,8 +46,8 @@ pub(super) fn normalize(rows: &mut [Row], shifts: &Row) -> bool {
     true
 }
 
-/// The common factor: where it lies is the median change of functions, how sure it is comes from
-/// the shifts of runs.
+/// The common factor: the estimate is the median change of functions; its error comes from the
+/// shifts of runs.
 pub(super) fn global(
     contrasts: &[Option<Contrast>],
     shifts: Option<&Row>,

@@ -1,9 +1,9 @@
-//! Which functions changed by more than noise does: two groups of runs in, a verdict for each
+//! Tests which functions changed by more than the noise: two groups of runs in, a verdict per
 //! function out.
 //!
 //! A run is one measurement, however many calls it holds: calls of one run share its caches, its
-//! memory layout and its clock, and counting each of them makes noise look certain. Runs of one
-//! boot are no more than a boot either, so blocks of runs are what is counted when there are any.
+//! memory layout and its clock, so counting each call would underestimate the variance. Runs of one
+//! boot are correlated too, so blocks of runs are the observations if there are any.
 //! `docs/statistics.md` has the formulas, their sources and how often they are wrong.
 
 mod adjust;
@@ -57,7 +57,7 @@ pub struct Design {
     pub paired: bool,
 }
 
-/// How functions are corrected for being many.
+/// The correction for multiple tests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Correction {
     /// Benjamini and Hochberg (1995): functions are independent, or vary together.
@@ -67,20 +67,20 @@ pub enum Correction {
     BenjaminiYekutieli,
 }
 
-/// What counts as a change, and how sure one has to be.
+/// Margin, error rates and correction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
-    /// The change that does not matter, as a ratio less 1.
+    /// The margin of equivalence, as a ratio minus 1.
     pub margin: f64,
-    /// How many of the reported functions may be false, as a share of them.
+    /// The false discovery rate.
     pub fdr: f64,
-    /// How functions are corrected for being many.
+    /// The correction for multiple tests.
     pub correction: Correction,
-    /// Whether what moves all functions of a run alike is taken out first.
+    /// Whether the run-wide change is removed first.
     pub normalize: bool,
-    /// The relative deviation that a clock cannot see below.
+    /// The relative resolution of the clock: no smaller deviation is meaningful.
     pub resolution_floor: f64,
-    /// Runs a side that a function must be seen in.
+    /// Runs per side that a function must be seen in.
     pub runs_min: usize,
 }
 
@@ -108,20 +108,20 @@ pub struct Row {
     pub intensity: f64,
 }
 
-/// What is said of a function.
+/// The verdict on a function.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Verdict {
-    /// Dearer by more than the margin.
+    /// Slower by more than the margin.
     Regressed,
-    /// Dearer, and by more than the margin as far as one can tell.
+    /// Slower, with an estimate beyond the margin.
     Suspect,
-    /// Cheaper by more than the margin.
+    /// Faster by more than the margin.
     Improved,
     /// Not changed by more than the margin.
     Equivalent,
-    /// Too noisy to say.
+    /// Too much noise.
     Inconclusive,
-    /// Too few runs to ask.
+    /// Too few runs to test.
     #[default]
     NotTested,
 }
@@ -137,15 +137,15 @@ pub struct Tested {
     pub df: f64,
     /// `estimate` ÷ `se`.
     pub t: f64,
-    /// Chance of such a `t` on either side where nothing changed.
+    /// Two-sided p-value of `t`.
     pub p: f64,
     /// `p`, corrected for the number of functions.
     pub q: f64,
-    /// Chance of such an estimate where the function is dearer by no more than the margin.
+    /// Chance of such an estimate where the function is slower by no more than the margin.
     pub p_regressed: f64,
     /// `p_regressed`, corrected for the number of functions.
     pub q_regressed: f64,
-    /// Chance of such an estimate where the function is cheaper by no more than the margin.
+    /// Chance of such an estimate where the function is faster by no more than the margin.
     pub p_improved: f64,
     /// `p_improved`, corrected for the number of functions.
     pub q_improved: f64,
@@ -153,34 +153,34 @@ pub struct Tested {
     pub p_equivalent: f64,
     /// `p_equivalent`, corrected for the number of functions.
     pub q_equivalent: f64,
-    /// Share of false ones among the changes at least as striking as this, by dealing the runs to
-    /// the two sides again; NaN where nothing else calls it changed.
+    /// Estimated share of false discoveries among the changes at least as significant, by
+    /// permutation; NaN if no test reports it as changed.
     pub q_dealt: f64,
     /// Lower end of the 95 % interval of the change.
     pub ci_low: f64,
     /// Upper end of it.
     pub ci_high: f64,
-    /// Hodges and Lehmann's shift with its exact 95 % interval, which assume no distribution;
-    /// given from 6 measurements a side.
+    /// Hodges and Lehmann's shift with its exact 95 % interval, which assume no distribution; given
+    /// from 6 measurements per side.
     pub hodges_lehmann: Option<(f64, f64, f64)>,
     /// The exact p of Mann and Whitney (of Wilcoxon's signed ranks where runs are paired).
     pub p_ranks: Option<f64>,
-    /// Whether ranks and means tell different stories: look at the runs.
+    /// Whether the rank test disagrees with the means: inspect the runs.
     pub disagrees: bool,
     /// Whether one side is clearly more than twice as noisy as the other.
     pub unequal_variance: bool,
-    /// Whether the runs of a side fall into two heaps: a mean of both describes neither.
+    /// Whether the runs of a side are bimodal: the mean then describes neither mode.
     pub bimodal: bool,
-    /// The smallest change that would have been called regressed in 8 of 10 such comparisons.
+    /// The minimum detectable change at a power of 80 %.
     pub mde: f64,
-    /// Measurements a side (runs, or blocks where there are blocks) that would probably settle it,
-    /// if a thousand would.
+    /// Measurements per side (runs, or blocks where there are blocks) that would probably decide
+    /// it, if a thousand would.
     pub runs_needed: Option<u32>,
     /// What is said of it.
     pub verdict: Verdict,
 }
 
-/// What moved all functions alike.
+/// The run-wide change.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Global {
     /// Median over functions of the change, as a binary logarithm.
@@ -189,13 +189,13 @@ pub struct Global {
     pub ci_low: f64,
     /// Upper end of it.
     pub ci_high: f64,
-    /// Share of the ways to deal the runs to the two sides that move it as far.
+    /// The p-value of the permutation test.
     pub p: f64,
-    /// Whether it was taken out before functions were tested.
+    /// Whether it was removed before functions were tested.
     pub normalized: bool,
 }
 
-/// What functions have in common: the variance that each is pulled towards.
+/// The prior of the variances of all functions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prior {
     /// Weight of it, in degrees of freedom; infinite where all functions are equally noisy.
@@ -222,14 +222,14 @@ pub enum Replicate {
 pub struct Outcome {
     /// One for each row, in their order.
     pub rows: Vec<Tested>,
-    /// What moved all of them alike.
+    /// The run-wide change.
     pub global: Global,
     /// What their variances have in common.
     pub prior: Prior,
     /// What was counted as one measurement.
     pub replicate: Replicate,
     /// Whether each side has all its runs in one block, so that what the blocks differ in cannot be
-    /// told from what the builds differ in.
+    /// distinguished from what the builds differ in.
     pub confounded: bool,
     /// Where the variance is, where blocks hold several runs.
     pub components: Option<Components>,
@@ -303,7 +303,7 @@ pub fn test(design: &Design, rows: &[Row], options: &Options) -> Outcome {
     }
 }
 
-/// What assumes less than the verdict does, beside it.
+/// Rank tests and warnings, reported with the verdict.
 fn describe(row: &mut Tested, contrast: &Contrast, floor: f64, options: &Options) {
     let margin = (1.0 + options.margin).log2();
     let (before, after) = (&contrast.before, &contrast.after);
@@ -321,14 +321,14 @@ fn describe(row: &mut Tested, contrast: &Contrast, floor: f64, options: &Options
     row.disagrees = apart || claimed && shift.p > 0.05;
 }
 
-/// Measurements a side from which on ranks can tell anything.
+/// Observations per side required for rank tests.
 const RANKS_MIN: usize = 6;
 
-/// A pulled variance of one function.
+/// The moderated variance of one function.
 struct Variance {
     post: f64,
     df: f64,
-    /// What it was pulled towards, and with which weight.
+    /// Its prior variance and degrees of freedom.
     expected: f64,
     d0: f64,
     /// No variance is below this.
@@ -336,7 +336,7 @@ struct Variance {
 }
 
 impl Variance {
-    /// What would have come of another sum of squares with `df` degrees of freedom.
+    /// The moderated variance for another sum of squares with `df` degrees of freedom.
     fn pulled(&self, squares: f64, df: f64) -> f64 {
         if self.d0.is_infinite() {
             return self.expected.max(self.least);
@@ -351,11 +351,11 @@ struct Moderated {
     prior: Prior,
 }
 
-/// Pulls the variances of all functions towards what is usual.
+/// Moderates the variances of all functions.
 ///
-/// What is usual depends on how often a function runs. Where measurements are blocks of several
-/// runs there is something better: how much its runs vary within blocks, which says what to expect
-/// between them and is known from more runs than there are blocks.
+/// The prior depends on the number of calls. With blocks of several runs, the covariate is the
+/// within-block variance, which predicts the variance between blocks and is estimated from more
+/// runs than there are blocks.
 fn moderate(contrasts: &[Option<Contrast>], intensities: &[f64], floor: f64) -> Moderated {
     let tested: Vec<usize> = (0..contrasts.len()).filter(|&idx| contrasts[idx].is_some()).collect();
     let of = |value: &dyn Fn(&Contrast) -> f64| -> Vec<f64> {
@@ -363,8 +363,8 @@ fn moderate(contrasts: &[Option<Contrast>], intensities: &[f64], floor: f64) -> 
     };
     let least = floor * floor;
     let mut covariate: Vec<f64> = tested.iter().map(|&idx| intensities[idx]).collect();
-    // What is noisy within blocks is expected to be noisy between them: few functions are unusual
-    // then, and moving them in would make the rest look surer than it is.
+    // Functions that vary within blocks are expected to vary between them, so few are outliers, and
+    // winsorizing would underestimate the variance of the rest.
     let mut robust = true;
     let mut weight_max = None;
     let within_df = of(&|contrast| contrast.within.1);
@@ -379,7 +379,7 @@ fn moderate(contrasts: &[Option<Contrast>], intensities: &[f64], floor: f64) -> 
     let df = of(&|contrast| contrast.df);
     let mut squeezed = squeeze::squeeze(&variances, &df, Some(&covariate), robust);
     if let Some(weights) = weight_max {
-        // What is expected is no surer than what it is expected from.
+        // The prior has at most the degrees of freedom of its covariate.
         squeezed.weigh_at_most(&weights, &variances, &df);
     }
     let mut rows: Vec<Option<Variance>> = contrasts.iter().map(|_| None).collect();

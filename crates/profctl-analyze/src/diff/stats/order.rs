@@ -1,4 +1,4 @@
-//! Sums and middles that do not depend on the order of what they are taken of.
+//! Means and medians that do not depend on the order of the values.
 
 /// Sorts; there is no NaN among them.
 pub(super) fn sorted(mut values: Vec<f64>) -> Vec<f64> {
@@ -27,8 +27,8 @@ pub(super) fn median(sorted: &[f64]) -> f64 {
     }
 }
 
-/// The value below which a share of sorted values lies, interpolated between neighbours
-/// (Hyndman and Fan's seventh definition).
+/// The value below which a share of sorted values lies, interpolated between neighbors (Hyndman and
+/// Fan's seventh definition).
 pub(super) fn quantile(sorted: &[f64], share: f64) -> f64 {
     let position = share * (sorted.len() - 1) as f64;
     let below = (position.floor() as usize).min(sorted.len() - 1);

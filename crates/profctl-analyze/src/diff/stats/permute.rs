@@ -1,18 +1,18 @@
-//! Chances by dealing runs to the two sides again.
+//! Permutation tests.
 
 use super::random::Random;
 
-/// Ways to deal up to which all are tried: 8 runs a side.
+/// Permutations up to which all are tried: 8 runs per side.
 const ALL_WAYS_MAX: f64 = 12_870.0;
 
-/// Ways that are tried at random where there are more.
+/// Random permutations that are tried if there are more.
 const TRIALS: usize = 19_999;
 
-/// A seed for trials: a report must come out the same tomorrow.
+/// A fixed seed, so that reports are reproducible.
 const SEED: u64 = 1;
 
-/// The share of the ways to deal the values to sides of these sizes in which their means differ as
-/// much.
+/// The share of assignments of the values to sides of these sizes in which the means differ at
+/// least as much.
 pub fn permutation_p(before: &[f64], after: &[f64]) -> f64 {
     if before.is_empty() || after.is_empty() {
         return 1.0;
@@ -30,7 +30,7 @@ pub fn permutation_p(before: &[f64], after: &[f64]) -> f64 {
     }
     let mut random = Random(SEED);
     let mut values = all;
-    // The order in which runs were named must not matter to the trials.
+    // The result must not depend on the order of the runs.
     values.sort_by(f64::total_cmp);
     let as_far = (0..TRIALS)
         .filter(|_| {
@@ -44,7 +44,7 @@ pub fn permutation_p(before: &[f64], after: &[f64]) -> f64 {
     (as_far + 1) as f64 / (TRIALS + 1) as f64
 }
 
-/// How many choices of `dealt` of `values` have a sum that `counts`.
+/// The number of subsets of `values`, of that size, whose sum satisfies `counts`.
 fn deal(values: &[f64], dealt: usize, sum: f64, counts: &impl Fn(f64) -> bool) -> usize {
     if dealt == 0 {
         return usize::from(counts(sum));
@@ -54,7 +54,7 @@ fn deal(values: &[f64], dealt: usize, sum: f64, counts: &impl Fn(f64) -> bool) -
         .sum()
 }
 
-/// The share of the ways to swap the sides of pairs in which their mean difference is as large.
+/// The share of swaps of pairs in which the mean difference is at least as large.
 pub(super) fn sign_flip_p(differences: &[f64]) -> f64 {
     let n = differences.len();
     let scale: f64 = differences.iter().map(|d| d.abs()).sum();

@@ -1,4 +1,4 @@
-//! The prior of variances: the scaled F distribution that those of all functions follow, fitted by
+//! The prior of variances: a scaled F distribution fitted to the variances of all functions by
 //! moments (Smyth 2004).
 
 use super::order::{median, sorted};

@@ -1,9 +1,9 @@
-//! Tests and intervals that assume no distribution, exact for few runs.
+//! Rank tests and intervals, exact for few runs.
 
 use super::order::{median, sorted};
 use super::special::t_upper;
 
-/// A shift, the interval around it, and the chance of ranks as uneven as these.
+/// A shift, its interval, and the p-value of the rank test.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shift {
     /// Hodges and Lehmann's estimate.
@@ -16,7 +16,8 @@ pub struct Shift {
     pub p: f64,
 }
 
-/// Beyond so many values ranks are taken for normal: the exact distribution costs their cube.
+/// Number of values above which the normal approximation is used: the exact distribution takes
+/// cubic time.
 const EXACT_MAX: usize = 50;
 
 /// Rank of each value from 1; equal ones share theirs.
@@ -37,8 +38,8 @@ pub(super) fn midranks(values: &[f64]) -> Vec<f64> {
     ranks
 }
 
-/// Two-sided p of Mann and Whitney's test: the share of the ways to deal the ranks to two sides of
-/// these sizes that are as uneven. Equal values share their ranks, and p stays exact.
+/// Two-sided p of Mann and Whitney's test: the share of assignments of the ranks to sides of these
+/// sizes that are at least as extreme. Equal values share their ranks, and p stays exact.
 pub fn mann_whitney_exact(before: &[f64], after: &[f64]) -> f64 {
     let all: Vec<f64> = before.iter().chain(after).copied().collect();
     let ranks = midranks(&all);
@@ -56,7 +57,7 @@ pub fn mann_whitney_exact(before: &[f64], after: &[f64]) -> f64 {
         let ways = two_sided_counts(before.len(), dealt);
         return uneven(&ways, (before.len() * dealt) as f64 / 2.0, sum - expected);
     }
-    // ways[k][s]: ways to deal k ranks of twice the sum s.
+    // ways[k][s]: number of assignments of k ranks with twice the sum s.
     let doubled: Vec<usize> = ranks.iter().map(|rank| (2.0 * rank) as usize).collect();
     let total: usize = doubled.iter().sum();
     let mut ways = vec![vec![0.0; total + 1]; dealt + 1];
@@ -160,7 +161,7 @@ fn signed_counts(n: usize) -> Vec<f64> {
     ways
 }
 
-/// Two-sided p of Wilcoxon's signed ranks; differences of zero say nothing and are left out.
+/// Two-sided p of Wilcoxon's signed ranks; differences of zero say nothing and are omitted.
 fn signed_rank_exact(differences: &[f64]) -> f64 {
     let changed: Vec<f64> = differences.iter().copied().filter(|d| *d != 0.0).collect();
     let sizes: Vec<f64> = changed.iter().map(|d| d.abs()).collect();

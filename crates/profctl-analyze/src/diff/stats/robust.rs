@@ -1,15 +1,15 @@
-//! The fit of the prior where some functions are far noisier (or quieter) than the rest.
+//! The robust fit of the prior, for outlier variances.
 //!
-//! A few wild functions would make the plain fit believe that nothing is known of any. Here the
-//! extremes are moved in to the 5th and the 90th percentile before moments are taken, and functions
-//! outside of what is usual lean less on it (Phipson and others 2016).
+//! A few outliers would make the non-robust prior uninformative. Here the extremes are winsorized
+//! to the 5th and the 90th percentile before moments are computed, and outliers get fewer prior
+//! degrees of freedom (Phipson and others 2016).
 
 use super::order::{mean, median, quantile, sorted};
 use super::prior::{Fitted, fit as fit_plainly};
 use super::smooth::lowess;
 use super::special::{Tails, f_ln_density, f_quantile, f_tails, quadrature, solve};
 
-/// The share of functions that is moved in at the lower and at the upper end.
+/// The share of functions that is winsorized at the lower and at the upper end.
 const MOVED_IN: (f64, f64) = (0.05, 0.1);
 
 /// The share of functions that the trend looks at around each.
@@ -36,8 +36,8 @@ pub(super) fn fit(x: &[f64], df1: &[f64], covariate: Option<&[f64]>) -> Fitted {
     let z: Vec<f64> = x.iter().map(|x| x.ln()).collect();
     let trend = covariate.map_or_else(|| vec![trimmed_mean(&z); n], |at| lowess(at, &z, SPAN));
     let moved = moved_in(z.iter().zip(&trend).map(|(z, trend)| z - trend).collect());
-    let centre = mean(&moved);
-    let spread = moved.iter().map(|z| (z - centre) * (z - centre)).sum::<f64>() / (n - 1) as f64;
+    let center = mean(&moved);
+    let spread = moved.iter().map(|z| (z - center) * (z - center)).sum::<f64>() / (n - 1) as f64;
 
     let nodes = quadrature(NODES);
     let excess = |d0: f64| (spread / moments(df, d0, &nodes).1).ln();
@@ -54,7 +54,7 @@ pub(super) fn fit(x: &[f64], df1: &[f64], covariate: Option<&[f64]>) -> Fitted {
     if d0.is_infinite() && plain.d0.is_infinite() && excess(f64::INFINITY) > 0.0 {
         return plain;
     }
-    let correction = centre - moments(df, d0, &nodes).0;
+    let correction = center - moments(df, d0, &nodes).0;
     let scale: Vec<f64> = trend.iter().map(|trend| (trend + correction).exp()).collect();
     let ratios: Vec<f64> = x.iter().zip(&scale).map(|(x, scale)| x / scale).collect();
     Fitted { scale, d0, d0_each: lean(&ratios, df, d0) }
@@ -74,7 +74,7 @@ fn moved_in(residuals: Vec<f64>) -> Vec<f64> {
     residuals.iter().map(|z| z.clamp(low, high)).collect()
 }
 
-/// Mean and variance of the logarithm of F with its ends moved in.
+/// Mean and variance of the logarithm of the winsorized F distribution.
 fn moments(df1: f64, df2: f64, nodes: &[(f64, f64)]) -> (f64, f64) {
     let (low, high) = MOVED_IN;
     let ends = [
@@ -100,8 +100,8 @@ fn moments(df1: f64, df2: f64, nodes: &[(f64, f64)]) -> (f64, f64) {
     (mean, over(&|z| (z - mean) * (z - mean)))
 }
 
-/// How far each function may lean on the prior: one whose variance is larger than the sample has
-/// room for leans less, and a noisier one never more than a quieter one.
+/// The prior degrees of freedom of each function: fewer for outlier variances, and monotone in the
+/// variance.
 fn lean(ratios: &[f64], df: f64, d0: f64) -> Vec<f64> {
     let n = ratios.len();
     let tails: Vec<f64> = ratios.iter().map(|ratio| f_tails(*ratio, df, d0).upper).collect();
@@ -143,7 +143,7 @@ fn lean(ratios: &[f64], df: f64, d0: f64) -> Vec<f64> {
     each
 }
 
-/// The degrees of freedom at which the wildest function would be nothing special, in two steps.
+/// The prior degrees of freedom at which the largest variance is not an outlier, in two steps.
 fn wildest(ratios: &[f64], smallest_tail: f64, df: f64, d0: f64) -> f64 {
     if smallest_tail <= 0.0 {
         return 0.0;

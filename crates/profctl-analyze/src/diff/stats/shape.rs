@@ -3,7 +3,7 @@
 use super::order::{mean, median, sorted, squares};
 use super::special::f_tails;
 
-/// Whether one side is more than twice as noisy, and that is neither chance (5 %) nor the doing of a
+/// Whether one side is more than twice as noisy, and that is neither chance (5 %) nor due to a
 /// single run. Both are sorted; a deviation below `floor` is none.
 pub(super) fn unequal_variance(before: &[f64], after: &[f64], floor: f64) -> bool {
     if before.len() < 2 || after.len() < 2 {
@@ -22,8 +22,8 @@ pub(super) fn unequal_variance(before: &[f64], after: &[f64], floor: f64) -> boo
         && f_tails(noisy.0 / quiet.0, noisy.1, quiet.1).upper < 0.025
 }
 
-/// Whether sorted values fall into two heaps of at least two, too far apart for chance, and farther
-/// than the `margin`.
+/// Whether sorted values are bimodal: two clusters of at least two values, farther apart than
+/// chance explains and than the `margin`.
 pub(super) fn bimodal(values: &[f64], floor: f64, margin: f64) -> bool {
     let n = values.len();
     if n < 6 {
@@ -35,8 +35,8 @@ pub(super) fn bimodal(values: &[f64], floor: f64, margin: f64) -> bool {
     };
     let (low, high) = values.split_at(split);
     let within = ((squares(low) + squares(high)) / (n - 2) as f64).sqrt().max(floor);
-    // So many standard deviations of a heap apart lie the best heaps of no more than one in a
-    // hundred samples of normal numbers (found by simulation, for 6 to 40 numbers).
+    // Distance of the best two clusters in standard deviations, exceeded by one in a hundred
+    // samples of normal numbers (from simulation, for 6 to 40 numbers).
     let apart = 3.6 + 270.0 / (n * n) as f64;
     mean(high) - mean(low) > (apart * within).max(margin)
 }

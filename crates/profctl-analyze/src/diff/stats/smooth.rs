@@ -59,9 +59,9 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// Cleveland's (1979) locally weighted line, in his own arrangement: each point is fitted by the
-/// share `span` of points nearest to it, points far from the curve lose their say in three more
-/// rounds, and points closer than a hundredth of the range share a fit.
+/// Cleveland's (1979) robust locally weighted regression: each point is fitted to the share `span`
+/// of points nearest to it, outliers are downweighted in three more rounds, and points closer than
+/// a hundredth of the range share a fit.
 pub(super) fn lowess(x: &[f64], y: &[f64], span: f64) -> Vec<f64> {
     let n = x.len();
     let mut order: Vec<usize> = (0..n).collect();
@@ -125,7 +125,7 @@ fn walk(x: &[f64], y: &[f64], trust: &[f64], n_near: usize, curve: &mut [f64]) {
     }
 }
 
-/// The line through the neighbours `left..=right` of `x0`, at `x0`.
+/// The line through the neighbors `left..=right` of `x0`, at `x0`.
 fn local(x: &[f64], y: &[f64], trust: &[f64], left: usize, right: usize, x0: f64) -> Option<f64> {
     let n = x.len();
     let range = x[n - 1] - x[0];
@@ -155,20 +155,20 @@ fn local(x: &[f64], y: &[f64], trust: &[f64], left: usize, right: usize, x0: f64
     }
     if width > 0.0 {
         let x = &x[left..left + weights.len()];
-        let centre = dot(&weights, x);
+        let center = dot(&weights, x);
         let spread: f64 =
-            weights.iter().zip(x).map(|(weight, x)| weight * (x - centre) * (x - centre)).sum();
+            weights.iter().zip(x).map(|(weight, x)| weight * (x - center) * (x - center)).sum();
         if spread.sqrt() > 0.001 * range {
-            let slope = (x0 - centre) / spread;
+            let slope = (x0 - center) / spread;
             for (weight, x) in weights.iter_mut().zip(x) {
-                *weight *= slope * (x - centre) + 1.0;
+                *weight *= slope * (x - center) + 1.0;
             }
         }
     }
     Some(dot(&weights, &y[left..]))
 }
 
-/// Lowers the say of points far from the curve; false if all are on it.
+/// Downweights points far from the curve; false if all are on it.
 fn distrust(y: &[f64], curve: &[f64], trust: &mut [f64]) -> bool {
     let distances: Vec<f64> = y.iter().zip(curve).map(|(y, curve)| (y - curve).abs()).collect();
     let mean = distances.iter().sum::<f64>() / distances.len() as f64;

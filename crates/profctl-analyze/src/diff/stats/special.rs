@@ -138,7 +138,7 @@ fn continued_fraction(first: f64, term: impl Fn(f64) -> (f64, f64)) -> f64 {
     value
 }
 
-/// The regularised incomplete beta function at `x`, and at `y` = 1 − `x` from the other end.
+/// The regularized incomplete beta function at `x`, and at `y` = 1 − `x` from the other end.
 fn beta_tails(x: f64, y: f64, a: f64, b: f64) -> Tails {
     if x <= 0.0 {
         return Tails { lower: 0.0, upper: 1.0 };
@@ -165,7 +165,7 @@ fn beta_tails(x: f64, y: f64, a: f64, b: f64) -> Tails {
     Tails { lower, upper: 1.0 - lower }
 }
 
-/// The regularised incomplete gamma function.
+/// The regularized incomplete gamma function.
 fn gamma_tails(a: f64, x: f64) -> Tails {
     if x <= 0.0 {
         return Tails { lower: 0.0, upper: 1.0 };

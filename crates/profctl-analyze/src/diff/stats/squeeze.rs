@@ -1,31 +1,31 @@
-//! What functions have in common: how noisy one is expected to be before its runs are looked at.
+//! Moderated variances (Smyth 2004).
 //!
-//! With a handful of runs the variance of one function is known badly, that of a thousand together
-//! well. Each is pulled towards what is usual for functions that run as often (Smyth 2004); the
-//! spread of the variances themselves says how far.
+//! The variance of one function is estimated poorly from a few runs, that of a thousand functions
+//! well. Each is shrunk toward the trend of functions with as many calls; the spread of the
+//! variances determines how far.
 
 use super::order::{median, sorted};
 use super::smooth::Curve;
 use super::{prior, robust};
 
-/// Variances after they were pulled.
+/// Moderated variances.
 #[derive(Clone, Debug)]
 pub(super) struct Squeezed {
-    /// What was expected of each.
+    /// The prior of each.
     pub(super) expected: Vec<f64>,
-    /// Weight of what was expected, in degrees of freedom.
+    /// Prior degrees of freedom.
     pub(super) d0: Vec<f64>,
-    /// The same of a function that is nothing special.
+    /// The same of a function that is not an outlier.
     pub(super) d0_usual: f64,
-    /// The pulled variances.
+    /// The moderated variances.
     pub(super) post: Vec<f64>,
     /// Their degrees of freedom: own and expected, but no more than all functions have together.
     pub(super) df: Vec<f64>,
     pooled: f64,
 }
 
-/// Pulls `variances`, each with its `df`, towards what is usual at its `covariate`. A function
-/// without degrees of freedom gets what is expected of it.
+/// Moderates `variances`, each with its `df`, by the trend at its `covariate`. A function without
+/// degrees of freedom gets the prior variance.
 pub(super) fn squeeze(
     variances: &[f64],
     df: &[f64],
@@ -69,7 +69,7 @@ pub(super) fn squeeze(
 }
 
 impl Squeezed {
-    /// Gives what is expected of each function no more than these weights.
+    /// Limits the prior degrees of freedom of each function.
     pub(super) fn weigh_at_most(&mut self, weights: &[f64], variances: &[f64], df: &[f64]) {
         for (d0, most) in self.d0.iter_mut().zip(weights) {
             *d0 = d0.min(*most);

@@ -1,4 +1,4 @@
-//! How sure one is of the change of a percentile, from the distributions of the calls of many runs.
+//! Bootstrap intervals of the change of a percentile, from the histograms of many runs.
 
 use super::order::quantile;
 use super::order::sorted;
@@ -11,13 +11,13 @@ pub struct Distribution {
     lengths: Vec<(f64, u64)>,
 }
 
-/// Runs a side from which on a percentile has an interval: resampling fewer runs makes it too
+/// Runs per side from which on a percentile has an interval: resampling fewer runs makes it too
 /// narrow.
 pub const TAIL_RUNS_MIN: usize = 8;
 
 const RESAMPLES: usize = 999;
 
-/// The percentile that is meant by the tail.
+/// The percentile of the tail.
 pub const TAIL_PERCENT: f64 = 99.0;
 
 impl Distribution {
@@ -56,7 +56,7 @@ impl Distribution {
 }
 
 /// The 95 % interval of the ratio of the 99th percentiles (geometric means over runs), by a
-/// studentised bootstrap that draws runs first and then calls within each (Davison and Hinkley
+/// studentized bootstrap that draws runs first and then calls within each (Davison and Hinkley
 /// 1997). None with fewer than [`TAIL_RUNS_MIN`] runs on a side, or with a run without calls.
 pub fn tail_interval(
     before: &[Distribution],
@@ -78,7 +78,7 @@ pub fn tail_interval(
             (0..side.len()).map(|_| side[random.below(side.len())].drawn(&mut random)).collect()
         });
         let (again, se) = estimate(drawn.map(Vec::into_iter));
-        // Runs that are all alike say nothing of how far they may be off.
+        // Without variation between runs there is no standard error.
         if se > 0.0 {
             off.push((again - change) / se);
         }

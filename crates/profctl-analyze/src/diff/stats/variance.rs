@@ -1,4 +1,4 @@
-//! Where the variance is: between blocks or between the runs of one, and so what to repeat.
+//! Variance components: between blocks and between the runs of a block.
 
 use super::Replicate;
 use super::design::{Contrast, Layout};
@@ -20,8 +20,8 @@ impl Components {
         self.ratio / (1.0 + self.ratio)
     }
 
-    /// How many runs a block should have, if a block costs as much as so many runs: with more, the
-    /// time were better spent on another block (Kalibera and Jones 2013). None if blocks do not
+    /// The optimal number of runs per block, if setting up a block costs that many runs: with more,
+    /// the time were better spent on another block (Kalibera and Jones 2013). None if blocks do not
     /// differ.
     pub fn runs_advised(&self, cost: f64) -> Option<u32> {
         let best = (cost / self.ratio).sqrt();
@@ -29,10 +29,10 @@ impl Components {
     }
 }
 
-/// Functions below which their middle says nothing.
+/// Functions needed for a meaningful median.
 const FUNCTIONS_MIN: usize = 20;
 
-/// With `n` runs a block, the variance of block means times `n` is 1 + `n` · ratio times that of
+/// With `n` runs per block, the variance of block means times `n` is 1 + `n` · ratio times that of
 /// runs, and their quotient is F so many times over. The middle of the quotients of all functions
 /// against the middle of F gives the ratio, whatever single functions do.
 pub(super) fn components(

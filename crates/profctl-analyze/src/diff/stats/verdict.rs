@@ -4,13 +4,13 @@ use super::adjust::adjust;
 use super::special::{Quantiles, t_quantile, t_upper};
 use super::{Options, Tested, Verdict};
 
-/// The chance with which a change of the size of `mde` would have been called.
+/// The power at a change of the size of `mde`.
 const POWER: f64 = 0.8;
 
 /// Level of the intervals.
 const CONFIDENCE: f64 = 0.95;
 
-/// Measurements a side that nobody will take.
+/// Observations per side above which no number is reported.
 const RUNS_MAX: u32 = 1000;
 
 /// An estimate to judge.
@@ -68,8 +68,8 @@ fn selected(verdict: Verdict) -> bool {
 }
 
 /// The level at which the intervals of the selected functions (regressed, suspect, improved) are
-/// wrong no more often than 5 in 100 of them: picking what stands out picks lucky estimates too
-/// (Benjamini and Yekutieli 2005).
+/// wrong no more often than 5 in 100 of them: selection favors extreme estimates (Benjamini and
+/// Yekutieli 2005).
 pub fn selected_level(rows: &[Tested]) -> f64 {
     let tested = rows.iter().filter(|row| row.verdict != Verdict::NotTested).count();
     let picked = rows.iter().filter(|row| selected(row.verdict)).count();
@@ -146,8 +146,8 @@ fn chances(known: Estimate, margin: f64, quantiles: &mut Quantiles) -> Tested {
     row
 }
 
-/// Takes back what noise like this one's calls changed by itself. The shares of false ones are those
-/// among changes beyond the margin, and among those that are not zero.
+/// Withdraws findings that permutations of the same noise produce as often. The shares of false
+/// ones are those among changes beyond the margin, and among those that are not zero.
 pub(super) fn reconsider(row: &mut Tested, beyond_margin: f64, not_zero: f64, options: &Options) {
     row.q_dealt = if beyond_margin.is_nan() { not_zero } else { beyond_margin };
     if row.verdict == Verdict::NotTested {
@@ -190,7 +190,7 @@ pub(super) fn level_in_force(rows: &[Tested], options: &Options) -> f64 {
         .min(0.5)
 }
 
-/// How many measurements a side would probably settle an open case: show a change that is beyond
+/// How many measurements per side would probably settle an open case: show a change that is beyond
 /// the margin at the `level` in force, or that one within it is.
 pub(super) fn runs_needed(
     row: &Tested,

@@ -1,5 +1,5 @@
-//! File to profile. Anything may stand in a file: what cannot be is refused, what another hand left
-//! out is made from the rest as well as it allows.
+//! File to profile. Files are untrusted: invalid values are refused, and missing fields are derived
+//! from the others as far as possible.
 
 use profctl_model::diag::Sample;
 use profctl_model::{DiagLog, FuncKind, Place, Severity, TickUnit, Ticks, Timebase, Timeline};
@@ -205,8 +205,8 @@ fn counted(file: &FunctionFile) -> u64 {
     file.counted.unwrap_or(0).min(file.calls)
 }
 
-/// Reads one length; a file by another hand may have only the figures of the contract, from which
-/// the sums are then made as well as they allow.
+/// Reads one length; a file of another program may have only the documented fields; the sums are
+/// then derived from them as far as possible.
 fn read_lengths(file: &FunctionFile, of: &LengthsFile<'_>, tick: u64) -> Result<Lengths, String> {
     let calls = file.calls - counted(file);
     if calls == 0 {

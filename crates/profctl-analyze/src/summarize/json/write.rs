@@ -93,7 +93,7 @@ fn write_row(profile: &Profile, row: &Row, busy: u64, tick: u64) -> FunctionFile
     let (net, elapsed) = (&stats.net_of_calls, &stats.elapsed_of_calls);
     let percentile = |of: &Lengths, percent| some(of.percentile(percent).filter(|_| kept));
     let of_calls = |ticks| (stats.measured() > 0).then_some(time(ticks));
-    // Millionths of a percent tell any two functions apart and keep the file small.
+    // Six decimals distinguish any two functions and keep the file small.
     let percent = |share: Option<f64>| share.map(|share| (share * 1e6).round() / 1e6);
     FunctionFile {
         name: row.name.clone(),

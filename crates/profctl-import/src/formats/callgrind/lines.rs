@@ -35,7 +35,7 @@ impl Names {
 }
 
 /// The cost in column `column` of a line of `n_positions` positions and then costs; nothing if it
-/// is no such line. Costs at the end of a line may be left out if they are 0.
+/// is no such line. Costs at the end of a line may be omitted if they are 0.
 pub(super) fn cost(line: &str, n_positions: usize, column: usize) -> Option<u64> {
     let mut words = line.split_ascii_whitespace();
     for _ in 0..n_positions {

@@ -18,12 +18,12 @@ mod tests;
 
 use sums::Sums;
 
-/// See the module.
+/// The importer of `callgrind`.
 pub struct Profile;
 
 static DESCRIPTOR: Descriptor = Descriptor {
     name: "callgrind",
-    about: "profile of Valgrind's callgrind: sums for each function, no single call",
+    about: "profile of Valgrind's callgrind: sums per function, no single calls",
     recognized: "`# callgrind format`, or a line `events: …` before the first `fn=`",
     codes: &[&TOTAL_MISMATCH],
     ..Descriptor::PLAIN
@@ -33,8 +33,8 @@ static DESCRIPTOR: Descriptor = Descriptor {
 pub static TOTAL_MISMATCH: Code = Code {
     name: "callgrind/total-mismatch",
     severity: Severity::Warning,
-    help: "the costs of all functions are not what the file states as their total: it was cut, or \
-           put together from parts; what its lines say was used",
+    help: "the costs of all functions do not sum to the stated total: the file may be truncated \
+           or concatenated; its lines were used",
 };
 
 impl Importer for Profile {
@@ -71,7 +71,7 @@ impl Importer for Profile {
         let others: Vec<&str> = events.iter().copied().filter(|&other| other != event).collect();
         let mut facts = vec![
             ("event", event.to_owned()),
-            ("calls", "sums for each function; no single call, no shortest or longest".into()),
+            ("calls", "sums per function; no single calls, no minimum or maximum".into()),
         ];
         if !others.is_empty() {
             facts.push(("other events", format!("{} (not read)", others.join(" "))));

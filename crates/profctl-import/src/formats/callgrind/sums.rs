@@ -21,7 +21,6 @@ pub(super) struct Function {
     pub(super) inclusive: u64,
 }
 
-/// See the module.
 pub(super) struct Sums {
     column: usize,
     n_positions: usize,
@@ -123,7 +122,7 @@ impl Sums {
             function.own = function.own.saturating_add(cost);
         }
         // The first level of a recursion holds what the deeper ones cost, be it as the cost of a
-        // callee `f'2` or, where levels are not told apart, as its own.
+        // callee `f'2` or, where levels are not distinguished, as its own.
         if is_outermost && called != Some((row, true)) {
             function.inclusive = function.inclusive.saturating_add(cost);
         }

@@ -7,7 +7,7 @@ use crate::testing::ImporterOfBytes;
 static CALLS: &str =
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/callgrind/calls.out"));
 
-/// What is said of each function: `name[module] calls elapsed net`; then the complaints.
+/// What is said of each function: `name[module] calls elapsed net`; then the diagnostics.
 fn show(text: &str) -> Vec<String> {
     let said = read(&Profile, text.as_bytes(), &ImportOptions::default());
     let total = |total: &Total| {
@@ -35,7 +35,7 @@ fn names_positions_and_costs_in_every_spelling() {
 
 #[test]
 fn recursion_counts_once() {
-    // Levels told apart: the first holds what the second costs.
+    // Levels distinguished: the first holds what the second costs.
     let text = "events: Ir\nfn=f\n1 10\ncfn=f'2\ncalls=1 1\n1 50\nfn=f'2\n1 30\ncfn=f'2\ncalls=2 1\n\
                 1 20\ncfn=g\ncalls=3 1\n1 20\nfn=g\n1 20\n";
     assert_eq!(show(text), ["f 3 60 40", "g 3 20 20"]);
@@ -123,7 +123,7 @@ fn the_clock_is_what_is_counted() {
 }
 
 #[test]
-fn recognised_by_its_head() {
+fn recognized_by_its_head() {
     assert!(matches!(Profile.recognize_bytes(CALLS.as_bytes(), true), Recognition::Yes(_)));
     let old =
         b"version: 1\ncreator: xdebug 3.2\nevents: Time\n\nfl=(1) a.php\nfn=(1) {main}\n1 5\n";

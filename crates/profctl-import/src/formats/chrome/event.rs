@@ -50,7 +50,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Reads the key behind the value of `before`, to where its value begins; nothing at the end of
+    /// Reads the key after the value of `before`, to where its value begins; nothing at the end of
     /// the event.
     fn key(scanner: &mut Scanner<'a>, before: Key, keys: &mut Keys) -> Result<Option<Key>, Stop> {
         let start = scanner.at;
@@ -65,7 +65,7 @@ impl<'a> Fields<'a> {
             return Ok(None);
         }
         let key = Key::of(scanner.string()?.raw);
-        scanner.expect(b':', "a colon behind the key")?;
+        scanner.expect(b':', "a colon after the key")?;
         scanner.peek()?;
         keys.learn(before, scanner.since(start), key);
         Ok(Some(key))

@@ -1,4 +1,4 @@
-//! What the beginning of a file tells of the rest: the order of its events, the step of its clock.
+//! Properties of a file, from its head: the order of its events, the step of its clock.
 
 use super::read::{Events, Position};
 use crate::emit::Emitter;
@@ -6,7 +6,6 @@ use crate::formats::{Block, Reader};
 use crate::json::Scanner;
 use crate::sort::Order;
 
-/// See the module.
 pub(super) struct Head {
     pub(super) order: Order,
     /// The step in which times are stated, nanoseconds.
@@ -24,7 +23,7 @@ impl Head {
 }
 
 /// Whether events come by time, thread by thread. An event before its predecessor is put right
-/// among those that are held back; a call that was written when it ended may be as long as the file.
+/// among those that are buffered; a call that was written when it ended may be as long as the file.
 fn order(head: &[u8]) -> Order {
     let mut events = Events::new(Order::Nearly);
     let mut said = Emitter::default();
@@ -36,7 +35,7 @@ fn order(head: &[u8]) -> Order {
     if said.is_in_order() { Order::Nearly } else { Order::Any }
 }
 
-/// The step of the clock: by the number of decimals behind `"ts":`.
+/// The step of the clock: by the number of decimals after `"ts":`.
 fn step(head: &[u8]) -> u64 {
     let key = b"\"ts\"";
     let decimals = memchr::memmem::find_iter(head, key).take(1_000).filter_map(|at| {

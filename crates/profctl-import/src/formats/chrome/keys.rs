@@ -1,8 +1,8 @@
 //! Which field comes next: a producer writes the keys of its events in one order, with the same
 //! spaces, a million times.
 //!
-//! What stood between two values is remembered with the field that it led to. If the same bytes
-//! stand there again, it is the same field; if not, the key is read, and remembered.
+//! What stood between two values is remembered with the field that it led to. If the same bytes are
+//! there again, it is the same field; if not, the key is read, and remembered.
 
 /// A field of an event that matters, or the beginning of one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,7 +38,7 @@ impl Key {
     }
 }
 
-/// Bytes of what stands between two values, at most; longer ones are not remembered.
+/// Bytes of what is between two values, at most; longer ones are not remembered.
 const WIDTH: usize = size_of::<u128>();
 /// Ways on from a field that are remembered.
 const WAYS: usize = 4;
@@ -62,8 +62,8 @@ pub(super) struct Keys {
 }
 
 impl Keys {
-    /// The field whose value follows, and how many bytes stand before that, if `rest`, which begins
-    /// behind the value of `from`, begins as it did before.
+    /// The field whose value follows, and how many bytes are before that, if `rest`, which begins
+    /// after the value of `from`, begins as it did before.
     #[inline]
     pub(super) fn next(&self, from: Key, rest: &[u8]) -> Option<(Key, usize)> {
         let bytes = u128::from_le_bytes(*rest.first_chunk::<WIDTH>()?);

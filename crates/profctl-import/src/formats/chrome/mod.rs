@@ -23,7 +23,7 @@ mod tests;
 use head::Head;
 use read::Position;
 
-/// See the module.
+/// The importer of `chrome`.
 pub struct TraceEvents;
 
 static DESCRIPTOR: Descriptor = Descriptor {
@@ -34,28 +34,27 @@ static DESCRIPTOR: Descriptor = Descriptor {
     ..Descriptor::PLAIN
 };
 
-/// Events that are no calls.
+/// Events that are not calls.
 pub static OTHER_EVENTS: Code = Code {
     name: "chrome/other-events",
     severity: Severity::Info,
-    help: "asynchronous spans, flows, counters, object snapshots and memory dumps are no calls of \
-           a thread: they are not read",
+    help: "asynchronous spans, flows, counters, object snapshots and memory dumps are not calls \
+           of a thread and are not read",
 };
 
 /// Stacks that were sampled.
 pub static SAMPLES: Code = Code {
     name: "chrome/samples",
     severity: Severity::Warning,
-    help: "the file also holds stacks that were sampled: a sample tells of no entry and no exit, \
-           so it is not read",
+    help: "the file also has sampled stacks, which have no entries and exits and are not read",
 };
 
 /// A complete event without a length.
 pub static NO_DURATION: Code = Code {
     name: "chrome/no-duration",
     severity: Severity::Warning,
-    help: "a complete event (`X`) without `dur` and `tdur`: the call is taken to be open until \
-           its caller ends",
+    help: "a complete event (`X`) without `dur` and `tdur`: the call counts as open until its \
+           caller ends",
 };
 
 impl Importer for TraceEvents {
@@ -105,8 +104,8 @@ impl Importer for TraceEvents {
 
 fn order_fact(order: Order) -> &'static str {
     match order {
-        Order::Any => "calls stand in the order of their ends, or in none: sorted in memory",
-        Order::AsWritten | Order::Nearly => "by time, thread by thread",
+        Order::Any => "calls in the order of their ends, or unordered: sorted in memory",
+        Order::AsWritten | Order::Nearly => "by time, per thread",
     }
 }
 

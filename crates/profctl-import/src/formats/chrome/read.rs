@@ -1,9 +1,9 @@
 //! Blocks of a file to events, wherever the file was cut.
 //!
-//! A block is cut behind an event, at a place that looks as if another followed ([`boundary`]): such
-//! a block begins with a comma and can be read alone. If the place was none (the inside of an
-//! event may look the same), the block before ends in the middle of something, says so in its state,
-//! and the next one is read again from there. So a wrong guess costs time and nothing else.
+//! A block is cut after an event, at a place that looks as if another followed ([`boundary`]): such
+//! a block begins with a comma and can be read alone. If the place was none (the inside of an event
+//! may look the same), the block before ends in the middle of something, says so in its state, and
+//! the next one is read again from there. So a wrong guess costs time and nothing else.
 
 use std::sync::Arc;
 
@@ -18,8 +18,8 @@ use crate::json::{Scanner, Stop, is_space};
 use crate::sort::Order;
 use crate::text;
 
-/// Where a block ended. The default is "behind an event, a comma is next" and, at the very
-/// beginning, "nothing was read": a look at the next byte tells them apart.
+/// Where a block ended. The default is "after an event, a comma is next" and, at the very
+/// beginning, "nothing was read": the next byte distinguishes them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Position {
     place: Place,
@@ -38,11 +38,11 @@ enum Place {
     Events,
     /// Among the keys of the outermost object.
     Keys,
-    /// Behind everything.
+    /// After everything.
     Behind,
 }
 
-/// A value that is passed over, however long it is.
+/// A value that is skipped, however long it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Skipping {
     depth: usize,
@@ -354,7 +354,7 @@ impl Walk<'_> {
     /// Whether the key is that of the events, and what its value begins with.
     fn key_and_first_byte(&mut self) -> Result<(bool, u8), Stop> {
         let key = self.scanner.string()?;
-        self.scanner.expect(b':', "a colon behind the key")?;
+        self.scanner.expect(b':', "a colon after the key")?;
         Ok((key.raw == b"traceEvents", self.scanner.peek()?))
     }
 

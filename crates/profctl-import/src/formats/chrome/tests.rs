@@ -84,7 +84,7 @@ fn every_order_of_events_makes_the_calls_that_were_meant() {
             "0 a 0+10; 1 b 5+5 open",
         ),
         (
-            "neighbours",
+            "neighbors",
             vec![x("a", 0, 5), x("b", 5, 5), b("c", 10), e("c", 11)],
             "0 a 0+5; 0 b 5+5; 0 c 10+1",
         ),
@@ -117,7 +117,7 @@ fn every_order_of_events_makes_the_calls_that_were_meant() {
         let has_partial = spans.fidelity.iter().any(|fidelity| fidelity.is_partial());
         let is_told =
             trace.meta.diags.sorted().iter().any(|e| e.code.severity >= Severity::Warning);
-        assert_eq!(has_partial, is_told, "{what}: partial calls are counted, and nothing else");
+        assert_eq!(has_partial, is_told, "{what}: incomplete calls are counted, and nothing else");
     }
 }
 
@@ -148,7 +148,7 @@ fn misfits_are_counted() {
     }
 }
 
-/// `uftrace report` on the same recording. Left out are functions that `longjmp` tore: uftrace does
+/// `uftrace report` on the same recording. Functions unwound by `longjmp` are omitted: uftrace does
 /// not list what never returned, and counts the second return of `_setjmp`.
 #[test]
 fn the_sums_of_uftrace_are_those_of_its_own_report() {
@@ -208,7 +208,7 @@ fn threads_of_two_processes_are_two_threads() {
 
 #[test]
 fn what_is_late_is_counted_unless_all_is_held() {
-    // The caller stands behind more calls than are held back, and the head gives no hint.
+    // The caller is after more calls than are buffered, and the head gives no hint.
     let call = |n: usize| {
         format!("{{\"ph\":\"X\",\"ts\":{n},\"dur\":1,\"pid\":1,\"tid\":1,\"name\":\"f\"}},\n")
     };
@@ -224,7 +224,7 @@ fn what_is_late_is_counted_unless_all_is_held() {
         (trace.spans.parent.iter().filter(|parent| parent.is_none()).count(), late)
     };
     let (n_outermost, late) = outermost(options());
-    assert!(n_outermost > 1, "nothing was handed on before the caller came");
+    assert!(n_outermost > 1, "nothing was passed on before the caller came");
     assert_eq!(late, 1);
     let unsorted = ImportOptions { dialect: Some("unsorted".into()), ..options() };
     assert_eq!(outermost(unsorted), (1, 0));
@@ -247,7 +247,8 @@ fn a_file_that_is_cut_still_counts() {
     let text = include_str!("../../../../../fixtures/chrome/by-end.json");
     for cut in 0..text.len() {
         let said = read(&TraceEvents, &text.as_bytes()[..cut], &options());
-        // Cut behind an event it is a whole array without its bracket, as crashed programs leave.
+        // Truncated after an event it is an array without its closing bracket, as crashed programs
+        // leave it.
         let n = |brace: char| text[..cut].matches(brace).count();
         let whole = n('{') == n('}');
         assert_eq!(said.diags.is_empty(), whole, "cut at {cut}");

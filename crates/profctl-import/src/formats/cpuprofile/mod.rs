@@ -21,7 +21,7 @@ mod read;
 #[cfg(test)]
 mod tests;
 
-/// See the module.
+/// The importer of `cpuprofile`.
 pub struct CpuProfile;
 
 static DESCRIPTOR: Descriptor = Descriptor {

@@ -16,7 +16,7 @@ pub(super) struct Node<'a> {
     id: u64,
     name: Option<Text<'a>>,
     url: Option<Text<'a>>,
-    /// From 0; nothing for what is no script.
+    /// From 0; nothing for what is not a script.
     line: Option<u64>,
     parent: Option<usize>,
     parent_id: Option<u64>,
@@ -178,7 +178,7 @@ impl Reader for Whole {
             time = time.saturating_add(u64::try_from(*delta).unwrap_or(0));
             let Some(&row) = rows.get(sample) else {
                 out.diag(&SKIPPED_RECORD, 0, || {
-                    format!("a sample of node {sample}, which is not described")
+                    format!("a sample of node {sample}, which is not defined")
                 });
                 samples.are(&[], Some(time), 0, out);
                 continue;
@@ -193,7 +193,7 @@ impl Reader for Whole {
                 Stop::Expected(expected) => {
                     let shown = text::excerpt(&block.bytes[at.min(block.bytes.len())..]);
                     let message =
-                        format!("found `{shown}`, expected {expected}: nothing behind it was read");
+                        format!("found `{shown}`, expected {expected}: the rest was not read");
                     (&SKIPPED_RECORD, message)
                 }
             };

@@ -10,7 +10,7 @@ fn fixture() -> Vec<u8> {
     profctl_testkit::fixtures::read(&folder.join("fib.cpuprofile"))
 }
 
-/// Time of its own by name, from a JSON parser that knows nothing of the reader.
+/// Net time by name, from an independent JSON parser.
 fn own_times(bytes: &[u8]) -> BTreeMap<String, u64> {
     let profile: serde_json::Value = serde_json::from_slice(bytes).unwrap();
     let numbers = |key: &str| {

@@ -33,7 +33,7 @@ impl<'a> Value<'a> {
     }
 }
 
-/// What is told of the fields of a structure.
+/// The decoded fields of a structure.
 pub(super) trait Visitor<'a> {
     /// A field: its name, its type, its value, and in how many structures it lies.
     fn field(&mut self, name: &'a str, of: &'a Type, value: Value<'a>, depth: usize);
@@ -56,7 +56,7 @@ pub(super) struct Decoder<'a> {
     known: Vec<Known<'a>>,
 }
 
-/// There are no bits left, or a field makes no sense.
+/// There are no bits left, or a field is invalid.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Stopped;
 
@@ -74,7 +74,7 @@ impl<'a> Decoder<'a> {
         self.at >= self.end
     }
 
-    /// Forgets the integers of the event before.
+    /// Clears the integers of the previous event.
     pub(super) fn forget(&mut self) {
         self.known.clear();
     }

@@ -136,9 +136,9 @@ pub(super) fn each<'a>(
                 let is_cut = (bytes.len() as u64 * 8) < content;
                 let left = decoder_left(content, start);
                 return match left {
-                    _ if is_cut => Err("the packet is cut".into()),
+                    _ if is_cut => Err("the packet is truncated".into()),
                     0..64 => Ok(()),
-                    _ => Err(format!("{} bytes that are no event", left / 8)),
+                    _ => Err(format!("{} bytes that are not an event", left / 8)),
                 };
             }
         }

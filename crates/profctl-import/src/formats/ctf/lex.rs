@@ -113,7 +113,7 @@ impl Lexer<'_> {
             match self.peek(0) {
                 b'"' => break,
                 0 if self.at >= self.text.len() => {
-                    return Err((line, "a text without an end".into()));
+                    return Err((line, "an unterminated string".into()));
                 }
                 b'\\' => {
                     text.push(match self.peek(1) {
@@ -160,7 +160,7 @@ mod tests {
     #[test]
     fn lines_are_counted_and_trouble_is_named() {
         assert_eq!(tokens(b"a\n\n/*\n*/b\n\x01").unwrap_err(), (5, "`\\x01`".into()));
-        assert!(tokens(b"\"abc").unwrap_err().1.contains("without an end"));
+        assert!(tokens(b"\"abc").unwrap_err().1.contains("unterminated"));
         assert!(tokens(b"0xzz").unwrap_err().1.contains("a number"));
         assert!(tokens(b"/* never").unwrap().is_empty());
     }

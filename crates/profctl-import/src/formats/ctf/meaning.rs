@@ -3,7 +3,7 @@
 
 use super::types::{EventClass, Metadata};
 
-/// What an event tells.
+/// The meaning of an event.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Meaning {
     /// A function was entered or left; its address is a field.

@@ -31,7 +31,7 @@ use modules::{Module, Modules};
 use read::{Contents, Packets, Source, Trace};
 use types::Metadata;
 
-/// See the module.
+/// The importer of `ctf`.
 pub struct Directory;
 
 static DESCRIPTOR: Descriptor = Descriptor {
@@ -209,7 +209,7 @@ fn search(
     for placed in packets.iter().take_while(|placed| placed.range.start < SEARCHED) {
         let length = (placed.range.end - placed.range.start) as usize;
         let bytes = file.bytes_at(placed.range.start, length)?;
-        // What cannot be read is told when it is read for its events.
+        // What cannot be read is stated when it is read for its events.
         let _ = events::each(&trace.metadata, &placed.packet, &bytes, |event| {
             if trace.meanings[event.row] == Meaning::Mapped
                 && let (Some(base), Some(size)) = (event.number("baddr"), event.number("memsz"))

@@ -16,7 +16,7 @@ const PACKET_HEADER: usize = 37;
 /// How deep types may be nested.
 const NESTED_MAX: u32 = 64;
 
-/// The text of a metadata file, which may stand in packets.
+/// The text of a metadata file, which may be in packets.
 pub(super) fn text(file: &[u8]) -> Result<Vec<u8>, String> {
     let Some(magic) = file.get(..4) else { return Ok(file.to_vec()) };
     let endian = match (little(magic), big(magic)) {
@@ -49,7 +49,7 @@ pub(super) fn metadata(text: &[u8]) -> Result<Metadata, (u32, String)> {
         metadata: Metadata::default(),
         depth: 0,
     };
-    // The byte order counts for types that stand before it.
+    // The byte order counts for types that are before it.
     parser.find_byte_order();
     while parser.at < parser.tokens.len() {
         parser.declaration()?;
@@ -166,7 +166,7 @@ impl Parser {
                 context: block.structure("context"),
                 fields: block.structure("fields"),
             }),
-            // Others, such as `callsite`, say nothing of the layout.
+            // Others, such as `callsite`, do not affect the layout.
             _ => {}
         }
         Ok(())
@@ -243,7 +243,7 @@ impl Parser {
         Ok(block)
     }
 
-    /// What stands behind a `=`.
+    /// What is after a `=`.
     fn value(&mut self) -> Parsed<Value> {
         let value = match self.peek() {
             Some(Token::Number(number)) => Value::Number(*number),
@@ -265,7 +265,7 @@ impl Parser {
     fn type_specifier(&mut self) -> Parsed<Type> {
         self.depth += 1;
         if self.depth > NESTED_MAX {
-            return self.wrong("types nested less deep");
+            return self.wrong("types nested less deeply");
         }
         let found = self.type_inside();
         self.depth -= 1;
@@ -360,7 +360,7 @@ impl Parser {
         if self.peek_sign(0) != Some(b'{') {
             return match name.and_then(|name| self.find(&name)) {
                 Some(found) => Ok(found),
-                None => self.wrong("a structure that is known"),
+                None => self.wrong("a known structure"),
             };
         }
         let fields = self.fields()?;
@@ -380,7 +380,7 @@ impl Parser {
         Ok(found)
     }
 
-    /// The name behind the word `struct`, `enum` or `variant`, with that word.
+    /// The name after the word `struct`, `enum` or `variant`, with that word.
     fn name_of(&mut self, kind: &str) -> Option<String> {
         match self.peek() {
             Some(Token::Word(name)) if name != "align" => {
@@ -450,7 +450,7 @@ impl Parser {
         if self.peek_sign(0) != Some(b'{') {
             return match name.and_then(|name| self.find(&name)) {
                 Some(found) => Ok(found),
-                None => self.wrong("an enumeration that is known"),
+                None => self.wrong("a known enumeration"),
             };
         }
         let ((Some(container), _) | (None, Some(Type::Integer(container)))) =
@@ -497,7 +497,7 @@ impl Parser {
         } else {
             match name.as_ref().and_then(|name| self.find(name)) {
                 Some(Type::Variant(known)) => known.fields.clone(),
-                _ => return self.wrong("a variant that is known"),
+                _ => return self.wrong("a known variant"),
             }
         };
         let found = Type::Variant(Arc::new(Variant { tag, fields }));
@@ -521,7 +521,7 @@ fn endian(word: &str) -> Option<Endian> {
     }
 }
 
-/// What stands behind a `=`.
+/// What is after a `=`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Value {
     Number(i128),
@@ -545,7 +545,7 @@ impl Value {
     }
 }
 
-/// What stands in the braces of a declaration.
+/// What is in the braces of a declaration.
 #[derive(Default)]
 struct Block {
     values: Vec<(String, Value)>,

@@ -122,7 +122,7 @@ impl Reader for Packets {
         }
         if block.at_end && source.damaged.is_some() {
             out.diag(&SKIPPED_RECORD, block.bytes.len(), || {
-                "what follows is no packet that the metadata describes".into()
+                "the rest is not a packet described by the metadata".into()
             });
         }
         None
@@ -231,7 +231,7 @@ impl Packet<'_, '_> {
         }
     }
 
-    /// A switch; events that name no thread are of whoever came to the CPU.
+    /// A switch; events without a thread belong to the thread that was switched in.
     fn switch(&mut self, at: At, prev: Option<LaneRef>, state: PrevState, next: Option<LaneRef>) {
         self.out.sched_switch(at, prev, state, next);
         if let Some(next) = next {
@@ -260,12 +260,12 @@ impl Packet<'_, '_> {
         name
     }
 
-    /// The CPU of the packet, and whoever runs on it.
+    /// The CPU of the packet, and the thread that runs on it.
     fn cpu_lane(&mut self) -> LaneRef {
         self.out.lane(LaneKey { cpu: self.cpu, thread: ThreadKey::Unstated })
     }
 
-    /// Whom the event is of: the thread that its contexts name, else whoever runs on the CPU.
+    /// Whom the event is of: the thread in its contexts, else the thread that runs on the CPU.
     fn lane(&mut self, event: &Event<'_>) -> LaneRef {
         let number = |names: [&str; 2]| names.iter().find_map(|name| context(event, name));
         let Some(tid) = number(["vtid", "tid"]) else { return self.cpu_lane() };

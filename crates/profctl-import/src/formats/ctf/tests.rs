@@ -31,7 +31,7 @@ fn codes(trace: &profctl_model::Trace) -> Vec<String> {
     entries.iter().map(|entry| format!("{} {}", entry.code.name, entry.count)).collect()
 }
 
-/// All records of a trace as babeltrace2 prints them, but for lists, in the order of time.
+/// All records of a trace as babeltrace2 prints them, but for lists, in time order.
 fn printed(parts: &Parts) -> Vec<String> {
     let files = Memory::new("test", parts.clone());
     let mut lines = Vec::new();

@@ -36,7 +36,7 @@ pub(super) struct Integer {
     pub(super) is_text: bool,
     /// Whether it is the value of a clock.
     pub(super) is_clock: bool,
-    /// The base in which people read it.
+    /// The display base.
     pub(super) base: u32,
 }
 
@@ -98,7 +98,7 @@ impl Struct {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Clock {
     pub(super) name: String,
-    /// Ticks a second.
+    /// Ticks per second.
     pub(super) frequency: u64,
     /// Seconds and ticks from the epoch to its 0.
     pub(super) offset_seconds: i64,

@@ -17,7 +17,7 @@ use crate::text;
 #[cfg(test)]
 mod tests;
 
-/// See the module.
+/// The importer of `execlog`.
 pub struct PluginLog;
 
 static DESCRIPTOR: Descriptor = Descriptor {

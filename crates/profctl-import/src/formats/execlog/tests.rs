@@ -1,4 +1,4 @@
-// `expect!` is handed on by value, and rewrites its strings with hashes.
+// `expect!` is passed by value, and rewrites its strings with hashes.
 #![allow(clippy::needless_pass_by_value, clippy::needless_raw_string_hashes)]
 
 use std::collections::BTreeMap;
@@ -200,7 +200,7 @@ fn the_program_calls_what_it_calls() {
     for (name, n) in counts {
         let (complete, partial, _) = sums[name];
         assert_eq!(complete + partial, n, "{name}");
-        assert_eq!(partial, if name == "bail" { 3 } else { 0 }, "{name}: partial calls");
+        assert_eq!(partial, if name == "bail" { 3 } else { 0 }, "{name}: incomplete calls");
     }
     assert_eq!(trace.meta.diags.count_of(&flow::INFERRED), 0);
 }
@@ -258,7 +258,7 @@ fn a_bad_symbol_file_is_refused() {
 }
 
 #[test]
-fn recognised_by_its_lines_only() {
+fn recognized_by_its_lines_only() {
     assert!(matches!(PluginLog.recognize_bytes(CALLS.as_bytes(), true), Recognition::Yes(_)));
     assert!(matches!(
         PluginLog.recognize_bytes(b"0, 0x1, 0x2, \"nop\"\n", true),

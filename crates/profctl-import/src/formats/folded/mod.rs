@@ -1,7 +1,7 @@
-//! Folded stacks: a line a stack, `main;read;copy 42`, the outermost call first, then a weight.
+//! Folded stacks: one line per stack, `main;read;copy 42`, the outermost call first, then a weight.
 //!
 //! The lines are laid end to end. They hold sums: no call has a beginning or an end, so all count
-//! as partial. Every line is taken by itself; neighbours that begin alike are not joined, so that
+//! as incomplete. Every line is taken by itself; neighbors that begin alike are not joined, so that
 //! the order of the lines does not matter.
 
 use profctl_model::{FuncKind, TickUnit, Ticks, Timebase, Timeline};
@@ -19,7 +19,7 @@ use crate::text;
 #[cfg(test)]
 mod tests;
 
-/// See the module.
+/// The importer of `folded`.
 pub struct FoldedStacks;
 
 static DESCRIPTOR: Descriptor = Descriptor {
@@ -58,7 +58,11 @@ impl Importer for FoldedStacks {
 
     fn open(&self, _files: &dyn Files, options: &ImportOptions) -> Result<Opened, ImportError> {
         let (unit, said) = match options.dialect.as_deref() {
-            None => (TickUnit::Cycles, "not stated, shown as cycles; `--dialect ns` and its like"),
+            None => (
+                TickUnit::Cycles,
+                "not stated, shown as cycles; set it with `--dialect ns` \
+                                        or another unit",
+            ),
             Some(name) => {
                 let unit = text::tick_unit(name).ok_or_else(|| {
                     ImportError::whole(format!(
@@ -66,7 +70,7 @@ impl Importer for FoldedStacks {
                          cycles or instructions"
                     ))
                 })?;
-                (unit, "as `--dialect` says")
+                (unit, "as set by `--dialect`")
             }
         };
         Ok(Opened::lines(
@@ -75,7 +79,7 @@ impl Importer for FoldedStacks {
         )
         .with_facts(vec![
             ("unit", said.to_owned()),
-            ("calls", "sums for each stack; no single call, no shortest or longest".into()),
+            ("calls", "sums per stack; no single calls, no minimum or maximum".into()),
         ]))
     }
 }
@@ -84,7 +88,7 @@ fn is_comment(line: &[u8]) -> bool {
     matches!(line.trim_ascii_start(), [] | [b'#', ..])
 }
 
-/// What stands before the last space, and the number behind it, rounded.
+/// What is before the last space, and the number after it, rounded.
 fn stack_and_weight(line: &[u8]) -> Option<(&[u8], u64)> {
     let line = line.trim_ascii_end();
     let space = memchr::memrchr2(b' ', b'\t', line)?;

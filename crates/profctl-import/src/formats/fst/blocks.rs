@@ -83,7 +83,7 @@ pub(super) fn header(file: &[u8]) -> Result<Header, String> {
     let read = || -> Result<Header, Wrong> {
         let mut fields = Fields { rest: file };
         if fields.byte()? != 0 {
-            return Err("the first block is no header");
+            return Err("the first block is not a header");
         }
         // Length, start, end, the order of bytes in a float, memory, numbers of scopes,
         // variables, handles and blocks.
@@ -93,7 +93,7 @@ pub(super) fn header(file: &[u8]) -> Result<Header, String> {
         let producer = producer.split(|&byte| byte == 0).next().unwrap_or_default();
         Ok(Header { exponent, producer: text::excerpt(producer) })
     };
-    read().map_err(|wrong| format!("no header of FST: {wrong}"))
+    read().map_err(|wrong| format!("not an FST header: {wrong}"))
 }
 
 /// Reads all that does not change.
@@ -223,7 +223,7 @@ fn signals(names: &[u8], widths: &[Width]) -> Result<Vec<Signal>, Wrong> {
     Ok(signals)
 }
 
-/// A range behind a space says how wide the signal is; a bit keeps its number.
+/// A range after a space says how wide the signal is; a bit keeps its number.
 fn full_name(scopes: &[String], name: &[u8], width: u32) -> String {
     let name = String::from_utf8_lossy(name);
     let name = match name.split_once(" [") {

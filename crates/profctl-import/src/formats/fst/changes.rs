@@ -218,15 +218,15 @@ fn index_with_signs(bytes: &[u8], n: usize) -> Result<Vec<Chain>, Wrong> {
     Ok(index)
 }
 
-/// The index of the older blocks: the same without signs. Zero stands before another handle, if the
-/// block knows of them.
+/// The index of the older blocks: the same without signs. Zero precedes another handle, if the
+/// block has them.
 fn index_without(bytes: &[u8], n: usize, has_aliases: bool) -> Result<Vec<Chain>, Wrong> {
     let mut fields = Fields { rest: bytes };
     let (mut index, mut at) = (Vec::new(), 0_u64);
     while !fields.rest.is_empty() {
         let number = fields.varint()?;
         if number == 0 && has_aliases {
-            let other = fields.varint()?.checked_sub(1).ok_or("a chain like that of none")?;
+            let other = fields.varint()?.checked_sub(1).ok_or("a reference to a missing chain")?;
             extend(&mut index, Chain::Same(other), 1, n)?;
         } else if number & 1 == 1 {
             at = at.saturating_add(number >> 1);

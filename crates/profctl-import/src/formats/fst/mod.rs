@@ -27,7 +27,7 @@ pub struct WaveForm;
 
 static DESCRIPTOR: Descriptor = Descriptor {
     name: "fst",
-    about: "FST wave form file of a simulator, with a tag bus or a wire a function",
+    about: "FST waveform file of a simulator, with a tag bus or one wire per function",
     recognized: "its first block: type 0, 329 bytes",
     extensions: &[".fst"],
     ..Descriptor::PLAIN
@@ -49,7 +49,7 @@ impl Importer for WaveForm {
         if head.starts_with(HEADER) {
             return Recognition::Yes("a header block of FST".into());
         }
-        // Behind the wrapper's type and two lengths stands gzip.
+        // After the wrapper's type and two lengths stands gzip.
         if head.first() == Some(&WRAPPED) && head.get(17..20) == Some(&[0x1f, 0x8b, 8]) {
             return Recognition::Yes("a compressed FST".into());
         }

@@ -18,7 +18,7 @@ const GROWTH_MAX: u64 = 1_100;
 /// What even nothing may grow to.
 const GROWTH_BASE: u64 = 1 << 10;
 
-/// Takes fields off the front of a stretch.
+/// Takes fields off the front of an interval.
 #[derive(Clone, Copy)]
 pub(super) struct Fields<'a> {
     pub(super) rest: &'a [u8],
@@ -41,7 +41,7 @@ impl<'a> Fields<'a> {
         Ok(crate::bytes::big(self.bytes(8)?))
     }
 
-    /// Seven bits a byte, the least significant first.
+    /// Seven bits per byte, the least significant first.
     pub(super) fn varint(&mut self) -> Result<u64, Wrong> {
         let mut value = 0;
         for shift in (0..64).step_by(7) {
@@ -63,9 +63,9 @@ impl<'a> Fields<'a> {
         Ok((value << unused) as i64 >> unused)
     }
 
-    /// A string and the NUL behind it.
+    /// A string and the NUL after it.
     pub(super) fn string(&mut self) -> Result<&'a [u8], Wrong> {
-        let end = memchr::memchr(0, self.rest).ok_or("a name without an end")?;
+        let end = memchr::memchr(0, self.rest).ok_or("an unterminated name")?;
         let text = self.bytes(end as u64)?;
         self.byte()?;
         Ok(text)
@@ -137,7 +137,7 @@ fn unpack(reader: impl Read, length: usize) -> Result<Vec<u8>, Wrong> {
     let read = reader.take(length as u64).read_to_end(&mut bytes);
     match read {
         Ok(n) if n == length => Ok(bytes),
-        Ok(_) | Err(_) => Err("a packed stretch that does not unpack"),
+        Ok(_) | Err(_) => Err("a compressed section that cannot be decompressed"),
     }
 }
 
@@ -177,5 +177,10 @@ fn fastlz(packed: &[u8], length: usize) -> Result<Vec<u8>, Wrong> {
             token = from.byte()?;
         }
     }
-    if out.len() == length { Ok(out) } else { Err("a packed stretch that is longer than it says") }
+    if out.len() == length {
+        Ok(out)
+    } else {
+        Err("a compressed section that is longer than \
+                                                   stated")
+    }
 }

@@ -1,4 +1,4 @@
-//! Changes in the order of time, block after block.
+//! Changes in time order, block after block.
 
 use std::sync::Arc;
 

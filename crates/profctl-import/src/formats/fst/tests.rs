@@ -92,7 +92,7 @@ fn signals_that_are_not_there() {
     assert_eq!(calls(&load(&large, &options).0), calls(&load(BENCH, &options).0));
 }
 
-/// Names and widths stand at the end, so a file that was cut cannot be read at all.
+/// Names and widths are at the end, so a file that was cut cannot be read at all.
 #[test]
 fn every_cut_is_refused() {
     for file in [BUS, WRAPPED] {
@@ -164,7 +164,7 @@ proptest! {
         read_anyhow(&bytes, "fst", &bus());
         let mut bytes = [BUS, ZLIB, FASTLZ, WIRES, BENCH, OFF][file].to_vec();
         for (at, value) in flips {
-            // The header is mostly text and room for text.
+            // The header is mostly text and space for text.
             let at = 329 + usize::from(at) % (bytes.len() - 329);
             bytes[at] ^= value;
         }
@@ -173,7 +173,7 @@ proptest! {
         read_anyhow(&bytes, "fst", &capture(CaptureOptions { gpio, ..CaptureOptions::default() }));
     }
 
-    /// What is random does not pack, so the fields inside a packed stretch are tried bare.
+    /// What is random does not pack, so the fields inside a packed interval are tried bare.
     #[test]
     fn fields_of_garbage(bytes: Vec<u8>, length in 0_u64..100_000) {
         for unpack in UNPACKERS {

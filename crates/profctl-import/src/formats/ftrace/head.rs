@@ -1,5 +1,4 @@
-//! What the first megabyte tells before the first line is read: the tracer, the clock, which
-//! events are calls.
+//! Properties of the trace, from the first megabyte: the tracer, the clock, which events are calls.
 
 use profctl_model::{TickUnit, Ticks, Timebase, Timeline};
 
@@ -8,7 +7,6 @@ use crate::kernel_events::syscalls::Machine;
 use crate::kernel_events::{KernelEvent, Scope, text as event_text};
 use crate::text;
 
-/// See the module.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Head {
     pub(crate) timebase: Timebase,
@@ -126,7 +124,7 @@ pub(crate) fn look(head: &[u8], mut machine: Option<Machine>) -> Head {
                 Some(Machine::X86) => "numbers of x86-64".into(),
                 Some(Machine::Generic) => "numbers of 64-bit ARM and RISC-V".into(),
                 Some(Machine::Unlisted) => "numbers without a list of names".into(),
-                None => "numbers taken for those of x86-64 (else --dialect arm64)".into(),
+                None => "numbers of x86-64 assumed (else --dialect arm64)".into(),
             },
         ));
     }

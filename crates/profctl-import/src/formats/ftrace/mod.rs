@@ -21,7 +21,7 @@ use head::{Head, look};
 
 pub use read::{FOREIGN_LINE, NO_EXITS, RAW_LINE};
 
-/// See the module.
+/// The importer of `ftrace`.
 pub struct TracefsText;
 
 static DESCRIPTOR: Descriptor = Descriptor {

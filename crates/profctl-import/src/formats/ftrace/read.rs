@@ -20,7 +20,7 @@ use crate::text;
 pub static FOREIGN_LINE: Code = Code {
     name: "ftrace/foreign-line",
     severity: Severity::Info,
-    help: "stack traces, notes and lines of programs between the events were left out",
+    help: "stack traces, kernel notices and output of programs between the events were skipped",
 };
 
 /// Lines of the trace option `raw`.
@@ -35,11 +35,10 @@ pub static RAW_LINE: Code = Code {
 pub static NO_EXITS: Code = Code {
     name: "ftrace/no-exits",
     severity: Severity::Info,
-    help: "the tracer `function` records that functions were called, not when they returned: each \
-           call is a mark, and no time is known; record with current_tracer=function_graph",
+    help: "the tracer `function` records calls and no exits: each call is a mark without a \
+           duration; record with current_tracer=function_graph",
 };
 
-/// See the module.
 pub(crate) struct EventReader {
     applier: Applier,
     /// What lines without the name of an event are of.
@@ -77,7 +76,9 @@ impl Reader for EventReader {
             match line::parse(line.text) {
                 // Half a line may still look like one: what it says of an event may be cut.
                 _ if !line.ended && block.at_end => {
-                    out.diag(&codes::CUT_RECORD, line.offset, || "the last line is cut".into());
+                    out.diag(&codes::CUT_RECORD, line.offset, || {
+                        "the last line is truncated".into()
+                    });
                 }
                 Some(event) => self.event(&event, line.offset, out),
                 None => other(line.text, line.offset, out),
@@ -192,7 +193,7 @@ impl GraphCall<'_> {
     }
 }
 
-/// A line that is no event.
+/// A line that is not an event.
 #[cold]
 fn other(line: &[u8], offset: usize, out: &mut Emitter) {
     let trimmed = line.trim_ascii();

@@ -13,7 +13,7 @@ pub(crate) fn func(spelling: &[u8]) -> Func {
 }
 
 /// Where an interrupt enters the kernel on the stack of what it interrupted. On x86 the entry code
-/// itself is never traced: what is seen are these, side by side. Elsewhere the tracer prints marks.
+/// itself is never traced: what is seen are these, in parallel. Elsewhere the tracer prints marks.
 const INTERRUPTS: [&str; 12] = [
     "irq_enter_rcu",
     "irq_exit_rcu",

@@ -1,10 +1,10 @@
 //! The usual lines of the usual layouts, by the position of their bytes.
 //!
 //! Two layouts make up nearly all captures: the default (`CPU DURATION`) and the one that scripts
-//! ask for (`TIME CPU TASK DURATION`). In both, columns stand at fixed positions, so a line is
-//! checked byte by byte at those positions and taken, or left to [`super::line`] on any surprise.
-//! A name is only taken if [`super::line`] has read it before: what a name may look like is
-//! decided in one place.
+//! ask for (`TIME CPU TASK DURATION`). In both, columns are at fixed positions, so a line is
+//! checked byte by byte at those positions and taken, or left to [`super::line`] on any surprise. A
+//! name is only taken if [`super::line`] has read it before: what a name may look like is decided
+//! in one place.
 //!
 //! ```text
 //!  0) + 49.053 us   |    irq_enter_rcu();
@@ -15,8 +15,8 @@
 //!
 //! What costs time here is not work but surprise: a branch that is taken now and then stalls the
 //! processor for longer than it takes to read a column. So columns are read without branches,
-//! whether or not they hold anything, and a line has one branch that cannot be foreseen: whether
-//! it is an exit.
+//! whether or not they hold anything, and a line has one unpredictable branch: whether it is an
+//! exit.
 
 use super::known::Known;
 use super::layout::{Layout, Time};
@@ -38,7 +38,7 @@ const VIEW: usize = 256;
 pub(super) struct Memory {
     lanes: Vec<(LaneBytes, LaneRef)>,
     names: Known,
-    /// The width of everything before the duration column; 0 until a line has told it.
+    /// The width of everything before the duration column; 0 until the first line.
     prefix: usize,
 }
 
@@ -104,11 +104,11 @@ fn padded(line: &[u8]) -> [u8; VIEW] {
     view
 }
 
-/// The bytes that tell the lane, padded with zeros, which no such column contains.
+/// The bytes that identify the lane, padded with zeros, which no such column contains.
 type LaneBytes = [u64; LANE_WORDS];
 const LANE_WORDS: usize = 4;
 
-/// What stands between the time column (if there is one) and the duration column.
+/// What is between the time column (if there is one) and the duration column.
 #[inline]
 fn lane_bytes(view: &[u8; VIEW], prefix: usize, timed: bool) -> Option<LaneBytes> {
     if !timed {
@@ -132,8 +132,8 @@ fn lane_slot([a, b, c, d]: LaneBytes) -> usize {
     (mixed.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - LANES.trailing_zeros())) as usize
 }
 
-/// Reads lines from `offset` on for as long as they are usual; says where it stopped. `uses_time`
-/// says whether the time column tells the time.
+/// Reads lines from `offset` on for as long as they are usual; says where it stopped. `uses_time`:
+/// whether the time column is a time.
 pub(super) fn read(
     block: &[u8],
     offset: usize,
@@ -157,8 +157,8 @@ pub(super) fn read(
     }
 }
 
-/// Lines with a time and a task column, or with neither. Every byte up to the margin is checked,
-/// so the line end is sought behind it only.
+/// Lines with a time and a task column, or with neither. Every byte up to the margin is checked, so
+/// the line end is sought after it only.
 fn usual<const TIMED: bool>(
     block: &[u8],
     mut line: usize,
@@ -322,7 +322,7 @@ struct Length {
 /// How a duration column, its bar and a blank look like.
 #[derive(Clone, Copy, Debug)]
 struct Shape {
-    /// The bytes that are no digits.
+    /// The bytes that are not digits.
     fixed: [u8; 16],
     /// A bit for each digit.
     digits: u32,
@@ -330,11 +330,11 @@ struct Shape {
     free: u32,
 }
 
-/// Where the point of a blank column is taken to be: behind the bar, where none can be.
+/// Where the point of a blank column is assumed to be: after the bar, where none can be.
 const NO_POINT: usize = 15;
 
-/// By the position of the point. There are one to four digits before it; anything else is no shape
-/// that a column could have.
+/// By the position of the point. There are one to four digits before it; anything else is not a
+/// shape that a column could have.
 static SHAPES: [Shape; 16] = {
     let mut shapes = [Shape { fixed: [0; 16], digits: 0, free: 0 }; 16];
     let mut whole = 1;

@@ -1,5 +1,5 @@
-//! What the first megabyte tells before the first line is read: who runs where, whether the clock
-//! tells time, whether entries were recorded at all.
+//! Properties of the trace, from the first megabyte: the thread on each CPU, whether the clock
+//! measures time, whether entries were recorded at all.
 
 use profctl_model::hash::FastMap;
 
@@ -9,7 +9,6 @@ use super::read::task_key;
 use crate::emit::LaneKey;
 use crate::text;
 
-/// See the module.
 pub(super) struct Head {
     pub(super) initial: Vec<LaneKey>,
     pub(super) clock: Clock,

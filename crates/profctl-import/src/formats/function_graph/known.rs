@@ -11,7 +11,6 @@ const FIRST: usize = 1 << 8;
 /// Places for each name at least: then three of four names are found where they are sought first.
 const SPARE: usize = 4;
 
-/// See the module.
 #[derive(Debug, Default)]
 pub(super) struct Known {
     short: Table<SHORT>,
@@ -43,7 +42,7 @@ impl Known {
     }
 }
 
-/// `name` with zeros behind it, if there is room for one at least.
+/// `name` with zeros after it, if there is space for one at least.
 fn padded<const N: usize>(name: &[u8]) -> Option<[u8; N]> {
     let mut text = [0; N];
     (name.len() < N).then(|| {
@@ -75,7 +74,7 @@ impl<const WORDS: usize> Default for Table<WORDS> {
 }
 
 impl<const WORDS: usize> Table<WORDS> {
-    /// The name in the first `length` bytes of `text`, which has room for one more.
+    /// The name in the first `length` bytes of `text`, which has space for one more.
     #[inline]
     fn get<const N: usize>(&self, text: &[u8; N], length: usize) -> Option<NameRef> {
         let words = words_of::<WORDS, N>(text, length);

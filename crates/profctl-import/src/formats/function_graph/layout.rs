@@ -1,4 +1,4 @@
-//! Which columns stand in front of the function: told by the header, or by the lines themselves.
+//! Which columns are before the function: identified by the header, or by the lines themselves.
 
 use crate::text;
 

@@ -16,7 +16,7 @@ pub(super) enum Line<'a> {
     Banner { cpu: u32, before: &'a [u8], now: &'a [u8] },
     /// `CPU:0 [LOST 12 EVENTS]`.
     Lost { cpu: Option<u32>, events: Option<u64> },
-    /// ` (Overruns: 3)` behind a return.
+    /// ` (Overruns: 3)` after a return.
     Overruns(u64),
     /// A line of the graph.
     Call(Call<'a>),
@@ -43,7 +43,7 @@ pub(super) struct Call<'a> {
     pub(super) prefix: usize,
 }
 
-/// What stands in the function column.
+/// What is in the function column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Body<'a> {
     /// `name() {`
@@ -89,7 +89,7 @@ pub(super) fn parse(line: &[u8], layout: Layout) -> Line<'_> {
 }
 
 /// Whether a line that begins with `#` is data: without a CPU column, the mark for "longer than a
-/// millisecond" stands first.
+/// millisecond" is first.
 pub(super) fn overhead_mark(line: &[u8]) -> bool {
     line.first() == Some(&b'#')
         && line.get(1) == Some(&b' ')
@@ -165,7 +165,7 @@ fn call(line: &[u8], layout: Layout) -> Option<Call<'_>> {
     }
     if layout.task {
         if !layout.cpu {
-            // The column starts with the line then, or behind the time's separator.
+            // The column starts with the line then, or after the time's separator.
             rest = if layout.time == Time::None { rest } else { rest.strip_prefix(b"  ")? };
         }
         let padded = rest.get(TASK_WIDTH..)?;
@@ -205,7 +205,7 @@ fn call(line: &[u8], layout: Layout) -> Option<Call<'_>> {
     Some(Call { time, cpu, task, flags, duration: None, depth, body, prefix })
 }
 
-/// What stands in the last two columns, the duration and the indented statement: nanoseconds, the
+/// What is in the last two columns, the duration and the indented statement: nanoseconds, the
 /// number of callers, and the statement.
 pub(crate) fn column_and_body(text: &[u8]) -> Option<(Option<u64>, u16, Body<'_>)> {
     let text = &text[spaces(text)..];
@@ -223,7 +223,7 @@ fn indented(text: &[u8]) -> Option<(u16, Body<'_>)> {
     Some((depth, body(&text[indent..])?))
 }
 
-/// `+ 15.013 us   |`, from the overhead mark on: nanoseconds, and what stands behind the bar.
+/// `+ 15.013 us |`, from the overhead mark on: nanoseconds, and what is after the bar.
 fn duration_column(column: &[u8]) -> Option<(u64, &[u8])> {
     let column = match column {
         [b'+' | b'!' | b'#' | b'*' | b'@' | b'$', b' ', rest @ ..] => rest,
@@ -248,7 +248,7 @@ fn body(text: &[u8]) -> Option<Body<'_>> {
         [b'/', b'*', ..] => return Some(Body::Event(comment(text)?)),
         _ => {}
     }
-    // Newer kernels put return values and callers into a comment behind the statement.
+    // Newer kernels put return values and callers into a comment after the statement.
     let statement = match text.strip_suffix(b"*/") {
         Some(_) => text[..memchr::memmem::rfind(text, b"/*")?].trim_ascii_end(),
         None => text,
@@ -265,12 +265,12 @@ fn body(text: &[u8]) -> Option<Body<'_>> {
     }
 }
 
-/// What stands between `/*` and `*/`.
+/// What is between `/*` and `*/`.
 fn comment(text: &[u8]) -> Option<&[u8]> {
     Some(text.strip_prefix(b"/*")?.strip_suffix(b"*/")?.trim_ascii())
 }
 
-/// The function named behind a closing brace, with its module; return values and callers are not
+/// The function named after a closing brace, with its module; return values and callers are not
 /// names.
 fn tail_name(inside: &[u8]) -> Option<&[u8]> {
     let is_value = |word: &[u8]| {

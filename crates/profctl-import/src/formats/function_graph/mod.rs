@@ -1,7 +1,7 @@
 //! The text of Linux's `function_graph` tracer, with whatever columns its options add.
 //!
 //! Durations are stated and win over timestamps; timestamps, if there are any, place the calls.
-//! [`layout`] tells the columns, [`line`] reads one line of any layout, [`fast`] reads the usual
+//! [`layout`] detects the columns, [`line`] reads one line of any layout, [`fast`] reads the usual
 //! lines of the usual layouts and leaves everything else to [`line`].
 
 pub(crate) mod classify;
@@ -22,7 +22,7 @@ use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Rec
 use crate::files::Files;
 use head::Head;
 
-/// See the module.
+/// The importer of `function_graph`.
 pub struct FunctionGraph;
 
 static DESCRIPTOR: Descriptor = Descriptor {
@@ -71,7 +71,7 @@ impl Importer for FunctionGraph {
                 None if head::tracer(head) == Some(b"function_graph") => layout::Layout::DEFAULT,
                 None => {
                     return Err(ImportError::whole(
-                        "has no line of a function graph in its first megabyte",
+                        "has no function graph line in its first megabyte",
                     ));
                 }
             },

@@ -20,18 +20,17 @@ pub(super) static FOREIGN_LINE: Code = Code {
     name: "function_graph/foreign-line",
     severity: Severity::Info,
     help: "stack traces, latency events and buffer notices that other tracers and options print \
-           between the lines of the graph were passed over",
+           between the lines of the graph were skipped",
 };
 
-/// Calls that the recorder left out below a depth.
+/// Calls that the recorder omitted below a depth.
 pub(super) static OVERRUNS: Code = Code {
     name: "function_graph/overruns",
     severity: Severity::Info,
-    help: "the kernel's shadow stack was full at times (funcgraph-overrun): calls nested deeper \
-           than it were not recorded",
+    help: "the kernel's shadow stack overflowed (funcgraph-overrun): deeper calls were not \
+           recorded",
 };
 
-/// See the module.
 #[derive(Debug)]
 pub(super) struct GraphReader {
     /// Entries were not recorded (tracing_thresh): returns are whole calls.
@@ -134,7 +133,8 @@ impl Reader for GraphReader {
         Box::new(Self::new(self.returns_only, self.timed))
     }
 
-    /// Not behind the upper rule of a switch banner: only it tells the banner from other lines.
+    /// Not after the upper rule of a switch banner: only the rule distinguishes the banner from
+    /// other lines.
     fn boundary(&self, bytes: &[u8]) -> usize {
         let mut end = text::last_line_boundary(bytes);
         while end > 0 {
@@ -169,7 +169,7 @@ impl Reader for GraphReader {
             match parsed {
                 Line::Header => layout = Layout::from_header(text.text).unwrap_or(layout),
                 Line::Other if at_end && !text.ended => {
-                    out.diag(&codes::CUT_RECORD, start, || "the last line is cut".into());
+                    out.diag(&codes::CUT_RECORD, start, || "the last line is truncated".into());
                 }
                 other => self.line(other, text.text, start, layout, out),
             }
@@ -198,7 +198,7 @@ impl GraphReader {
                 } else {
                     out.diag(&codes::SKIPPED_RECORD, at, || {
                         format!(
-                            "no line of a function graph with the columns {layout}: {}",
+                            "not a function graph line with the columns {layout}: {}",
                             text::excerpt(text)
                         )
                     });
@@ -244,7 +244,7 @@ impl GraphReader {
     }
 }
 
-/// The first word of what stands in the place of an event: a program may write what it likes.
+/// The first word of what is in the place of an event: it is arbitrary text of a program.
 fn event_name(inside: &[u8]) -> &[u8] {
     let ends = |byte: &u8| matches!(byte, b'(' | b' ' | b':');
     let end = inside.iter().position(ends).unwrap_or(inside.len());

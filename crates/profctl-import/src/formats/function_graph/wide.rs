@@ -1,7 +1,7 @@
 //! Bytes by the word: what [`super::fast`] asks of many bytes at once.
 //!
-//! Loops over single bytes end where a processor cannot foresee it, and that costs more than
-//! everything else on a line. A bit for each byte, and a count of the zeros below it, need no loop.
+//! Loops over single bytes end unpredictably, and the misprediction costs more than everything else
+//! on a line. A bit for each byte, and a count of the zeros below it, need no loop.
 
 use wide::u8x16;
 

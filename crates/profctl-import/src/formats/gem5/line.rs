@@ -11,14 +11,14 @@ pub(super) struct Record<'a> {
     /// `system.cpu0 T1`.
     pub(super) cpu: &'a str,
     pub(super) pc: Option<u64>,
-    /// Function, and bytes behind its start.
+    /// Function, and bytes after its start.
     pub(super) symbol: Option<(&'a str, u64)>,
     /// Which part of an instruction, if it is one.
     pub(super) micro: Option<u64>,
     pub(super) ending: Ending,
 }
 
-/// Reads a line. The error is what was expected, or nothing if it is no instruction at all.
+/// Reads a line. The error is what was expected, or nothing if it is not an instruction at all.
 pub(super) fn parse(line: &[u8]) -> Result<Record<'_>, Option<&'static str>> {
     let line = std::str::from_utf8(line).map_err(|_| None)?.trim();
     let (time, rest) = line.split_once(": ").ok_or(None)?;
@@ -40,7 +40,7 @@ pub(super) fn parse(line: &[u8]) -> Result<Record<'_>, Option<&'static str>> {
     if !behind.starts_with(['@', '0']) {
         return Err(None);
     }
-    let place_end = behind.find(" : ").ok_or(Some("` : ` behind the address"))?;
+    let place_end = behind.find(" : ").ok_or(Some("` : ` after the address"))?;
     let (place, instruction) = (&behind[..place_end], &behind[place_end + 3..]);
     let (pc, symbol, micro) = place_of(place).ok_or(Some("`0xPC @SYMBOL+OFFSET`"))?;
     let ending = ending(instruction.split(" : ").next().unwrap_or("").trim());
@@ -58,8 +58,8 @@ fn numbered(text: &str, letter: char) -> Option<&str> {
 type Place<'a> = (Option<u64>, Option<(&'a str, u64)>, Option<u64>);
 
 fn place_of(place: &str) -> Option<Place<'_>> {
-    // The number of a part stands in a column of its own, which is blank for a whole instruction:
-    // the dot of `memset.part.0` is none if that column follows.
+    // The number of a part is in a column of its own, which is blank for a whole instruction: the
+    // dot of `memset.part.0` is none if that column follows.
     let bare = place.trim_end();
     let is_whole = place.len() - bare.len() >= 3;
     let dot = bare.rfind('.').filter(|_| !is_whole);
@@ -99,6 +99,6 @@ fn ending(instruction: &str) -> Ending {
         _ => instruction.to_owned(),
     };
     let ending = asm::ending(0, &spelled);
-    // x86 names what a jump goes by: `JMP_I` by a distance, `JMP_R` by a register.
+    // x86 names the condition of a jump: `JMP_I` by a distance, `JMP_R` by a register.
     Ending { target: None, direct: ending.direct || mnemonic.ends_with("_I"), ..ending }
 }

@@ -16,7 +16,7 @@ mod tests;
 
 use line::Record;
 
-/// See the module.
+/// The importer of `gem5`.
 pub struct ExecTrace;
 
 static DESCRIPTOR: Descriptor = Descriptor {

@@ -1,4 +1,4 @@
-// `expect!` is handed on by value, and rewrites its strings with hashes.
+// `expect!` is passed by value, and rewrites its strings with hashes.
 #![allow(clippy::needless_pass_by_value, clippy::needless_raw_string_hashes)]
 
 use expect_test::{Expect, expect};
@@ -71,7 +71,7 @@ fn parts_alone_are_enough() {
     );
 }
 
-/// The branch goes where the recursive call would return to, and is no return.
+/// The branch goes where the recursive call would return to, and is not a return.
 #[test]
 fn a_branch_over_a_recursive_call_is_no_return() {
     let f = |time: u32, at: u64, instruction: &str| {
@@ -165,7 +165,7 @@ fn lines_that_are_none() {
 }
 
 #[test]
-fn recognised_by_its_lines_only() {
+fn recognized_by_its_lines_only() {
     for log in [X86, ARM] {
         assert!(matches!(ExecTrace.recognize_bytes(log.as_bytes(), true), Recognition::Yes(_)));
     }

@@ -1,7 +1,7 @@
 //! What a Cortex-M says over its trace pin: ITM stimulus writes, which are tags, and the exceptions
 //! that the DWT reports, which are interrupts.
 //!
-//! Written after the ARMv7-M manual (DDI 0403, appendix D4). A packet says nothing of when it was
+//! Written after the ARMv7-M manual (DDI 0403, appendix D4). A packet does not record when it was
 //! sent; the timestamp that follows does, so events wait for it.
 
 use profctl_model::{Code, Severity, TickUnit};
@@ -18,7 +18,7 @@ mod tpiu;
 
 use packet::{Packet, Packets};
 
-/// See the module.
+/// The importer of `itm`.
 pub struct Instrumentation;
 
 static DESCRIPTOR: Descriptor = Descriptor {
@@ -33,7 +33,7 @@ static DESCRIPTOR: Descriptor = Descriptor {
 pub static NO_TIMES: Code = Code {
     name: "itm/no-times",
     severity: Severity::Warning,
-    help: "the stream has no local timestamps, so every call seems to take no time: turn them on \
+    help: "the stream has no local timestamps, so every call has duration 0: enable them \
            (ITM_TCR.TSENA)",
 };
 
@@ -41,8 +41,8 @@ pub static NO_TIMES: Code = Code {
 pub static DELAYED: Code = Code {
     name: "itm/delayed",
     severity: Severity::Info,
-    help: "the trace pin was too slow: events or their timestamps waited, so some times are later \
-           than what they tell of; raise the pin's rate, or trace less",
+    help: "the trace pin was too slow: events or timestamps were delayed, so some times are \
+           late; raise the rate of the pin, or trace less",
 };
 
 /// Tags have at most this many bits.
@@ -64,7 +64,7 @@ impl Importer for Instrumentation {
         } else {
             (head, "a synchronisation packet of ITM")
         };
-        if !packet::is_synchronised(rest) {
+        if !packet::is_synchronized(rest) {
             return Recognition::No;
         }
         let (mut n_times, mut n_others) = (0, 0);
@@ -75,7 +75,7 @@ impl Importer for Instrumentation {
             match packet {
                 Packet::Time { .. } => n_times += 1,
                 Packet::Reserved(_) => return Recognition::No,
-                Packet::Synchronised | Packet::Cut => {}
+                Packet::Synchronized | Packet::Cut => {}
                 _ => n_others += 1,
             }
         }

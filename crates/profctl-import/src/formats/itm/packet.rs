@@ -2,14 +2,14 @@
 
 use crate::bytes::little;
 
-/// Bytes of zero bits in a synchronisation packet before the byte with its one.
+/// Bytes of zero bits in a synchronization packet before the byte with its one.
 const ZEROS: usize = 5;
 
 /// A packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Packet {
     /// At least 47 zero bits and a one.
-    Synchronised,
+    Synchronized,
     /// Packets were dropped.
     Overflow,
     /// A local timestamp: what passed since the last one. Whether it, or what it is for, waited.
@@ -42,8 +42,8 @@ pub(super) struct Packets {
     page: u32,
 }
 
-/// Whether a stream begins with a synchronisation packet and goes on behind it.
-pub(super) fn is_synchronised(bytes: &[u8]) -> bool {
+/// Whether a stream begins with a synchronization packet and goes on after it.
+pub(super) fn is_synchronized(bytes: &[u8]) -> bool {
     let zeros = bytes.iter().take_while(|&&byte| byte == 0).count();
     zeros >= ZEROS && bytes.get(zeros) == Some(&0x80) && bytes.len() > zeros + 1
 }
@@ -58,7 +58,7 @@ impl Packets {
                 let zeros = rest.iter().take_while(|&&byte| byte == 0).count();
                 match rest.get(zeros) {
                     None => cut,
-                    Some(0x80) if zeros >= ZEROS => (Packet::Synchronised, zeros + 1),
+                    Some(0x80) if zeros >= ZEROS => (Packet::Synchronized, zeros + 1),
                     Some(_) => (Packet::Reserved(0), zeros),
                 }
             }
@@ -111,7 +111,7 @@ impl Packets {
     }
 }
 
-/// A number of seven bits a byte, the least significant first, in at most `bytes_max` bytes; the
+/// A number of seven bits per byte, the least significant first, in at most `bytes_max` bytes; the
 /// highest bit of a byte says that another follows.
 fn continued(rest: &[u8], bytes_max: usize) -> Option<(u32, usize)> {
     let mut value = 0_u64;

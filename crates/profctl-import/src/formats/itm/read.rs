@@ -121,11 +121,11 @@ impl InTurn for Stream {
             }
         }
         if !has_times && !progress.untimed.is_empty() {
-            out.diag(&NO_TIMES, 0, || "no local timestamp in the whole stream".into());
+            out.diag(&NO_TIMES, 0, || "no local timestamp in the stream".into());
             progress.settle(out);
         } else if let Some(&(offset, _)) = progress.untimed.first() {
             let untimed = progress.untimed.len();
-            out.diag(&CUT_RECORD, offset, || format!("{untimed} events without their timestamp"));
+            out.diag(&CUT_RECORD, offset, || format!("{untimed} events without a timestamp"));
         }
     }
 }
@@ -133,12 +133,12 @@ impl InTurn for Stream {
 impl Stream {
     fn take(&mut self, packet: Packet, offset: usize, progress: &mut Progress, out: &mut Emitter) {
         match packet {
-            Packet::Synchronised | Packet::Other => {}
+            Packet::Synchronized | Packet::Other => {}
             Packet::Time { delta, waited } => {
                 progress.time = progress.time.saturating_add(delta.into());
                 progress.settle(out);
                 if waited {
-                    out.diag(&DELAYED, offset, || "a timestamp or its events waited".into());
+                    out.diag(&DELAYED, offset, || "a timestamp or its events were delayed".into());
                 }
             }
             Packet::Overflow => {
@@ -155,9 +155,9 @@ impl Stream {
                 exception(number, action, offset, progress, out);
             }
             Packet::Reserved(byte) => out.diag(&SKIPPED_RECORD, offset, || {
-                format!("found {byte:#04x}, expected the header of a packet")
+                format!("found {byte:#04x}, expected a packet header")
             }),
-            Packet::Cut => out.diag(&CUT_RECORD, offset, || "the last packet is not whole".into()),
+            Packet::Cut => out.diag(&CUT_RECORD, offset, || "the last packet is truncated".into()),
         }
     }
 }
@@ -182,7 +182,7 @@ fn exception(
             }
             progress.say(offset, TagKind::Exit, name(number, out));
         }
-        // Whatever is open within it has ended, though its exit was not seen.
+        // Whatever is open within it has ended, though its exit was not recorded.
         Action::Returned => {
             let kept = progress.open.iter().rposition(|&open| open == number);
             if number != 0 && kept.is_none() {

@@ -1,4 +1,4 @@
-// `expect!` is handed on by value, and rewrites its strings with hashes.
+// `expect!` is passed by value, and rewrites its strings with hashes.
 #![allow(clippy::needless_pass_by_value, clippy::needless_raw_string_hashes)]
 
 use expect_test::{Expect, expect};
@@ -72,12 +72,12 @@ fn bare() -> Vec<u8> {
         sent = sent.write(1, &(tag as u16).to_le_bytes()).time((time - last) as u32);
         last = time;
     }
-    // A synchronisation that fills the last frame.
+    // A synchronization that fills the last frame.
     let filling = 2 * DATA - sent.0.len() % DATA;
     sent.raw(&vec![0; filling - 1]).raw(&[0x80]).0
 }
 
-/// The same in frames, with another stream between and half synchronisations in frames.
+/// The same in frames, with another stream between and half synchronizations in frames.
 fn framed() -> Vec<u8> {
     let mut capture = vec![0xff, 0xff, 0xff, 0x7f];
     for (number, data) in bare().chunks(DATA).enumerate() {
@@ -214,7 +214,7 @@ fn packets_that_say_nothing_here() {
         expect![[r#"
             # profctl plain 1 unit=us
             129 ! mark
-            itm/delayed +33: a timestamp or its events waited
+            itm/delayed +33: a timestamp or its events were delayed
         "#]],
     );
 }
@@ -231,11 +231,11 @@ fn what_is_no_packet_is_skipped() {
         expect![[r#"
             # profctl plain 1 unit=us
             6 > main
-            input/skipped-record +0: found 0x84, expected the header of a packet
-            input/skipped-record +1: found 0x00, expected the header of a packet
-            input/skipped-record +3: found 0x04, expected the header of a packet
-            input/skipped-record +6: found 0x0e, expected the header of a packet
-            input/cut-record +10: the last packet is not whole
+            input/skipped-record +0: found 0x84, expected a packet header
+            input/skipped-record +1: found 0x00, expected a packet header
+            input/skipped-record +3: found 0x04, expected a packet header
+            input/skipped-record +6: found 0x0e, expected a packet header
+            input/cut-record +10: the last packet is truncated
         "#]],
     );
 }

@@ -13,12 +13,12 @@ const CHUNK: u64 = 64 << 10;
 /// The id that everybody gives the ITM.
 const ITM: u8 = 1;
 
-/// Whether a capture begins with the synchronisation of a trace port.
+/// Whether a capture begins with the synchronization of a trace port.
 pub(super) fn is_framed(head: &[u8]) -> bool {
     head.starts_with(&FULL_SYNC)
 }
 
-/// The bytes of the ITM in `capture`. Half a frame at the end is left out.
+/// The bytes of the ITM in `capture`. Half a frame at the end is omitted.
 pub(super) fn unframe(capture: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(capture.len());
     let mut frames = Frames::default();

@@ -1,9 +1,9 @@
 //! Records of kdump as events.
 //!
-//! A system call is a call; a page fault is one too, inside the system call that it hit; what a
-//! program logs about its own functions with `utrace(2)` nests with both. A context switch takes
-//! the thread off the CPU, whichever that was. Names are those that the `ktrace` format gives to
-//! the same records in the binary file.
+//! A system call is a call; a page fault is one too, inside the system call that it interrupted;
+//! what a program logs about its own functions with `utrace(2)` nests with both. A context switch
+//! takes the thread off the CPU, whichever that was. Names are those that the `ktrace` format gives
+//! to the same records in the binary file.
 
 use profctl_model::{Func, FuncKind};
 
@@ -103,8 +103,8 @@ impl Events {
         out.lost(At { time: None, lane, offset }, None);
     }
 
-    /// What a program logged: FreeBSD prints the bytes, or their meaning where it knows it; the
-    /// others an identifier, with the data on the lines behind.
+    /// What a program logged: FreeBSD prints the bytes, or their meaning if it is known; the others
+    /// an identifier, with the data on the lines behind.
     fn user(&mut self, rest: &[u8], at: At, out: &mut Emitter) {
         if let Some((side, name)) = bytes(rest).as_deref().and_then(convention) {
             announced(side, name, at, out);
@@ -118,7 +118,7 @@ impl Events {
         self.logged = Some((at, by_identifier));
     }
 
-    /// The line behind a record: data that a program logged, if it was such a record.
+    /// The line after a record: data that a program logged, if it was such a record.
     pub(super) fn detail(&mut self, detail: Detail<'_>, out: &mut Emitter) {
         let Some((at, by_identifier)) = self.logged else { return };
         let Detail(data) = detail;
@@ -202,7 +202,7 @@ fn switch(rest: &[u8], at: At, out: &mut Emitter) {
 }
 
 /// The name in `name(args)`, `name value`, `name[3](args)`; a number in brackets is the name of a
-/// call that kdump does not know.
+/// call that is unknown to kdump.
 fn system_call(rest: &[u8]) -> &[u8] {
     let end = rest.iter().position(|byte| b"( ".contains(byte)).unwrap_or(rest.len());
     let name = &rest[..end];
@@ -238,12 +238,12 @@ fn of_the_program(name: &[u8], kind: FuncKind, out: &mut Emitter) -> NameRef {
     })
 }
 
-/// Whoever runs, wherever.
+/// An unspecified thread.
 fn nobody(out: &mut Emitter) -> LaneRef {
     out.lane(LaneKey { cpu: None, thread: ThreadKey::Unstated })
 }
 
-/// Threads are told apart by the id that is unique: that of the thread, where it is printed and
+/// Threads are distinguished by the id that is unique: that of the thread, where it is printed and
 /// not counted from 1 in every process.
 fn lane(who: &Who<'_>, out: &mut Emitter) -> LaneRef {
     // Until it executes the program that is to be traced, a thread is ktrace itself, which is not

@@ -6,8 +6,8 @@
 //!   pid   tid  command         stamps, 1 to 3      type
 //! ```
 //!
-//! How many ids and stamps there are depends on the options of kdump and is the same on every
-//! line, so the head of an input tells. That makes the line unambiguous: a command may hold
+//! How many ids and stamps there are depends on the options of kdump and is the same on every line,
+//! so it is detected from the head of an input. That makes the line unambiguous: a command may hold
 //! blanks, and anything that looks like a stamp.
 
 use crate::text;
@@ -86,7 +86,7 @@ pub(super) fn parse(line: &[u8], layout: Layout) -> Line<'_> {
 }
 
 /// Whether a line belongs to the record before it: records begin with a number in the first six
-/// columns, everything else is further in or behind a tab.
+/// columns, everything else is further in or after a tab.
 pub(super) fn is_more(line: &[u8]) -> bool {
     let blanks = line.iter().take_while(|&&byte| byte == b' ').count();
     blanks > 5 || line.get(blanks).is_none_or(|&byte| byte == b'\t')
@@ -127,8 +127,8 @@ enum Tail<'a> {
     Record { stamp: Option<Stamp>, kind: &'a [u8], rest: &'a [u8] },
 }
 
-/// Cuts what stands behind the ids into the command and what follows it: the first place where
-/// all the stamps and a type stand in a row.
+/// Cuts what is after the ids into the command and what follows it: the first place where all the
+/// stamps and a type are in a row.
 fn body(body: &[u8], stamps: usize) -> Option<(&[u8], Tail<'_>)> {
     if let Some(command) = body.strip_suffix(b" Events dropped.") {
         return Some((command.trim_ascii_end(), Tail::Dropped));
@@ -164,7 +164,7 @@ fn tail(text: &[u8], stamps: usize) -> Option<Tail<'_>> {
     Some(Tail::Record { stamp: first, kind, rest: abi(after.trim_ascii()) })
 }
 
-/// Passes over the ABI that FreeBSD's `-A` puts before what a record says, such as `F64`.
+/// Skips the ABI that FreeBSD's `-A` puts before what a record says, such as `F64`.
 fn abi(rest: &[u8]) -> &[u8] {
     match rest {
         [b'A'..=b'Z', b'0'..=b'9', b'0'..=b'9', b' ', after @ ..] => after.trim_ascii_start(),
@@ -172,7 +172,7 @@ fn abi(rest: &[u8]) -> &[u8] {
     }
 }
 
-/// The first word of `text` and what is behind it.
+/// The first word of `text` and what is after it.
 fn word(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let text = text.trim_ascii_start();
     let end = memchr::memchr(b' ', text).unwrap_or(text.len());

@@ -23,7 +23,7 @@ mod tests;
 use events::{Detail, Events};
 use line::{Layout, Line};
 
-/// See the module.
+/// The importer of `kdump`.
 pub struct KdumpText;
 
 static DESCRIPTOR: Descriptor = Descriptor {
@@ -51,9 +51,8 @@ enum Clock {
 const CLOCKS: [(&str, Clock); 3] =
     [("absolute", Clock::Absolute), ("elapsed", Clock::Elapsed), ("relative", Clock::Relative)];
 
-const WITHOUT_TIMES: &str = "kdump text without times, expected some: print it once more with \
-                             `kdump -T` (every BSD has it), and with `-H` on FreeBSD and OpenBSD \
-                             for programs with threads";
+const WITHOUT_TIMES: &str = "kdump text without times: print it again with `kdump -T`, and with \
+                             `-H` on FreeBSD and OpenBSD for programs with threads";
 
 /// Absolute times begin here: 2001-09-09, a billion seconds after 1970. Uptimes are shorter.
 const EPOCH_NANOS: i128 = 1_000_000_000 * 1_000_000_000;
@@ -84,7 +83,7 @@ impl Importer for KdumpText {
         let head = &*head.bytes;
         let forced = clock_of(options)?;
         let Some((layout, ..)) = line::survey(head) else {
-            let message = "no line of kdump, expected `pid command time CALL  name(…)`";
+            let message = "not a kdump line, expected `pid command time CALL  name(…)`";
             return Err(ImportError::whole(message));
         };
         if layout.stamps == 0 {
@@ -98,7 +97,7 @@ impl Importer for KdumpText {
             Clock::Relative => "since the record before (-R), added up",
         };
         let ids = match layout.ids {
-            line::Ids::Process => "of processes only: threads of one process look like one",
+            line::Ids::Process => "of processes only: threads of a process are not distinguished",
             line::Ids::ProcessThread | line::Ids::Slash => "of processes and threads",
         };
         let resolution = Ticks(10_u64.pow(9_u32.saturating_sub(decimals as u32)));
@@ -118,7 +117,7 @@ fn clock_of(options: &ImportOptions) -> Result<Option<Clock>, ImportError> {
     match CLOCKS.iter().find(|(known, _)| known == name) {
         Some((_, clock)) => Ok(Some(*clock)),
         None => Err(ImportError::whole(format!(
-            "the dialect `{name}` of kdump text, expected absolute, elapsed or relative"
+            "unknown dialect `{name}`, expected absolute, elapsed or relative"
         ))),
     }
 }
@@ -187,7 +186,7 @@ impl Reader for Lines {
         for line in text::lines(block) {
             out.lines += 1;
             let found = line::parse(line.text, self.layout);
-            // Only the line right behind a record can hold what a user logged.
+            // Only the line right after a record can hold what a user logged.
             let was_detail = std::mem::replace(&mut is_detail, false);
             match found {
                 Line::More if was_detail => events.detail(Detail::of(line.text), out),
@@ -202,7 +201,7 @@ impl Reader for Lines {
                             sum
                         }
                     };
-                    // A record of before the first one is taken to be at it.
+                    // A record of before the first one is assumed to be at it.
                     let time = u64::try_from(nanos.max(0)).unwrap_or(u64::MAX - 1);
                     events.record(&record, time, line.offset, out);
                     is_detail = true;

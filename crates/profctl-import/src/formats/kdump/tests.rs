@@ -1,4 +1,4 @@
-// `expect!` is handed on by value, and rewrites its strings with hashes.
+// `expect!` is passed by value, and rewrites its strings with hashes.
 #![allow(clippy::needless_pass_by_value, clippy::needless_raw_string_hashes)]
 
 use expect_test::{Expect, expect};
@@ -179,7 +179,8 @@ fn every_cut() {
             let mut said = Emitter::default();
             let mut reader = opened.reader.fork();
             reader.read_bytes(start, true, &opened.state, &mut said);
-            // The last whole record is held back for what may follow it, and half a one is left.
+            // The last complete record is buffered for continuation lines, and an incomplete one is
+            // left.
             let boundary = reader.boundary(start);
             let kept = whole.iter().filter(|(at, _)| at.offset < boundary).count();
             let said: Vec<_> = said.said().collect();
@@ -191,7 +192,7 @@ fn every_cut() {
 }
 
 #[test]
-fn fixtures_are_recognised_and_neighbours_are_not() {
+fn fixtures_are_recognized_and_neighbors_are_not() {
     for name in FIXTURES {
         assert!(
             matches!(KdumpText.recognize_bytes(&fixture(name), true), Recognition::Yes(_)),

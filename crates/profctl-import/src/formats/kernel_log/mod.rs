@@ -1,9 +1,9 @@
 //! A kernel log that holds the ftrace buffer: what `ftrace_dump_on_oops`, or SysRq-Z, prints to the
-//! console when a kernel dies.
+//! console on an oops or panic.
 //!
-//! Every line of the buffer has the prefix of the log in front of it (`[   13.527105] `). Here the
-//! prefix and the lines of the log around the dump are taken away; what remains is read by the
-//! reader of the text that it is.
+//! Every line of the buffer has the prefix of the log before it (`[ 13.527105] `). Here the prefix
+//! and the lines of the log around the dump are taken away; what remains is read by the reader of
+//! the text that it is.
 
 use std::io::Cursor;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ mod tests;
 
 use strip::{Stripped, Within};
 
-/// See the module.
+/// The importer of `kernel_log`.
 pub struct KernelLog;
 
 static DESCRIPTOR: Descriptor = Descriptor {

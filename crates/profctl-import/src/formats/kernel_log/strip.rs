@@ -12,7 +12,7 @@ pub(super) enum Within {
     /// Before a dump, or after it.
     #[default]
     Log,
-    /// Behind the line that announces a dump; its rule is still to come.
+    /// After the line that announces a dump; its rule is still to come.
     Announced,
     /// In a dump.
     Dump,
@@ -22,7 +22,7 @@ pub(super) enum Within {
 #[derive(Debug, Default)]
 pub(super) struct Stripped {
     pub(super) text: Vec<u8>,
-    /// Lines of the log, those that were left out included.
+    /// Lines of the log, those that were omitted included.
     pub(super) lines: u64,
     /// Where a line begins here, and where its text begins in the log.
     origins: Vec<(usize, usize)>,
@@ -70,7 +70,7 @@ pub(super) fn find_dump(log: &[u8]) -> Option<usize> {
     text::lines(log).find(|line| message(line.text).starts_with(BEGIN)).map(|line| line.offset)
 }
 
-/// What a line says behind the prefix of the log: `<4>`, what a system logger puts before it, the
+/// What a line says after the prefix of the log: `<4>`, what a system logger puts before it, the
 /// time in brackets, who printed it.
 fn message(line: &[u8]) -> &[u8] {
     let Some(open) = memchr::memchr(b'[', line) else { return line };

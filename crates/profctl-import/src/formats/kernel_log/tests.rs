@@ -77,7 +77,7 @@ fn a_log_that_stops_in_the_dump() {
 }
 
 proptest! {
-    /// Any bytes in any blocks give the same calls and complaints.
+    /// Any bytes in any blocks give the same calls and diagnostics.
     #[test]
     fn blocks_do_not_matter(cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..4), size in 1_usize..4000) {
         let mut log = log(&GRAPH[..8000], |n| format!("[   13.{n:06}] ")).into_bytes();

@@ -1,5 +1,5 @@
-//! Telling the dialects apart: every one is tried from the start of the input, and those under
-//! which the records chain are compared by what lies in their payloads.
+//! Detection of the dialect: every one is tried from the start of the input, and those under which
+//! the records chain are compared by what lies in their payloads.
 //!
 //! The first record alone says nothing: padding holds whatever the kernel's stack held, and equal
 //! headers carry different payloads.
@@ -12,7 +12,7 @@ use crate::formats::ImportError;
 
 /// How much of an input is looked at.
 pub(super) const LOOKED_AT: usize = 64 << 10;
-/// So many records in a row are believed even if something else follows.
+/// This many consecutive records are accepted even if something else follows.
 const BELIEVED: usize = 16;
 /// Thread numbers are given out from 100,000 on and used again: what is far beyond is a pointer.
 const THREADS_MAX: i64 = 10_000_000;
@@ -28,8 +28,8 @@ pub(super) struct Found {
     score: i64,
 }
 
-/// The dialect that fits `head` best. `strict` asks for what convinces without being told that it
-/// is a ktrace.out.
+/// The dialect that fits `head` best. With `strict`, the match must be convincing without
+/// `--input-format`.
 pub(super) fn best(head: &[u8], strict: bool) -> Option<Found> {
     let endians = [Endian::Little, Endian::Big];
     let candidates = DIALECTS.iter().flat_map(|dialect| endians.map(|endian| (dialect, endian)));
@@ -40,7 +40,7 @@ pub(super) fn best(head: &[u8], strict: bool) -> Option<Found> {
 pub(super) fn forced(name: &str, head: &[u8]) -> Result<(Dialect, Endian), ImportError> {
     let Some((dialect, endian)) = by_name(name) else {
         return Err(ImportError::whole(format!(
-            "there is no dialect `{name}` of ktrace.out; the dialects are {}",
+            "unknown dialect `{name}`, expected one of {}",
             names()
         )));
     };

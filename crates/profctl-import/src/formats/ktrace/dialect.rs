@@ -18,7 +18,7 @@ pub(super) enum Record {
     Signal,
     /// The thread left its CPU or came back to one.
     Switch,
-    /// The program said something with utrace(2); an identifier of so many bytes stands before it.
+    /// The program said something with utrace(2); an identifier of so many bytes is before it.
     User {
         /// Bytes of the identifier.
         id: usize,
@@ -31,7 +31,7 @@ pub(super) enum Record {
     ProcessEnd,
     /// A page fault began.
     Fault,
-    /// A page fault was dealt with.
+    /// The end of a page fault.
     FaultEnd,
     /// Nothing that has to do with time: data read and written, structures, arguments.
     Silent,
@@ -256,7 +256,7 @@ impl Dialect {
         Self { layout, ..self }
     }
 
-    /// The full name: the byte order is told where it is the rarer one.
+    /// The full name: the byte order is stated where it is the rarer one.
     pub(super) fn full_name(&self, endian: Endian) -> String {
         match endian {
             Endian::Little => self.name.to_owned(),
@@ -293,7 +293,7 @@ impl Dialect {
 /// Every name that `--dialect` takes, in the order of the list.
 pub(super) fn names() -> String {
     let names: Vec<_> = DIALECTS.iter().map(|dialect| dialect.name).collect();
-    format!("{}; `-le` or `-be` behind it states the byte order", names.join(", "))
+    format!("{}; `-le` or `-be` after it sets the byte order", names.join(", "))
 }
 
 /// The dialect of a name, and the byte order if the name states it.

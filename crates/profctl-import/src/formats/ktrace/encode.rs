@@ -144,7 +144,7 @@ fn header(dialect: &Dialect, machine: Machine, said: &Said, kind: i64, length: u
     let time_t = |seconds| {
         if name.ends_with("time64") { C::Wide(seconds) } else { C::Long(seconds) }
     };
-    // What lies in the padding behind the type is garbage on purpose.
+    // The padding after the type is intentionally garbage.
     let (first, second, size, rest) = match name {
         _ if name.starts_with("freebsd-v1") => {
             flags |= 0x4000;

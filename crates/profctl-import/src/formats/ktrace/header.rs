@@ -2,11 +2,11 @@
 
 use super::dialect::{Dialect, Field, Record, Version};
 
-/// The longest payload that is believed, bytes. Kernels cut what a program reads or writes into
-/// records of a page; anything beyond this is garbage.
+/// The longest valid payload, bytes. Kernels cut what a program reads or writes into records of a
+/// page; anything beyond this is garbage.
 pub(super) const PAYLOAD_MAX: u64 = 1 << 20;
 
-/// The bytes in which a command is kept, NULs behind it.
+/// The bytes in which a command is kept, NULs after it.
 pub(super) type Comm = [u8; 24];
 
 /// A header as it was read.
@@ -24,7 +24,7 @@ pub(super) struct Header {
     pub(super) time: u64,
 }
 
-/// The most seconds that are believed: the start of the year 2100.
+/// The largest valid time in seconds: the start of the year 2100.
 const SECONDS_MAX: u64 = 4_102_444_800;
 /// The start of 1985, before which there was no ktrace.
 pub(super) const SECONDS_MIN: u64 = 473_385_600;
@@ -114,7 +114,7 @@ impl Dialect {
     }
 }
 
-/// More CPUs than any machine has; numbers above are not believed.
+/// More CPUs than any machine has; larger numbers are invalid.
 const CPUS_MAX: u32 = 1 << 14;
 
 /// Whether `field` holds a command: not empty, ended by a NUL, without control characters.

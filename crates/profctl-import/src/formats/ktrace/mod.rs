@@ -27,7 +27,7 @@ mod tests;
 use dialect::{Dialect, System};
 use records::{Before, Records};
 
-/// See the module.
+/// The importer of `ktrace`.
 pub struct Ktrace;
 
 static DESCRIPTOR: Descriptor = Descriptor {

@@ -1,5 +1,5 @@
-//! What this worker has met: system calls by number, threads by the bytes of their header. A
-//! reader always fills the same emitter, so what it once handed out stays valid.
+//! What this worker has met: system calls by number, threads by the bytes of their header. A reader
+//! always fills the same emitter, so its references stay valid.
 
 use profctl_model::{Func, FuncKind};
 
@@ -20,7 +20,6 @@ const THREADS: usize = 64;
 /// system call.
 const OF_THE_PROGRAM: &str = "user";
 
-/// See the module.
 #[derive(Default)]
 pub(super) struct Interned {
     /// By [`Abi`] and number.
@@ -41,7 +40,7 @@ enum Known {
     Nothing,
     /// Its name.
     Name(NameRef),
-    /// It is left out.
+    /// It is omitted.
     LeftOut,
 }
 
@@ -55,7 +54,7 @@ struct Thread {
 }
 
 impl Interned {
-    /// The name of a system call, or nothing if its calls are left out: those of utrace(2) would
+    /// The name of a system call, or nothing if its calls are omitted: those of utrace(2) would
     /// enclose the very function that they announce.
     #[inline]
     pub(super) fn call(
@@ -200,7 +199,7 @@ fn of_the_program(spelling: &[u8], kind: FuncKind, out: &mut Emitter) -> NameRef
     })
 }
 
-/// A process in front of the number of one of its threads; above every 32-bit number.
+/// A process before the number of one of its threads; above every 32-bit number.
 const BEHIND_PID: u64 = 10_000_000_000;
 /// Numbers of threads that were given out in their process, not in the system, are below this.
 const OF_A_PROCESS: u32 = 1_000;

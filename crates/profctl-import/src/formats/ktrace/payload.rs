@@ -1,4 +1,4 @@
-//! What lies behind a header, as far as this reader looks at it. Data that programs read or wrote,
+//! What lies after a header, as far as this reader looks at it. Data that programs read or wrote,
 //! paths, arguments and structures are never looked at.
 
 use super::dialect::{Dialect, Field, System};
@@ -26,7 +26,7 @@ impl Shape {
         if is_right { Self::Right } else { Self::Wrong }
     }
 
-    /// How much it counts in favour of the dialect.
+    /// How much it counts in favor of the dialect.
     pub(super) fn weight(self) -> i64 {
         match self {
             Self::Right => 1,
@@ -36,8 +36,8 @@ impl Shape {
     }
 }
 
-/// Whether the number of the call is a whole `int`, with the length of the arguments behind it.
-/// Elsewhere it is a `short`, with the number of arguments behind it.
+/// Whether the number of the call is a whole `int`, with the length of the arguments after it.
+/// Elsewhere it is a `short`, with the number of arguments after it.
 fn counts_bytes(system: System) -> bool {
     matches!(system, System::NetBsd | System::OpenBsd | System::OldOpenBsd)
 }
@@ -98,9 +98,8 @@ pub(super) fn first<const BIG: bool>(payload: &[u8]) -> Option<u32> {
 /// The longest name of a function that is taken from a program, bytes.
 const NAME_MAX: usize = 1024;
 
-/// What a program announces with utrace(2) by our convention: `pf>` and a name where a function
-/// begins, `pf<` and the name where it ends. The mark may also be the identifier that stands
-/// before the data.
+/// What a program logs with utrace(2) by convention: `pf>` and a name where a function begins,
+/// `pf<` and the name where it ends. The mark may also be the identifier that is before the data.
 pub(super) fn announcement(payload: &[u8], id: usize) -> Option<(CallPart, &[u8])> {
     let (id, data) = payload.split_at_checked(id)?;
     let (kind, name) = match (kind_of(data), kind_of(id)) {

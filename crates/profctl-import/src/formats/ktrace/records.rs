@@ -1,7 +1,7 @@
 //! The loop over records.
 //!
-//! A block is read alone but for two things that a record may say of those behind it: a process
-//! that uses the numbers of another system, and bytes that are no record and reach past the block.
+//! A block is read alone but for two things that a record may say of those after it: a process that
+//! uses the numbers of another system, and bytes that are no record and reach past the block.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,8 +22,8 @@ use crate::formats::{Block, Reader, State};
 pub(super) static UNKNOWN_RECORD: Code = Code {
     name: "ktrace/unknown-record",
     severity: Severity::Info,
-    help: "a record has a type that is not known, as a newer kernel may write; it was left out, \
-           and calls are read as before",
+    help: "a record has an unknown type, as from a newer kernel, and was skipped; calls are not \
+           affected",
 };
 
 /// What must be known of the blocks before.
@@ -113,7 +113,7 @@ impl Records {
         let mut at = 0;
         while at < block.len() {
             let rest = &block[at..];
-            // Less than a header in the middle of the input is the end of what is no record.
+            // Less than a header in the middle of the input is the end of what is not a record.
             if rest.len() < size && (at_end || after.is_lost) {
                 if !after.is_lost {
                     cut(at, rest.len(), out);
@@ -136,7 +136,8 @@ impl Records {
                 return;
             };
             after.is_lost = false;
-            // What only says how a process makes its calls is no event, nor does kdump print it.
+            // What only says how a process makes its calls is not an event, nor does kdump print
+            // it.
             out.records += u64::from(!header.record.is_bookkeeping());
             self.record::<BIG>(&header, (rest, payload), at, after, out);
             at += size + header.length;

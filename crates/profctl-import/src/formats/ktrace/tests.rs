@@ -1,4 +1,4 @@
-// `expect!` is handed on by value, and rewrites its strings with hashes.
+// `expect!` is passed by value, and rewrites its strings with hashes.
 #![allow(clippy::needless_pass_by_value, clippy::needless_raw_string_hashes)]
 
 use std::fmt::Write as _;
@@ -85,7 +85,7 @@ fn calls(trace: &Trace) -> String {
     text
 }
 
-/// The conversation, as `docs/formats/ktrace.md` tells it, in the words of [`calls`].
+/// The same sequence as in `docs/formats/ktrace.md`, in the notation of [`calls`].
 const CALLS: &str = "
 0 demo ktrace - syscall wall 0 off 0 partial
 2000 demo execve - syscall wall 198000 off 0
@@ -191,7 +191,7 @@ fn every_cut_of_every_fixture() {
 }
 
 #[test]
-fn fixtures_are_recognised_as_what_they_are() {
+fn fixtures_are_recognized_as_what_they_are() {
     let mut text = String::new();
     for (name, bytes) in FIXTURES {
         let found = detect::best(bytes, true).expect(name);
@@ -236,7 +236,7 @@ fn every_dialect() -> impl Iterator<Item = (Dialect, Endian)> {
     DIALECTS.iter().flat_map(move |d| endians.map(|endian| (d.on(endian), endian)))
 }
 
-/// One call with one argument and its return are enough to tell all dialects apart.
+/// One call with one argument and its return are enough to distinguish all dialects.
 #[test]
 fn all_dialects_are_told_apart() {
     for (dialect, endian) in every_dialect() {
@@ -264,7 +264,7 @@ fn a_dialect_can_be_forced() {
     ] {
         assert_eq!(open(bytes, name).unwrap().facts, [("dialect", expected.to_owned())]);
     }
-    // A board without a battery starts in 1970: refused as a guess, read when told.
+    // A board without a battery starts in 1970: refused by detection, read with `--dialect`.
     let early = Said { time: 5_000_000_000, ..call(20, 0) };
     let (dialect, _) = by_name_le("netbsd-v2-32");
     let bytes = encode(&dialect, Endian::Little, &[early]);
@@ -275,7 +275,7 @@ fn a_dialect_can_be_forced() {
     assert_eq!(said.said().next().unwrap().0.time, Some(5_000_000_000));
 
     let error = open(&bytes, "plan9").err().unwrap().message;
-    assert!(error.starts_with("there is no dialect `plan9`"), "{error}");
+    assert!(error.starts_with("unknown dialect `plan9`"), "{error}");
     assert!(DIALECTS.iter().all(|dialect| error.contains(dialect.name)), "{error}");
     let error = Ktrace.open_bytes(b"nothing", &ImportOptions::default()).err().unwrap().message;
     assert!(error.contains("no record of ktrace.out begins here") && error.contains("bsd44-32"));
@@ -315,7 +315,8 @@ pub(super) fn show_calls(trace: &Trace) -> String {
     text
 }
 
-/// What FreeBSD writes for readers only is no event and lengthens nothing, as kdump prints none.
+/// What FreeBSD writes for readers only is not an event and lengthens nothing, as kdump prints
+/// none.
 #[test]
 fn bookkeeping_has_no_time() {
     let (dialect, endian) = by_name_le("freebsd-v1-64");
@@ -375,7 +376,7 @@ fn a_linux_program_uses_the_numbers_of_linux() {
 fn announcements_and_what_is_none() {
     let user = |text: &str, micros| said(What::User(text.into()), micros);
     let records = [
-        call(335, 1), // utrace itself is left out
+        call(335, 1), // utrace itself is omitted
         user("pf> parse", 2),
         ret(335, 3),
         user("pf>read", 4),
@@ -418,7 +419,7 @@ fn what_is_private_is_not_kept() {
     for (dialect, endian) in every_dialect() {
         let records = [
             call(3, 1),
-            said(What::Path("/home/somebody/diary".into()), 2),
+            said(What::Path("/home/user/diary".into()), 2),
             said(What::Data(b"dear diary".to_vec()), 3),
             ret(3, 4),
         ];
@@ -460,7 +461,7 @@ fn absurd_lengths_end_nothing() {
         assert_eq!(said.diags[0].code.name, SKIPPED_RECORD.name);
         assert_eq!(said.diags[0].offset as usize, second);
     }
-    // The longest that is believed reaches past the end: the input was cut there.
+    // The longest valid one reaches past the end: the input is truncated there.
     bytes[second..second + 4].copy_from_slice(&(header::PAYLOAD_MAX as u32).to_le_bytes());
     let said = read(&Ktrace, &bytes, &ImportOptions::default());
     assert_eq!((said.said().len(), said.diags[0].code.name), (1, CUT_RECORD.name));
@@ -485,7 +486,7 @@ fn threads_are_told_apart() {
     }
 }
 
-/// kdump prints what ktrace wrote, so both formats tell the same of one trace.
+/// kdump prints what ktrace wrote, so both formats give the same result for one trace.
 #[test]
 fn kdump_tells_the_same() {
     static PRINTED: &[u8] = include_bytes!(concat!(
@@ -496,7 +497,7 @@ fn kdump_tells_the_same() {
     let (printed, origin) = crate::load(&input, &ReadOptions::default(), &|_| {}).unwrap();
     assert_eq!(origin.format.name, "kdump");
     let recorded = load(fixture("freebsd-v0-amd64"), ImportOptions::default(), 0, 1);
-    // Text has no room for the module.
+    // Text has no space for the module.
     let told = |trace: &Trace| calls(trace).replace("tcp_input user", "tcp_input -");
     assert_eq!(told(&printed), told(&recorded));
     assert_eq!(printed.gaps, recorded.gaps);

@@ -10,7 +10,7 @@ use crate::text;
 #[cfg(test)]
 mod tests;
 
-/// See the module.
+/// The importer of `ltrace`.
 pub struct LtraceLog;
 
 static DESCRIPTOR: Descriptor = Descriptor {

@@ -27,7 +27,7 @@ fn sums(trace: &Trace) -> BTreeMap<String, (u64, u64)> {
     sums
 }
 
-/// What a regular expression finds that knows nothing of the reader.
+/// What an independent regular expression finds.
 fn sums_of_text(text: &[u8]) -> BTreeMap<String, (u64, u64)> {
     let line = Regex::new(
         r"(?m-u)^\d+ +[\d.]+ (?:<\.\.\. )?(?:SYS_)?(\w+)(?:\(| resumed>).* <(\d+)\.(\d{6})>$",

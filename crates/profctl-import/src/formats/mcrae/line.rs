@@ -56,7 +56,7 @@ pub(super) fn parse(line: &[u8]) -> Result<Record<'_>, &'static str> {
         None => (None, rest),
     };
     let (thread, cpu) = lane.map_or((None, None), thread_and_cpu);
-    let (indent, arrow) = indented(rest).ok_or("an indentation of one space and four a level")?;
+    let (indent, arrow) = indented(rest).ok_or("an indentation of one space and four per level")?;
     let depth = u16::try_from(indent / INDENT).ok().filter(|&depth| depth <= DEPTH_MAX);
     let depth = depth.ok_or("a depth below 65535")?;
     let arrow = arrow.trim_ascii_end();
@@ -78,7 +78,7 @@ pub(super) fn parse(line: &[u8]) -> Result<Record<'_>, &'static str> {
     })
 }
 
-/// The columns of indentation and what stands behind them, if they make whole levels.
+/// The columns of indentation and what is behind them, if they make whole levels.
 fn indented(rest: &[u8]) -> Option<(usize, &[u8])> {
     let arrow = rest.trim_ascii_start();
     let indent = rest.len() - arrow.len();
@@ -129,7 +129,7 @@ fn parse_time(line: &[u8]) -> Option<(u64, bool, &[u8])> {
     Some((time, is_decimal(micros), &rest[micros.len()..]))
 }
 
-/// The name of a call, its net time and its total, as they are spelt.
+/// The text of the name of a call, its net time and its total.
 type Call<'a> = (&'a [u8], &'a [u8], Option<&'a [u8]>);
 
 /// Cuts `name (N us)` or `name (N us, T total)`, with or without stars behind, into its parts.

@@ -19,7 +19,7 @@ mod tests;
 
 use line::{Arrow, Record};
 
-/// See the module.
+/// The importer of `mcrae`.
 pub struct CodeTrace;
 
 static DESCRIPTOR: Descriptor = Descriptor {

@@ -1,4 +1,4 @@
-// `expect!` is handed on by value, and rewrites its strings with hashes.
+// `expect!` is passed by value, and rewrites its strings with hashes.
 #![allow(clippy::needless_pass_by_value, clippy::needless_raw_string_hashes)]
 
 use expect_test::{Expect, expect};
@@ -93,7 +93,7 @@ fn prose_is_skipped_and_counted() {
             2394270 . f 26 depth=0
             input/skipped-record +0: found `From: someone`, expected a time `S:MMM UUU`
             input/skipped-record +41: found `and so on (all of it)`, expected a time `S:MMM UUU`
-            input/skipped-record +63: found `2:394 300   -> g (1 us)`, expected an indentation of one space and four a level
+            input/skipped-record +63: found `2:394 300   -> g (1 us)`, expected an indentation of one space and four per level
         "#]],
     );
 }
@@ -165,7 +165,7 @@ fn the_trace_of_the_post_reads_whole() {
     assert_eq!(count("<"), 24);
     assert_eq!(count("="), 54);
     assert!(said.diags.is_empty());
-    // Each exit stands where its entry said that it would.
+    // Each exit is where its entry said that it would.
     let mut open = Vec::new();
     for (at, record) in said.said() {
         let time = at.time.unwrap();
@@ -179,7 +179,7 @@ fn the_trace_of_the_post_reads_whole() {
 }
 
 #[test]
-fn recognised_by_its_lines_only() {
+fn recognized_by_its_lines_only() {
     assert!(matches!(CodeTrace.recognize_bytes(POST, true), Recognition::Yes(_)));
     assert_eq!(CodeTrace.recognize_bytes(SUMMARY, true), Recognition::No);
     assert_eq!(CodeTrace.recognize_bytes(b"", true), Recognition::No);

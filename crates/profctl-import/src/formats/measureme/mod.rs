@@ -1,5 +1,5 @@
-//! What `rustc -Zself-profile` and other users of the `measureme` crate write: intervals, which
-//! stand in the file in the order of their ends, in pages among those of a string table.
+//! What `rustc -Zself-profile` and other users of the `measureme` crate write: intervals, which are
+//! in the file in the order of their ends, in pages among those of a string table.
 
 use std::io;
 use std::ops::Range;
@@ -22,7 +22,7 @@ use layout::{HEADER, MAGIC, PAGE_HEAD, Page, Version};
 use read::{Contents, Records};
 use strings::Strings;
 
-/// See the module.
+/// The importer of `measureme`.
 pub struct SelfProfile;
 
 static DESCRIPTOR: Descriptor = Descriptor {

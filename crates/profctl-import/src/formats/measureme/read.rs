@@ -65,7 +65,7 @@ impl Records {
 
 impl Reader for Records {
     fn order(&self) -> Order {
-        // An interval stands where it ends, behind all that lies in it.
+        // An interval is where it ends, after all that lies in it.
         Order::Any
     }
 

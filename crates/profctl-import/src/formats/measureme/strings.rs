@@ -5,7 +5,7 @@ use profctl_model::hash::FastMap;
 use super::layout::{HEADER, Version};
 use crate::bytes::little;
 
-/// The highest id that the program itself gives a string; those above are places in the data.
+/// The highest id that the program itself gives a string; higher ones are offsets in the data.
 const OWN_MAX: u64 = 100_000_000;
 /// The id of the description of the recording.
 const METADATA: u64 = OWN_MAX + 1;
@@ -18,7 +18,7 @@ const REFERENCE: u8 = 0xfe;
 /// How deep strings may be made of strings, and how long they may get.
 const NESTED_MAX: usize = 32;
 const LENGTH_MAX: usize = 64 << 10;
-/// What stands between a label and its arguments.
+/// What is between a label and its arguments.
 const SEPARATOR: u8 = 0x1e;
 
 /// The strings of a recording.

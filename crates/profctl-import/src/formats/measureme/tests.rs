@@ -137,7 +137,7 @@ fn functions_are_told_apart_by_kind_of_event() {
     assert_eq!(trace.names.threads.as_slice()[0].pid, Some(42));
 }
 
-/// Time, time of its own and invocations of every label, as `summarize` of measureme says.
+/// Time, net time and invocations of every label, as `summarize` of measureme says.
 #[test]
 fn every_figure_is_that_of_summarize() {
     let folder = fixtures::root().join("fixtures/measureme");

@@ -22,7 +22,7 @@ pub(super) struct Record<'a> {
 /// A line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Line<'a> {
-    /// Ticks a second.
+    /// Ticks per second.
     Clock(u64),
     Location {
         id: u64,
@@ -84,14 +84,14 @@ fn number(text: &[u8]) -> Option<u64> {
     text::decimal(text.split(|byte| !byte.is_ascii_digit()).next()?, 0)
 }
 
-/// A number, and what stands behind the space that follows it.
+/// A number, and what is after the space that follows it.
 fn split_number(text: &[u8]) -> Option<(u64, &[u8])> {
     let text = text.trim_ascii_start();
     let end = memchr::memchr(b' ', text).unwrap_or(text.len());
     Some((text::decimal(&text[..end], 0)?, text[end..].trim_ascii_start()))
 }
 
-/// What stands in `"…" <3>`: names may hold quotes, so the last one before the number counts.
+/// What is in `"…" <3>`: names may hold quotes, so the last one before the number counts.
 fn quoted(text: &[u8]) -> Option<&[u8]> {
     let inner = text.strip_prefix(b"\"")?;
     let end = memchr::memmem::find(inner, b"\" <")?;

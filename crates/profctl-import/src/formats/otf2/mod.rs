@@ -1,8 +1,8 @@
 //! The text of `otf2-print`, which shows the archives of Score-P, TAU and other tools of parallel
 //! computing.
 //!
-//! With `-A` or `-G` the definitions stand in front and tell the length of a tick and the names of
-//! the processes; without, times stay ticks.
+//! With `-A` or `-G` the definitions come first, with the length of a tick and the names of the
+//! processes; without, times stay ticks.
 
 use profctl_model::{FuncKind, TickUnit};
 
@@ -20,7 +20,7 @@ mod tests;
 
 use line::{Line, Record};
 
-/// See the module.
+/// The importer of `otf2`.
 pub struct Otf2Print;
 
 static DESCRIPTOR: Descriptor = Descriptor {
@@ -55,12 +55,11 @@ impl Importer for Otf2Print {
         let (unit, fact) = match rate {
             Some(rate) => (
                 TickUnit::Seconds { numerator: 1, denominator: rate },
-                format!("{rate} ticks a second"),
+                format!("{rate} ticks per second"),
             ),
-            None => (
-                TickUnit::Cycles,
-                "ticks of unknown length; `otf2-print -A` prints what they are".to_owned(),
-            ),
+            None => {
+                (TickUnit::Cycles, "ticks of unknown length; `otf2-print -A` prints it".to_owned())
+            }
         };
         let timebase = super::recorded(unit);
         Ok(Opened::lines(timebase, Box::new(Lines)).with_facts(vec![("clock", fact)]))

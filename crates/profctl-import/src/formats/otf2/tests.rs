@@ -9,7 +9,7 @@ fn fixture(name: &str) -> Vec<u8> {
 }
 
 /// Of the program that wrote the archive: step `i` of 5 takes `10 (i + 1) + 3 + 4 + 5` ticks, of
-/// which `fib` takes 12, and 4 of them in itself; `main` takes 100, the steps, 20 behind each, 50.
+/// which `fib` takes 12, and 4 of them in itself; `main` takes 100, the steps, 20 after each, 50.
 #[test]
 fn sums_are_those_of_the_program() {
     for (name, threads) in [("definitions", ["rank 0-0", "rank 1-1"]), ("events", ["0", "1"])] {

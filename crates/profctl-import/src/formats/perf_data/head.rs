@@ -24,7 +24,7 @@ pub(super) const AUXTRACE: usize = 18;
 pub(super) const COMPRESSED: usize = 27;
 /// The type of an event that is a tracepoint.
 const TRACEPOINT: u64 = 2;
-/// More events than this are no recording: a damaged file has as many as it likes.
+/// More events than this are no recording: a damaged file may have any number.
 pub(super) const EVENTS_MAX: u64 = 1 << 16;
 
 /// The parts of a file.

@@ -1,8 +1,9 @@
 //! perf.data files with tracepoints: `perf sched record`, `perf record -e 'sched:*'`, `perf trace
 //! record`.
 //!
-//! Sampled stacks and processor traces hold addresses that only perf can name, with the programs at
-//! hand: such files are named, with the command that prints them as [`super::perf_script`] text.
+//! Sampled stacks and processor traces hold addresses that only perf can name, with the programs
+//! available: such files are named, with the command that prints them as [`super::perf_script`]
+//! text.
 
 use std::sync::Arc;
 
@@ -26,7 +27,7 @@ mod tracing;
 
 use head::Head;
 
-/// See the module.
+/// The importer of `perf_data`.
 pub struct PerfData;
 
 static DESCRIPTOR: Descriptor = Descriptor {
@@ -41,8 +42,8 @@ static DESCRIPTOR: Descriptor = Descriptor {
 pub static SAMPLES_LEFT_OUT: Code = Code {
     name: "perf_data/samples-left-out",
     severity: Severity::Warning,
-    help: "a sample tells of no call and was left out; `perf script` prints the stacks of a \
-           recording without tracepoints, which can be read",
+    help: "a sample is not a call and was skipped; for a recording without tracepoints, read the \
+           stacks that `perf script` prints",
 };
 
 const PROCESSOR_TRACE: &str = "perf.data with a processor trace, which only perf can decode: read \
@@ -51,15 +52,14 @@ const PROCESSOR_TRACE: &str = "perf.data with a processor trace, which only perf
 const SAMPLES: &str = "perf.data without tracepoints, whose addresses only perf can name: read \
                        `perf script -i FILE`";
 const COMPRESSED: &str = "perf.data with compressed records (-z): read `perf script --ns -i FILE`";
-const PIPED: &str = "perf.data as it goes through a pipe: record to a file, or read `perf script \
-                     --ns -i FILE`";
+const PIPED: &str = "perf.data in pipe mode: record to a file, or read `perf script --ns -i FILE`";
 
 /// The ids of an event that are read at most: one for each CPU and thread.
 const IDS_MAX: u64 = 1 << 20;
 /// Bytes of formats that are read at most.
 const FORMATS_MAX: u64 = 64 << 20;
 
-/// Why a recording is not read, as far as its head tells.
+/// Why a recording is refused, according to its head.
 fn obstacle(head: &Head) -> Option<&'static str> {
     if head.has(head::AUXTRACE) {
         Some(PROCESSOR_TRACE)

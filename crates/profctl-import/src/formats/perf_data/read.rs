@@ -18,7 +18,7 @@ use crate::kernel_events::record::Decoder;
 use crate::kernel_events::{Applier, IrqNames, Place, Task, context_of_flags};
 use crate::sort::Order;
 
-/// Bytes in front of what a record says: its type, flags and size.
+/// Bytes before what a record says: its type, flags and size.
 const RECORD_HEAD: usize = 8;
 
 /// What is known of a recording.
@@ -87,7 +87,10 @@ impl Reader for Records {
                 Some(size) if size < RECORD_HEAD => {
                     out.records += 1;
                     out.diag(&SKIPPED_RECORD, at, || {
-                        format!("a record of {size} bytes, expected 8 or more: nothing behind it was read")
+                        format!(
+                            "a record of {size} bytes, expected 8 or more: the rest was not \
+                                 read"
+                        )
                     });
                     is_lost = true;
                 }
@@ -98,7 +101,7 @@ impl Reader for Records {
                 }
                 _ => {
                     out.records += 1;
-                    out.diag(&CUT_RECORD, at, || "the last record is cut".into());
+                    out.diag(&CUT_RECORD, at, || "the last record is truncated".into());
                     break;
                 }
             }
@@ -115,8 +118,8 @@ impl Records {
         let kind = number(bytes, 0, 4, endian).unwrap_or(0) as u32;
         let misc = number(bytes, 4, 2, endian).unwrap_or(0) as u16;
         let kind = RecordType(kind);
-        // Maps, perf's own records and the like say nothing of calls; some of them, damaged, would
-        // stop the parser.
+        // Maps and perf's own records are not about calls; some of them, damaged, would stop the
+        // parser.
         if !matches!(kind, RecordType::SAMPLE | RecordType::COMM | RecordType::LOST) {
             return;
         }
@@ -148,7 +151,7 @@ impl Records {
             }
             Ok(_) => {}
             Err(_) => out.diag(&SKIPPED_RECORD, offset, || {
-                format!("a record of type {} that is too short for what it holds", kind.0)
+                format!("a record of type {} that is too short for its contents", kind.0)
             }),
         }
     }
@@ -163,7 +166,7 @@ impl Records {
         let recording = Arc::clone(&self.recording);
         let decoder = attribute.tracepoint.and_then(|number| recording.decoders.get(&number));
         let (Some(raw), Some(decoder)) = (sample.raw, decoder) else {
-            out.diag(&SAMPLES_LEFT_OUT, offset, || "a sample of no tracepoint".into());
+            out.diag(&SAMPLES_LEFT_OUT, offset, || "a sample without a tracepoint".into());
             return;
         };
         let raw = raw.as_slice();

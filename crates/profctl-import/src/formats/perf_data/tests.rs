@@ -112,7 +112,7 @@ fn number_at(bytes: &[u8], at: usize) -> usize {
 }
 
 /// Of a file that was cut the head still says where the features were: a copy that lacks them has
-/// no formats, and is refused. Cut in its head it is no recording.
+/// no formats, and is refused. Cut in its head it is not a recording.
 #[test]
 fn a_file_cut_anywhere_is_refused() {
     let bytes = fixture("perf_data", "sched.data");
@@ -123,7 +123,7 @@ fn a_file_cut_anywhere_is_refused() {
     }
 }
 
-/// As perf leaves a file when it is killed: the size of the data is 0. The formats are behind the
+/// As perf leaves a file when it is killed: the size of the data is 0. The formats are after the
 /// data, so nothing can be read.
 #[test]
 fn a_file_without_a_size_is_refused() {

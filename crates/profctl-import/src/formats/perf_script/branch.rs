@@ -64,7 +64,7 @@ static WORDS: &[(&[u8], Kind)] = &[
     (b"vmexit", Kind::Jump),
 ];
 
-/// The kind that the flags in front of `text` name, and what stands behind them.
+/// The kind that the flags before `text` name, and what is behind them.
 fn kind(text: &[u8]) -> (Kind, &[u8]) {
     if let Some(rest) = behind(text, b"tr strt") {
         // `tr strt jmp`: the branch by which it went on.
@@ -89,8 +89,8 @@ fn word(text: &[u8]) -> Option<(Kind, &[u8])> {
     WORDS.iter().find_map(|(word, kind)| Some((*kind, behind(text, word)?)))
 }
 
-/// What stands behind `word` if `text` begins with it: whole, perhaps with `/miss,not_taken/`
-/// right behind it and `(x)`, `(D)` or `(t)` after a space.
+/// What is after `word` if `text` begins with it: whole, perhaps with `/miss,not_taken/` right
+/// after it and `(x)`, `(D)` or `(t)` after a space.
 fn behind<'a>(text: &'a [u8], word: &[u8]) -> Option<&'a [u8]> {
     let mut rest = text.strip_prefix(word)?;
     if rest.first() == Some(&b'/') {
@@ -109,8 +109,8 @@ fn behind<'a>(text: &'a [u8], word: &[u8]) -> Option<&'a [u8]> {
     Some(inner)
 }
 
-/// The words that name a kind at the start of `text`, and what stands behind them with its
-/// indentation; nothing if it names none.
+/// The words that name a kind at the start of `text`, and what is behind them with its indentation;
+/// nothing if it names none.
 pub(super) fn flags(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let (kind, rest) = kind(text);
     if kind == Kind::Unknown {

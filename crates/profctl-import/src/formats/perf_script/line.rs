@@ -15,7 +15,7 @@ use super::branch::{Branch, branch, flags};
 use super::symbol::{Symbol, first_word, frame};
 use crate::text;
 
-/// What stands in front of every record.
+/// What is before every record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Head<'a> {
     pub(super) name: &'a [u8],
@@ -24,7 +24,7 @@ pub(super) struct Head<'a> {
     pub(super) cpu: Option<u32>,
     /// Nanoseconds of perf's clock.
     pub(super) time: Option<u64>,
-    /// Digits behind the point of the time.
+    /// Digits after the point of the time.
     pub(super) decimals: u8,
 }
 
@@ -54,8 +54,8 @@ pub(super) enum Line<'a> {
     CallTrace(Head<'a>, Indented<'a>),
     /// A tracepoint: its system, name and arguments.
     Event(Head<'a>, &'a [u8], &'a [u8], &'a [u8]),
-    /// A sample, with its weight and what was counted; its frames stand on the lines behind it, or
-    /// the innermost one on this line.
+    /// A sample, with its weight and what was counted; its frames are on the lines after it, or the
+    /// innermost one on this line.
     Sample(Head<'a>, Option<u64>, &'a [u8], Option<Symbol<'a>>),
     /// A frame of the sample above, the innermost first.
     Frame(Symbol<'a>),
@@ -77,7 +77,7 @@ pub(super) fn parse(line: &[u8]) -> Line<'_> {
     if line.starts_with(b"\t")
         || (trimmed.first().is_some_and(u8::is_ascii_hexdigit) && line.starts_with(b"         "))
     {
-        // A frame; a head begins further left, or its first word is no address.
+        // A frame; a head begins further left, or its first word is not an address.
         if let Some(frame) = frame(trimmed) {
             return Line::Frame(frame);
         }
@@ -117,7 +117,7 @@ fn record(line: &[u8]) -> Option<Line<'_>> {
     Some(Line::Event(head, system, name, rest))
 }
 
-/// What stands behind the colon of an event that is not a tracepoint: `uH`, `ppp`, nothing.
+/// What is after the colon of an event that is not a tracepoint: `uH`, `ppp`, nothing.
 fn is_modifier(name: &[u8]) -> bool {
     name.iter().all(|byte| b"ukhGHpPSDIWe".contains(byte))
 }
@@ -141,7 +141,7 @@ fn head(line: &[u8]) -> Option<(Head<'_>, &[u8])> {
         (head.time, head.decimals) = (Some(nanos), decimals);
     } else {
         // `comm 1234 cpu-clock:`: the last word that is an id, with nothing but a weight and an
-        // event behind it.
+        // event after it.
         let mut words = Vec::new();
         let mut at = 0;
         while let Some(word) = word_from(line, at) {
@@ -205,7 +205,7 @@ fn last_word(text: &[u8]) -> Option<&[u8]> {
     text.rsplit(u8::is_ascii_whitespace).next().filter(|word| !word.is_empty())
 }
 
-/// `(/usr/bin/ls      ) call      main`, where the columns in front of the name count.
+/// `(/usr/bin/ls ) call main`, where the columns before the name count.
 fn indented(body: &[u8]) -> Option<Indented<'_>> {
     let inner = body.strip_prefix(b"(")?;
     let end = memchr::memchr(b')', inner)?;
@@ -222,7 +222,7 @@ fn indented(body: &[u8]) -> Option<Indented<'_>> {
     Some(Indented { flags, object, indent, name })
 }
 
-/// What stands behind `instruction trace error `.
+/// What is after `instruction trace error `.
 fn trouble(text: &[u8]) -> Trouble<'_> {
     let behind = |key: &[u8]| {
         let at = memchr::memmem::find(text, key)?;

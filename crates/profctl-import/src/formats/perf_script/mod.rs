@@ -19,7 +19,7 @@ mod tests;
 
 use line::Line;
 
-/// See the module.
+/// The importer of `perf_script`.
 pub struct PerfScript;
 
 static DESCRIPTOR: Descriptor = Descriptor {
@@ -34,16 +34,16 @@ static DESCRIPTOR: Descriptor = Descriptor {
 pub static DECODER_ERROR: Code = Code {
     name: "perf_script/decoder-error",
     severity: Severity::DataLoss,
-    help: "perf could not decode the processor trace here: calls open at this point were closed \
-           as partial; a smaller recording or a filter (`perf record --filter`) loses less",
+    help: "perf could not decode the processor trace here: open calls were closed as incomplete; \
+           a smaller recording or a filter (`perf record --filter`) loses less",
 };
 
 /// A sampled stack among events that have times.
 pub static SAMPLE_LEFT_OUT: Code = Code {
     name: "perf_script/sample-left-out",
     severity: Severity::Warning,
-    help: "a sampled stack among traced events was left out, as it tells of no call: print one \
-           event at a time to read the samples (`perf script --itrace=cr`, or record them alone)",
+    help: "a sampled stack among traced events is not a call and was skipped: print one event at \
+           a time to read the samples (`perf script --itrace=cr`, or record them alone)",
 };
 
 /// What a text consists of.
@@ -156,7 +156,7 @@ impl Importer for PerfScript {
         let found = survey(&head(files)?.bytes);
         if found.timed() > 0 && found.without_time == found.timed() {
             return Err(ImportError::whole(
-                "text of perf script without times: print it once more with `perf script --ns -F \
+                "text of perf script without times: print it again with `perf script --ns -F \
                  +time`",
             ));
         }
@@ -200,14 +200,17 @@ fn facts(found: &Survey) -> Vec<(&'static str, String)> {
     let mut facts = Vec::new();
     if found.mode() == Mode::Sampled {
         let counted = String::from_utf8_lossy(&found.counted);
-        facts.push(("samples", format!("of {counted}, summed up: no call is told by itself")));
+        facts.push(("samples", format!("of {counted}, summed: no single calls")));
         return facts;
     }
     if found.branches > 0 {
         facts.push((
             "branches",
             match found.kinds {
-                0 => "without their kind: calls are known by where they go (`-F +flags` says more)",
+                0 => {
+                    "without their kind: calls are recognized by their target (`-F +flags` \
+                      prints the kind)"
+                }
                 _ => "with their kind",
             }
             .to_owned(),

@@ -37,7 +37,7 @@ impl Reader for Lines {
         Box::new(Self { mode: self.mode, applier: self.applier.fork() })
     }
 
-    /// Behind an empty line if samples have frames on lines of their own.
+    /// After an empty line if samples have frames on lines of their own.
     fn boundary(&self, bytes: &[u8]) -> usize {
         match self.mode {
             Mode::Timed => text::last_line_boundary(bytes),
@@ -202,7 +202,7 @@ fn samples(block: &Block<'_>, out: &mut Emitter) {
                 sample = Some((lane, weight.unwrap_or(1), line.offset, frames));
             }
             Line::Aside if line.ended => flush(sample.take(), out),
-            // The space in front of a frame.
+            // The space before a frame.
             Line::Aside => {}
             _ if !line.ended => {
                 out.cut(&line);

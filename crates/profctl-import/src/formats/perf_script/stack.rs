@@ -1,6 +1,6 @@
 //! Which functions are open on a thread, from its branches.
 //!
-//! Branches tell more than calls and returns: a function that ends in a jump to another (a tail
+//! Branches are more than calls and returns: a function that ends in a jump to another (a tail
 //! call), an exception that leaves several at once, code that was not recorded. What is open has to
 //! be known to tell a jump back from a jump on, so it is kept from block to block.
 
@@ -84,14 +84,14 @@ fn name_of(key: &[u8], out: &mut Emitter) -> NameRef {
     })
 }
 
-/// Exceptions come like interrupts, but are caused by what they hit.
+/// Exceptions come like interrupts, but are caused by what they interrupted.
 fn interrupt_kind(name: &[u8]) -> u8 {
     let is_exception = [&b"asm_exc_"[..], b"exc_", b"page_fault", b"async_page_fault"];
     if is_exception.iter().any(|start| name.starts_with(start)) { b'f' } else { b'i' }
 }
 
 impl Stack {
-    /// Forgets what is open: something was lost, and the emitter was told.
+    /// Clears the stack after a loss; the emitter closes the calls.
     pub(super) fn clear(&mut self) {
         self.open.clear();
     }
@@ -214,7 +214,7 @@ impl Stack {
         }
     }
 
-    /// The innermost open call is `key`: what it called has ended, or it began unseen.
+    /// The innermost open call is `key`: its callees have ended, or its entry is missing.
     fn be_in(&mut self, key: &Key, at: At, out: &mut Emitter) {
         match self.find(key) {
             Some(level) => self.pop_to(level + 1, at, out),

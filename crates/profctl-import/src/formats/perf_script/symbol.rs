@@ -11,7 +11,7 @@ pub(super) struct Symbol<'a> {
     pub(super) object: &'a [u8],
 }
 
-/// The first word, and what stands behind it without the space in front.
+/// The first word, and what is after it without the space in front.
 pub(super) fn first_word(text: &[u8]) -> (&[u8], &[u8]) {
     let text = text.trim_ascii_start();
     let end = text.iter().position(u8::is_ascii_whitespace).unwrap_or(text.len());

@@ -1,4 +1,4 @@
-// `expect!` is handed on by value, and rewrites its strings with hashes.
+// `expect!` is passed by value, and rewrites its strings with hashes.
 #![allow(clippy::needless_pass_by_value, clippy::needless_raw_string_hashes)]
 
 use std::collections::BTreeMap;
@@ -30,7 +30,7 @@ fn sums(trace: &Trace) -> BTreeMap<String, (u64, u64)> {
     sums
 }
 
-/// The program of the fixture is made up, and so are its times: see its README.
+/// The program of the fixture is generated, and so are its times: see its README.
 #[test]
 fn branches_are_calls() {
     let (text, codes) = told(
@@ -70,7 +70,7 @@ fn branches_are_calls() {
     expect![[r#"["perf_script/decoder-error 1", "stitch/gap 1", "stitch/lost-unknown 1", "stitch/forced-exit 2", "stitch/unclosed-entry 2"]"#]].assert_eq(&format!("{codes:?}"));
 }
 
-/// Without flags a branch to the start of a function is taken for a call, so `h`, which `f` ends
+/// Without flags a branch to the start of a function is treated as a call, so `h`, which `f` ends
 /// in, is called by it and ends with it.
 #[test]
 fn branches_without_kinds_are_calls_by_where_they_go() {

@@ -8,7 +8,7 @@
 
 use crate::text;
 
-/// What stands in front of every record.
+/// What is before every record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Head<'a> {
     /// Nanoseconds since the start; unknown (`?`) for a call that began before it.
@@ -37,7 +37,7 @@ pub(super) enum What<'a> {
 pub(super) enum Line<'a> {
     Record(Head<'a>, What<'a>),
     Lost(u64),
-    /// Of the table behind the records (`-s`, `-S`), or empty.
+    /// Of the table after the records (`-s`, `-S`), or empty.
     Aside,
     Other,
 }
@@ -103,7 +103,7 @@ fn record(body: &[u8]) -> Option<Line<'_>> {
 
 /// `sh/29610 ` or `29610 `; neither is printed for a program without threads and children.
 fn who(text: &[u8]) -> (&[u8], Option<u64>, &[u8]) {
-    // Names may hold spaces, so the id is sought in front of what is called.
+    // Names may hold spaces, so the id is sought before what is called.
     let end = memchr::memchr(b'(', text).unwrap_or(text.len());
     let end = memchr::memmem::find(&text[..end], b" ... [").unwrap_or(end);
     let mut at = 0;
@@ -127,7 +127,7 @@ fn who(text: &[u8]) -> (&[u8], Option<u64>, &[u8]) {
     (b"", None, text)
 }
 
-/// The name in front of `(`.
+/// The name before `(`.
 fn name(text: &[u8]) -> Option<&[u8]> {
     let end = memchr::memchr(b'(', text)?;
     let name = &text[..end];
@@ -135,7 +135,7 @@ fn name(text: &[u8]) -> Option<&[u8]> {
     (!name.is_empty() && name.iter().all(is_word)).then_some(name)
 }
 
-/// What stands behind the last `) = `.
+/// What is after the last `) = `.
 fn result(text: &[u8]) -> Option<&[u8]> {
     let mut end = text.len();
     loop {
@@ -153,7 +153,7 @@ fn milliseconds(text: &[u8]) -> Option<u64> {
 }
 
 /// Lines of the summary: ` Summary of events:`, ` sh (29610), 84 events, 96.6%`, and the rows of
-/// its table, which are numbers behind a name.
+/// its table, which are numbers after a name.
 fn is_aside(body: &[u8]) -> bool {
     if body.is_empty() || body.starts_with(b"Summary of events") {
         return true;

@@ -24,12 +24,12 @@ mod tests;
 
 use line::{Head, Line, What};
 
-/// See the module.
+/// The importer of `perf_trace`.
 pub struct PerfTrace;
 
 static DESCRIPTOR: Descriptor = Descriptor {
     name: "perf_trace",
-    about: "text of perf trace: system calls with their lengths, tracepoints",
+    about: "text of perf trace: system calls with durations, tracepoints",
     recognized: "lines `TIME ( LENGTH ms): COMMAND/TID NAME(…) = RESULT`",
     ..Descriptor::PLAIN
 };
@@ -73,7 +73,8 @@ impl Importer for PerfTrace {
     fn open(&self, files: &dyn Files, _options: &ImportOptions) -> Result<Opened, ImportError> {
         if survey(&head(files)?.bytes).0 == 0 {
             return Err(ImportError::whole(
-                "no line of perf trace, expected `TIME ( LENGTH ms): COMMAND/TID NAME(…) = RESULT`",
+                "not a perf trace line, expected `TIME ( LENGTH ms): COMMAND/TID NAME(…) = \
+                 RESULT`",
             ));
         }
         let timebase = Timebase { resolution: Ticks(1_000), ..Timebase::NANOSECONDS };

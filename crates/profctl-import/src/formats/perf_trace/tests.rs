@@ -99,7 +99,7 @@ fn a_text_cut_anywhere_is_read_up_to_the_cut() {
         assert!(trace.spans.ids().count() >= calls, "cut at {cut}");
         calls = trace.spans.ids().count();
         let lines = memchr::memchr_iter(b'\n', &text[..cut]).count();
-        assert_eq!(calls, lines, "cut at {cut}: a line a call at the start");
+        assert_eq!(calls, lines, "cut at {cut}: one line per call at the start");
         if lines == 40 {
             break;
         }

@@ -1,4 +1,4 @@
-//! Clocks: of the system, and a writer's own, which may be told in steps.
+//! Clocks: of the system, and sequence-scoped ones, which may be incremental.
 
 use profctl_model::hash::FastMap;
 
@@ -51,7 +51,7 @@ pub(super) fn is_of_sequence(id: u32) -> bool {
     (64..128).contains(&id)
 }
 
-/// The readings of a snapshot, and the clock that the trace goes by if it says.
+/// The readings of a snapshot, and the clock of the trace, if stated.
 pub(super) fn readings(snapshot: &[u8]) -> (Vec<Reading>, Option<u32>) {
     let (mut readings, mut primary) = (Vec::new(), None);
     for (number, value) in Fields::of(snapshot) {

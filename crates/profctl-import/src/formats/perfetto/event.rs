@@ -25,7 +25,7 @@ pub(super) struct Said<'a> {
 }
 
 impl<'a> Said<'a> {
-    /// Reads an event; nothing if it makes no sense.
+    /// Reads an event; nothing if it is invalid.
     pub(super) fn read(event: &'a [u8]) -> Option<Self> {
         let mut said = Self {
             kind: Kind::Other,
@@ -64,7 +64,7 @@ impl<'a> Said<'a> {
     }
 }
 
-/// The name and the phase of an event that is spelt as in Chrome's JSON.
+/// The name and the phase of an event in the notation of Chrome's JSON.
 fn legacy_event(legacy: &[u8]) -> (Option<u64>, u64) {
     let (mut id, mut phase) = (None, 0);
     for (number, value) in Fields::of(legacy) {
@@ -77,7 +77,7 @@ fn legacy_event(legacy: &[u8]) -> (Option<u64>, u64) {
     (id, phase)
 }
 
-/// The track and the clock that a packet sets for those behind it on its sequence.
+/// The track and the clock that a packet sets for those after it on its sequence.
 pub(super) fn defaults(defaults: &[u8]) -> (Option<u64>, Option<u32>) {
     let (mut track, mut clock) = (None, None);
     for (number, value) in Fields::of(defaults) {

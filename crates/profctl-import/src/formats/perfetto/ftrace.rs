@@ -19,18 +19,18 @@ pub(super) fn bundle(reading: &mut Reading<'_>, bundle: &[u8], sequence: u32) {
             (2, Value::Bytes(bytes)) => {
                 reading.out.records += 1;
                 if event(reading, bytes, (cpu, sequence), &mut has_lost).is_none() {
-                    reading.out.diag(&SKIPPED_RECORD, reading.offset, || {
-                        "an event of the kernel makes no sense".into()
-                    });
+                    reading
+                        .out
+                        .diag(&SKIPPED_RECORD, reading.offset, || "an invalid kernel event".into());
                 }
             }
-            (4, Value::Bytes(_)) => reading.not_read("it holds switches in their compact form"),
+            (4, Value::Bytes(_)) => reading.not_read("it has switches in compact form"),
             _ => {}
         }
     }
 }
 
-/// Takes one event; nothing if it makes no sense.
+/// Takes one event; nothing if it is invalid.
 fn event(
     reading: &mut Reading<'_>,
     bytes: &[u8],
@@ -86,7 +86,7 @@ fn event(
             let target_cpu = target_cpu.and_then(|cpu| u32::try_from(cpu).ok());
             reading.out.waking(at, woken, Waking { kind, target_cpu, ..Waking::default() });
         }
-        None => reading.not_read("it holds an event of the kernel that is no call"),
+        None => reading.not_read("it has a kernel event that is not a call"),
     }
     Some(())
 }
@@ -110,7 +110,7 @@ fn stated(depth: Option<u64>) -> Stated {
     Stated { depth: depth.and_then(|depth| u16::try_from(depth).ok()), ..Stated::NOTHING }
 }
 
-/// The function of a call: where names are told once it is a number in that list, else its address.
+/// The function of a call: an index into the list of interned names, else its address.
 fn name(reading: &mut Reading<'_>, func: u64, sequence: u32) -> NameRef {
     let tables = reading.sequence(sequence).map(|sequence| &sequence.tables);
     let name = tables.and_then(|tables| tables.symbols.get(&func)).cloned();

@@ -1,4 +1,4 @@
-//! A map that is cheap to copy, for what every block of packets hands to the next.
+//! A map that is cheap to copy, for the state passed from block to block.
 
 use std::borrow::Borrow;
 use std::hash::Hash;
@@ -43,7 +43,7 @@ impl<K: Clone + Eq + Hash, V: Clone> Layered<K, V> {
         self.top().entry(key).or_insert_with(|| known.unwrap_or_default())
     }
 
-    /// The layer on top, if nobody else has it, or a new one.
+    /// The top layer, if it is not shared, or a new one.
     fn top(&mut self) -> &mut FastMap<K, V> {
         let is_own = self.layers.last_mut().is_some_and(|top| Arc::get_mut(top).is_some());
         if !is_own {
@@ -58,7 +58,7 @@ impl<K: Clone + Eq + Hash, V: Clone> Layered<K, V> {
             self.layers.push(Arc::default());
         }
         let top = self.layers.last_mut().map(Arc::make_mut);
-        top.expect("there is a layer that nobody else has")
+        top.expect("there is a layer that is not shared")
     }
 }
 

@@ -1,4 +1,4 @@
-//! What packets refer back to: names told once, tracks, clocks, defaults.
+//! What packets refer back to: interned names, tracks, clocks, defaults.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub(super) struct Memory {
 /// What one writer of packets has said.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Sequence {
-    /// Whether what it refers to was told since packets were last lost.
+    /// Whether its state was written since packets were last lost.
     pub(super) is_whole: bool,
     /// Whether packets were lost since its last event.
     pub(super) has_lost: bool,
@@ -36,7 +36,7 @@ pub(super) struct Sequence {
     pub(super) microseconds: i64,
 }
 
-/// Names that a writer tells once and refers to by number.
+/// Interned names of a writer.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Tables {
     pub(super) events: Layered<u64, Arc<[u8]>>,
@@ -44,7 +44,7 @@ pub(super) struct Tables {
 }
 
 impl Tables {
-    /// Takes what a packet tells.
+    /// Applies the state in a packet.
     pub(super) fn learn(&mut self, interned: &[u8]) {
         for (number, value) in Fields::of(interned) {
             let table = match number {
@@ -134,11 +134,11 @@ impl Tracks {
         self.threads.insert(uuid, thread);
     }
 
-    /// The thread of a sequence, told in the older way: its track is made up.
+    /// The thread of a sequence, from a legacy descriptor: its track is generated.
     pub(super) fn learn_thread(&mut self, descriptor: &[u8]) -> Option<u64> {
         let (_, tid, name) = read_thread(descriptor);
         let tid = tid?;
-        // No writer hands out numbers near the end.
+        // No writer uses numbers near the end.
         let uuid = u64::MAX - tid;
         self.threads.insert(uuid, ThreadKey::Tid(tid, name.unwrap_or_default()));
         Some(uuid)

@@ -1,9 +1,9 @@
 //! Perfetto traces: the events of tracks as Perfetto's SDK, Chrome, Android and Renode write them,
 //! calls of Linux functions and its scheduler.
 //!
-//! Written after the `.proto` files that Perfetto publishes. Packets refer back to what was told
-//! before (names, tracks, clocks, defaults), all of which is the reader's state. A file is packets
-//! and nothing else, so that two of them may be joined by `cat`.
+//! Written after the `.proto` files that Perfetto publishes. Packets refer to earlier state (names,
+//! tracks, clocks, defaults), which is the state of the reader. A file is packets and nothing else,
+//! so that two of them may be joined by `cat`.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ mod wire;
 use memory::Memory;
 use packet::{Item, Packet};
 
-/// See the module.
+/// The importer of `perfetto`.
 pub struct Packets;
 
 static DESCRIPTOR: Descriptor = Descriptor {
@@ -44,28 +44,27 @@ static DESCRIPTOR: Descriptor = Descriptor {
 pub static NOT_READ: Code = Code {
     name: "perfetto/not-read",
     severity: Severity::Info,
-    help: "a packet holds something other than calls (a counter, a sample, a statistic), which is \
-           not read",
+    help: "a packet has no calls (a counter, a sample, statistics) and is not read",
 };
 /// Packets that refer to lost ones.
 pub static NO_STATE: Code = Code {
     name: "perfetto/no-state",
     severity: Severity::DataLoss,
-    help: "a packet refers to an earlier one that was lost, so it cannot be understood and was \
-           left out: use a larger buffer, or clear the incremental state more often",
+    help: "a packet refers to an earlier one that was lost, and was skipped: use a larger \
+           buffer, or clear the incremental state more often",
 };
-/// Names that were never told.
+/// Missing names.
 pub static MISSING_NAME: Code = Code {
     name: "perfetto/missing-name",
     severity: Severity::Warning,
-    help: "an event refers to a name by a number that no packet tells: it is called `unnamed`",
+    help: "an event refers to an interned name that no packet defines: it is named `unnamed`",
 };
 /// Clocks that cannot be converted.
 pub static UNKNOWN_CLOCK: Code = Code {
     name: "perfetto/unknown-clock",
     severity: Severity::Warning,
-    help: "a time was taken by a clock that no snapshot relates to the clock of the trace: it was \
-           taken as it stands, and may lie elsewhere",
+    help: "a timestamp is in a clock that no snapshot relates to the clock of the trace: it was \
+           not converted and may be wrong",
 };
 
 /// Packets that must make sense, as far as there are so many.
@@ -116,7 +115,7 @@ impl Importer for Packets {
                 return Err(ImportError::whole(message));
             }
         };
-        // Descriptors of tracks may stand behind the first events that need them.
+        // Descriptors of tracks may be after the first events that need them.
         let mut ignored = Emitter::default();
         let mut reading = reading::Reading::new(Memory::default(), &mut ignored);
         reading.block(&head[..packet::boundary(head)]);

@@ -1,6 +1,6 @@
-//! Packets: where each stands in the file, and what it holds.
+//! Packets: where each is in the file, and what it holds.
 //!
-//! A trace is nothing but packets, each behind the byte `0x0a` and its length.
+//! A trace is nothing but packets, each after the byte `0x0a` and its length.
 
 use super::wire::{Fields, Value, Wrong, varint};
 use crate::blocks::RECORD_MAX;
@@ -10,18 +10,18 @@ pub(super) const TAG: u8 = 0x0a;
 /// The most bytes that a packet may have: more than fit a block are no packet.
 const LENGTH_MAX: u64 = RECORD_MAX as u64 / 2;
 
-/// What stands at a place in a trace.
+/// What is at a place in a trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Item<'a> {
     /// A packet, without tag and length.
     Packet(&'a [u8]),
     /// A byte that begins no packet.
     Stray,
-    /// A packet that goes on behind the end.
+    /// A packet that goes on after the end.
     Cut,
 }
 
-/// What stands at the beginning of `bytes`, which are some, and how many bytes it takes.
+/// What is at the beginning of `bytes`, which are some, and how many bytes it takes.
 pub(super) fn item(bytes: &[u8]) -> (Item<'_>, usize) {
     if bytes[0] != TAG {
         return (Item::Stray, 1);
@@ -92,7 +92,7 @@ const ABOUT_THE_TRACE: [u32; 12] = [2, 33, 34, 35, 36, 43, 45, 51, 69, 78, 89, 1
 const NUMBERS: [u32; 10] = [3, 8, 10, 13, 41, 42, 58, 79, 87, 98];
 
 impl<'a> Packet<'a> {
-    /// Reads a packet; nothing if it makes no sense.
+    /// Reads a packet; nothing if it is invalid.
     pub(super) fn read(bytes: &'a [u8]) -> Option<Self> {
         let mut packet = Self::default();
         let mut fields = Fields::of(bytes);

@@ -22,7 +22,7 @@ const INFLATED_MAX: u64 = 64 << 20;
 /// Reads packets.
 #[derive(Clone, Copy)]
 pub(super) struct PacketReader {
-    /// How far from their order events may stand.
+    /// How far from their order events may be.
     pub(super) order: Order,
 }
 
@@ -60,7 +60,7 @@ impl Reading<'_> {
                 Item::Packet(bytes) => self.packet(bytes, true),
                 Item::Stray if !self.memory.astray => {
                     self.out.diag(&SKIPPED_RECORD, at, || {
-                        format!("byte {:#04x} begins no packet, expected 0x0a", block[at])
+                        format!("byte {:#04x} does not begin a packet, expected 0x0a", block[at])
                     });
                 }
                 Item::Stray => {}
@@ -80,7 +80,7 @@ impl Reading<'_> {
     fn packet(&mut self, bytes: &[u8], may_hold_others: bool) {
         let Some(packet) = Packet::read(bytes) else {
             self.out.diag(&SKIPPED_RECORD, self.offset, || {
-                format!("a packet of {} bytes makes no sense", bytes.len())
+                format!("an invalid packet of {} bytes", bytes.len())
             });
             return;
         };
@@ -134,7 +134,7 @@ impl Reading<'_> {
                     "compressed packets within compressed packets".into()
                 });
             }
-            Payload::Other => self.not_read("it holds no calls"),
+            Payload::Other => self.not_read("it has no calls"),
         }
     }
 
@@ -147,7 +147,7 @@ impl Reading<'_> {
             match packet {
                 Some(bytes) => self.packet(bytes, false),
                 None => self.out.diag(&SKIPPED_RECORD, self.offset, || {
-                    "the rest of compressed packets makes no sense".into()
+                    "the rest of compressed packets is invalid".into()
                 }),
             }
         }
@@ -198,7 +198,7 @@ impl Reading<'_> {
         };
         if time.is_none() && matches!(packet.payload, Payload::Event(_)) {
             self.out.diag(&UNKNOWN_CLOCK, self.offset, || {
-                format!("no snapshot tells of clock {clock}: its times are taken as they stand")
+                format!("no snapshot has clock {clock}: its times are not converted")
             });
         }
         time.or(Some(stamp)).map(|time| time.min(u64::MAX - 1))
@@ -227,7 +227,7 @@ impl Reading<'_> {
     fn event(&mut self, event: &[u8], packet: &Packet<'_>, time: Option<u64>) {
         self.out.records += 1;
         let Some(said) = Said::read(event) else {
-            self.out.diag(&SKIPPED_RECORD, self.offset, || "an event makes no sense".into());
+            self.out.diag(&SKIPPED_RECORD, self.offset, || "an invalid event".into());
             return;
         };
         let mut time = time;
@@ -254,7 +254,7 @@ impl Reading<'_> {
         };
         let missing = (name.is_none() && said.kind != Kind::End).then_some(said.name_id).flatten();
         if let Some(id) = missing {
-            self.out.diag(&MISSING_NAME, self.offset, || format!("name {id} was never told"));
+            self.out.diag(&MISSING_NAME, self.offset, || format!("name {id} is not defined"));
         }
         let name = name.unwrap_or(b"unnamed");
         let track = said.track.or(sequence.track).unwrap_or(0);
@@ -270,7 +270,7 @@ impl Reading<'_> {
                 let name = self.out.func(&String::from_utf8_lossy(name), FuncKind::Mark);
                 self.out.instant(at, name);
             }
-            Kind::Counter => self.not_read("it holds the value of a counter"),
+            Kind::Counter => self.not_read("it is the value of a counter"),
             Kind::Other => self.not_read("its phase is none of begin, end and instant"),
         }
     }

@@ -1,5 +1,5 @@
 //! Packets in, calls out. The fixtures were written with the protocol buffers that Perfetto
-//! publishes; misfits are made of single packets here.
+//! publishes; malformed input is made of single packets here.
 
 #![allow(clippy::needless_pass_by_value, clippy::needless_raw_string_hashes)]
 
@@ -53,7 +53,7 @@ fn event(kind: u64, time: u64, name: Option<&str>) -> Vec<u8> {
     text(1, &[number(8, time), number(10, 1), text(11, &event)].concat())
 }
 
-/// The calls that packets tell, and what was wrong with them.
+/// The calls in packets, and the diagnostics.
 fn check(packets: &[Vec<u8>], expected: Expect) {
     expected.assert_eq(&told(&packets.concat()));
 }
@@ -90,9 +90,9 @@ fn what_the_sdk_writes() {
         perfetto/no-state 1; +442: a packet of sequence 2 refers to lost ones
         stitch/gap 1
         stitch/lost-unknown 1
-        perfetto/missing-name 1; +574: name 9 was never told
-        stitch/unmatched-exit 1; +600: exit of lost below whose entry was not seen
-        perfetto/not-read 1; +345: it holds the value of a counter
+        perfetto/missing-name 1; +574: name 9 is not defined
+        stitch/unmatched-exit 1; +600: exit of lost below without entry
+        perfetto/not-read 1; +345: it is the value of a counter
     "#]]
     .assert_eq(&told(SDK));
 }
@@ -181,7 +181,7 @@ fn ends_without_beginnings_and_the_reverse() {
             track 5 mark here 35
             stitch/unclosed-entry 1
             stitch/unmatched-exit 1; +0: exit without a name, and no call is open at its depth
-            perfetto/not-read 1; +94: it holds the value of a counter
+            perfetto/not-read 1; +94: it is the value of a counter
         "#]],
     );
 }
@@ -207,9 +207,9 @@ fn what_is_no_packet_is_skipped() {
         expect![[r#"
             track 5 0 f 10+10 net 10
             track 5 0 g 30+5 net 5
-            input/skipped-record 4; +16: byte 0x73 begins no packet, expected 0x0a; +33: a packet of 2 bytes makes no sense; +50: byte 0x0a begins no packet, expected 0x0a; +89: an event makes no sense
+            input/skipped-record 4; +16: byte 0x73 does not begin a packet, expected 0x0a; +33: an invalid packet of 2 bytes; +50: byte 0x0a does not begin a packet, expected 0x0a; +89: an invalid event
             input/cut-record 1; +96: the last packet stops after 9 bytes
-            perfetto/not-read 1; +37: it holds no calls
+            perfetto/not-read 1; +37: it has no calls
         "#]],
     );
 }
@@ -271,7 +271,7 @@ fn compressed_packets_do_not_nest_and_have_an_end() {
         expect![[r#"
             track 5 0 f 10+10 net 10
             track 5 0 g 30+5 net 5
-            input/skipped-record 3; +86: compressed packets within compressed packets; +146: compressed packets: corrupt deflate stream; +158: the rest of compressed packets makes no sense
+            input/skipped-record 3; +86: compressed packets within compressed packets; +146: compressed packets: corrupt deflate stream; +158: the rest of compressed packets is invalid
         "#]],
     );
 }
@@ -296,7 +296,7 @@ fn only_perfetto_is_taken_for_it() {
 
 #[test]
 fn cuts_and_blocks() {
-    // Of the other, what comes first by time stands behind.
+    // Of the other, what comes first by time is behind.
     for trace in [OF_1993, KERNEL] {
         check_cuts(trace, "perfetto", &options());
     }

@@ -3,9 +3,9 @@
 /// Why something cannot be read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Wrong {
-    /// It goes on behind the end.
+    /// It goes on after the end.
     Cut,
-    /// It makes no sense.
+    /// It is invalid.
     Nonsense,
 }
 
@@ -37,7 +37,7 @@ impl<'a> Value<'a> {
     }
 }
 
-/// A number of seven bits a byte, the least significant first, and how many bytes it takes.
+/// A number of seven bits per byte, the least significant first, and how many bytes it takes.
 #[inline]
 pub(super) fn varint(bytes: &[u8]) -> Result<(u64, usize), Wrong> {
     let mut value = 0;
@@ -53,7 +53,7 @@ pub(super) fn varint(bytes: &[u8]) -> Result<(u64, usize), Wrong> {
     Err(if bytes.len() < 10 { Wrong::Cut } else { Wrong::Nonsense })
 }
 
-/// The fields of a message, by number. It ends where the message does, or where it makes no sense.
+/// The fields of a message, by number. It ends where the message does, or where it is invalid.
 #[derive(Clone, Debug)]
 pub(super) struct Fields<'a> {
     rest: &'a [u8],
@@ -65,7 +65,7 @@ impl<'a> Fields<'a> {
         Self { rest: message, wrong: false }
     }
 
-    /// Whether what it ended at makes no sense.
+    /// Whether what it ended at is invalid.
     pub(super) fn is_wrong(&self) -> bool {
         self.wrong
     }
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn a_field_that_makes_no_sense_ends_the_message() {
-        // 1: 150, then a group, which nobody writes any more.
+        // 1: 150, then a group, which is obsolete.
         let mut fields = Fields::of(&[0x08, 0x96, 0x01, 0x0b]);
         assert_eq!(fields.next(), Some((1, Value::Number(150))));
         assert_eq!(fields.next(), None);

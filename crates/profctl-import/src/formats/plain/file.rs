@@ -10,7 +10,6 @@ use crate::emit::{BlockEvents, LaneKey};
 use crate::stitch::Setup;
 use crate::tap::Tap;
 
-/// See the module.
 pub(crate) struct PlainFile<'o> {
     out: &'o mut (dyn Write + Send),
     text: String,

@@ -88,7 +88,7 @@ pub(super) enum Verb {
     Leaf,
     Returned,
     Instant,
-    Seen,
+    Within,
     Lost,
     Runs,
     Switch,
@@ -114,7 +114,7 @@ pub(super) const VERBS: [(&str, Verb); 22] = [
     (".", Verb::Leaf),
     ("=", Verb::Returned),
     ("!", Verb::Instant),
-    ("in", Verb::Seen),
+    ("in", Verb::Within),
     ("lost", Verb::Lost),
     ("runs", Verb::Runs),
     ("switch", Verb::Switch),
@@ -163,7 +163,7 @@ pub(super) fn cpu(word: &Word<'_>) -> Option<u32> {
     crate::text::decimal(number, 0).and_then(|number| u32::try_from(number).ok())
 }
 
-/// The marks behind a name, with the kind of function that each stands for. Those of the name file
+/// The marks after a name, with the kind of function that each stands for. Those of the name file
 /// of a probe are the same, but for the one that says plainly what is the default elsewhere.
 pub(super) const MARKS: [(u8, FuncKind); 6] = [
     (b'!', FuncKind::Switch),

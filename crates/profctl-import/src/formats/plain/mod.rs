@@ -1,4 +1,4 @@
-//! Our own text format: a line an event, every kind of event, nothing implied. For logs that a
+//! Our own text format: one line per event, every kind of event, nothing implied. For logs that a
 //! few lines of script turn into something readable, and for tests.
 //!
 //! [`write()`] is its inverse: what a reader of any format says, written so that it can be read.
@@ -21,12 +21,12 @@ mod write;
 
 pub use write::write;
 
-/// See the module.
+/// The importer of `plain`.
 pub struct Plain;
 
 static DESCRIPTOR: Descriptor = Descriptor {
     name: "plain",
-    about: "a line an event: `TIME [cpuN] [THREAD] > NAME`, made by scripts",
+    about: "one line per event: `TIME [cpuN] [THREAD] > NAME`, written by scripts",
     recognized: "first line `# profctl plain 1`",
     extensions: &[".plain"],
     ..Descriptor::PLAIN
@@ -81,7 +81,7 @@ impl Importer for Plain {
     }
 }
 
-/// What the first line says; the defaults if it is no header, as where the format was forced.
+/// What the first line says; the defaults if it is not a header, as where the format was forced.
 fn parse_header(line: &[u8]) -> Result<Header, String> {
     let mut header = Header {
         unit: TickUnit::Seconds { numerator: 1, denominator: 1_000_000_000 },

@@ -75,9 +75,10 @@ impl Lines {
             (Some(time), Timeline::Recorded) if time > self.time_max => {
                 Err("a time that fits the counter")
             }
-            (Some(_), Timeline::Synthetic) => Err("`-` for the time, as the timeline is synthetic"),
+            (Some(_), Timeline::Synthetic) => Err("`-` for the time, because the timeline is \
+                                                   synthetic"),
             (None, Timeline::Recorded) if !verb.may_lack_time() => {
-                Err("a time, as the timeline is recorded")
+                Err("a time, because the timeline is recorded")
             }
             (stated, _) => Ok(stated),
         }
@@ -137,7 +138,7 @@ impl Line {
                 out.enter(at, name, stated);
             }
             Verb::Exit => {
-                // Its name may be left out; fields are no names.
+                // Its name may be omitted; fields are not names.
                 let word = words.next_if(|word| field(word).is_none());
                 let fields = Fields::read(words, "wall depth")?;
                 let name = word.map(|word| self.name(&word, &fields, out)).transpose()?;
@@ -169,7 +170,7 @@ impl Line {
                     None => out.instant(at, name),
                 }
             }
-            Verb::Seen => {
+            Verb::Within => {
                 let (name, fields) = self.named(words, "depth", out)?;
                 let depth = fields.stated()?.depth;
                 let at = self.at(out);
@@ -186,7 +187,7 @@ impl Line {
                 out.partial_end(at, name, fields.get(b"seen") == Some(b"entry"));
             }
             Verb::Lost => {
-                let lost = words.next().map(|word| number(Some(word), "how many events were lost"));
+                let lost = words.next().map(|word| number(Some(word), "a number of lost events"));
                 let lost = lost.transpose()?;
                 end(words)?;
                 let at = self.at(out);
@@ -232,15 +233,15 @@ impl Line {
             }
             Verb::Diag => {
                 let word = words.next().ok_or("the code of a diagnostic")?;
-                let code = code(word.text).ok_or("a code that is known")?;
-                let n = number(words.next(), "how often it was met")?;
+                let code = code(word.text).ok_or("a known diagnostic code")?;
+                let n = number(words.next(), "a number of occurrences")?;
                 end(words)?;
                 out.count(code, n);
                 // It was counted as a record where it was met.
                 out.records -= 1;
             }
             Verb::Advance => {
-                let ticks = number(words.next(), "so many ticks")?;
+                let ticks = number(words.next(), "a number of ticks")?;
                 end(words)?;
                 let at = self.at(out);
                 out.advance(at, ticks);
@@ -299,7 +300,7 @@ const KEYS: [&[u8]; 14] = [
 ];
 
 impl<'a> Fields<'a> {
-    /// Reads the rest of a line; `keys` are those that may stand there, and `addr`.
+    /// Reads the rest of a line; `keys` are those that may be there, and `addr`.
     fn read(words: &mut Peekable<'a>, keys: &'static str) -> Result<Self, &'static str> {
         let mut fields = Vec::new();
         for word in words {
@@ -322,7 +323,7 @@ impl<'a> Fields<'a> {
 
     fn number(&self, key: &[u8]) -> Result<Option<u64>, &'static str> {
         let number = |value: &[u8]| text::integer(value).filter(|&number| number != u64::MAX);
-        let stated = |value| number(value).ok_or("a whole number behind `=`");
+        let stated = |value| number(value).ok_or("an integer after `=`");
         self.get(key).map(stated).transpose()
     }
 
@@ -362,7 +363,7 @@ fn field<'a>(word: &Word<'a>) -> Option<(&'a [u8], &'a [u8])> {
     KEYS.contains(&key).then_some((key, value))
 }
 
-/// Whether a word would be taken for a field.
+/// Whether a word would be treated as a field.
 pub(super) fn is_field(word: &Word<'_>) -> bool {
     field(word).is_some()
 }
@@ -424,7 +425,7 @@ fn parse_name(
     let lossy = |text| String::from_utf8_lossy(text).into_owned();
     let name = match (word.quoted, before) {
         (true, []) => word.said(),
-        (true, _) => return Err("`[module]` or a mark behind the closing quote"),
+        (true, _) => return Err("`[module]` or a mark after the closing quote"),
         (false, _) => lossy(before),
     };
     if name.is_empty() {

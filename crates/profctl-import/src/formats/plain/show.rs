@@ -8,7 +8,7 @@ use crate::emit::{At, Emitter, Record};
 use crate::formats::{ImportOptions, Importer};
 use crate::testing::{ImporterOfBytes, ReaderOfBytes};
 
-/// What a reader says of `input`: events as lines, then the complaints.
+/// What a reader says of `input`: events as lines, then the diagnostics.
 pub(crate) fn show(importer: &dyn Importer, input: &[u8], options: &ImportOptions) -> String {
     let opened = importer.open_bytes(input, options).expect("an input that can be opened");
     let said = read(importer, input, options);

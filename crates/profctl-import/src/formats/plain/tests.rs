@@ -1,4 +1,4 @@
-// `expect!` is handed on by value, and rewrites its strings with hashes.
+// `expect!` is passed by value, and rewrites its strings with hashes.
 #![allow(clippy::needless_pass_by_value, clippy::needless_raw_string_hashes)]
 
 use expect_test::{Expect, expect};
@@ -208,20 +208,20 @@ fn lines_that_are_refused() {
         found `10 cpu0 sh-7`, expected a verb, such as `>`
         found `10 sh 7 > f`, expected a verb, such as `>`
         found `ten > f`, expected a time in whole ticks, or `-`
-        found `- > f`, expected a time, as the timeline is recorded
+        found `- > f`, expected a time, because the timeline is recorded
         found `1.5 > f`, expected a time in whole ticks, or `-`
         found `18446744073709551615 > f`, expected a time that fits the counter
         found `10 >`, expected a name
         found `10 > f g`, expected `wall=N`, `depth=N` or, of an entry, `net=N`
-        found `10 > f net=`, expected a whole number behind `=`
+        found `10 > f net=`, expected an integer after `=`
         found `10 > f depth=65535`, expected a depth below 65535
-        found `10 > "f`, expected `[module]` or a mark behind the closing quote
-        found `10 > "f"x`, expected `[module]` or a mark behind the closing quote
+        found `10 > "f`, expected `[module]` or a mark after the closing quote
+        found `10 > "f"x`, expected `[module]` or a mark after the closing quote
         found `10 > [m]`, expected a name
         found `10 < f net=3`, expected `wall=N`, `depth=N` or, of an entry, `net=N`
         found `10 . f`, expected a duration in whole ticks
         found `10 . f 3 wall=3`, expected `depth=N`
-        found `10 lost some`, expected how many events were lost
+        found `10 lost some`, expected a number of lost events
         found `10 runs`, expected a thread before `runs`
         found `10 cpu0 sh-7 switch sh-7 idle`, expected `switch FROM TO` without a thread before
         found `10 cpu0 switch sh-7`, expected `switch FROM TO`
@@ -239,7 +239,7 @@ fn a_timeline_is_recorded_or_synthetic_throughout() {
         expect![[r#"
             # profctl plain 1 unit=ns timeline=synthetic
             - . f 3
-            input/skipped-record +45: found `5 . g 3`, expected `-` for the time, as the timeline is synthetic
+            input/skipped-record +45: found `5 . g 3`, expected `-` for the time, because the timeline is synthetic
         "#]],
     );
     check(
@@ -279,7 +279,7 @@ fn headers() {
         "# profctl plain 1 unit=fortnight",
         "# profctl plain 1 counter-bits=64",
         "# profctl plain 1 timeline",
-        "# profctl plain 1 colour=red",
+        "# profctl plain 1 color=red",
     ] {
         said.extend([opened(line).err().expect(line).to_string().as_str(), "\n"]);
     }
@@ -289,13 +289,13 @@ fn headers() {
         line 1: unit `fortnight`, expected one such as ns, 250ns, MHz or cycles
         line 1: counter-bits `64`, expected 1 to 63
         line 1: timeline ``, expected recorded or synthetic
-        line 1: `colour=red`, expected unit=, counter-bits= or timeline=
+        line 1: `color=red`, expected unit=, counter-bits= or timeline=
     "#]]
     .assert_eq(&said);
 }
 
 #[test]
-fn recognised_by_the_first_line_only() {
+fn recognized_by_the_first_line_only() {
     for (name, text) in FIXTURES {
         assert!(
             matches!(Plain.recognize_bytes(text.as_bytes(), true), Recognition::Yes(_)),
@@ -448,7 +448,7 @@ fn emit(sketch: &Sketch, out: &mut Emitter) {
         Verb::Returned => out.returned(at, name, of_depth),
         Verb::Instant if first.is_some() => out.instant_with(at, name, &func.name),
         Verb::Instant => out.instant(at, name),
-        Verb::Seen => out.seen_at_depth(at, name, *depth),
+        Verb::Within => out.seen_at_depth(at, name, *depth),
         Verb::Lost => out.lost(at, first),
         Verb::Runs => out.runs_now(lane, first.map(|_| other), 0),
         Verb::Switch => {
@@ -491,7 +491,7 @@ fn resolved(block: &Emitter) -> Vec<String> {
             | Record::Exit { stated, .. }
             | Record::Leaf { stated, .. }
             | Record::Returned { stated, .. } => format!("{stated:?}"),
-            Record::Complete { depth, .. } | Record::Seen { depth, .. } => format!("{depth:?}"),
+            Record::Complete { depth, .. } | Record::Within { depth, .. } => format!("{depth:?}"),
             Record::SwitchTag { entered, .. } => entered.to_string(),
             other => format!("{other:?}"),
         };

@@ -24,7 +24,7 @@ pub fn write(block: &Emitter, timebase: &Timebase) -> String {
     text
 }
 
-/// The first line, with all that a reader must know of an input.
+/// The header line.
 pub(crate) fn header(timebase: &Timebase, counter_bits: Option<u32>, quirks: &Quirks) -> String {
     let mut text = format!("{MAGIC} 1");
     unit(timebase, &mut text);
@@ -180,8 +180,8 @@ impl Said<'_> {
                 }
                 named = Some(name);
             }
-            Record::Seen { name, depth } => {
-                text.push_str(&stated_as(Verb::Seen, name));
+            Record::Within { name, depth } => {
+                text.push_str(&stated_as(Verb::Within, name));
                 (named, more) = (Some(name), Stated { depth, ..Stated::NOTHING });
             }
             Record::SwitchTag { name, entered } => {

@@ -5,7 +5,7 @@ use profctl_model::TickUnit;
 use super::{FieldOrder, ProbeOptions};
 use crate::bytes::{Endian, low_bits};
 
-/// The widest record that is believed, bytes.
+/// The widest valid record, bytes.
 const RECORD_BYTES_MAX: usize = 4096;
 
 /// A checked layout.

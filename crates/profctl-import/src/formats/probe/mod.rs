@@ -16,7 +16,7 @@ mod tests;
 
 use layout::Layout;
 
-/// See the module.
+/// The importer of `probe`.
 pub struct ProbeCapture;
 
 static DESCRIPTOR: Descriptor = Descriptor {
@@ -40,8 +40,7 @@ impl Importer for ProbeCapture {
         let layout = Layout::of(probe).map_err(ImportError::whole)?;
         let Some(names) = &options.names else {
             return Err(ImportError::whole(
-                "no name file, expected one that says what the tags mean (`--names FILE`, lines \
-                 `name/tag`)",
+                "no name file for the tags, expected `--names FILE` with lines `name/tag`",
             ));
         };
         let names = tags::parse(names, probe.tag_bits)?;

@@ -38,8 +38,8 @@ impl Reader for Records {
         let stride = self.layout.stride;
         let lane = out.lane(LaneKey { cpu: None, thread: ThreadKey::Unstated });
         out.records += (whole / stride) as u64;
-        // A field is loaded as eight bytes, so the last records are read from a copy with room
-        // behind it.
+        // A field is loaded as eight bytes, so the last records are read from a copy with space
+        // after it.
         let roomy = whole.saturating_sub(stride + WINDOW);
         let roomy = roomy - roomy % stride;
         self.read_records(block, roomy, 0, lane, out);
@@ -49,7 +49,7 @@ impl Reader for Records {
         if whole < block.len() {
             out.records += 1;
             out.diag(&CUT_RECORD, whole, || {
-                format!("{} bytes at the end, expected {stride} a record", block.len() - whole)
+                format!("{} bytes at the end, expected {stride} per record", block.len() - whole)
             });
         }
         None
@@ -57,8 +57,8 @@ impl Reader for Records {
 }
 
 impl Records {
-    /// Reads the records in the first `len` bytes of `bytes`, behind which at least eight more
-    /// lie. `base` is where `bytes` begin in the block.
+    /// Reads the records in the first `len` bytes of `bytes`, after which at least eight more lie.
+    /// `base` is where `bytes` begin in the block.
     fn read_records(
         &mut self,
         bytes: &[u8],

@@ -1,4 +1,4 @@
-// `expect!` is handed on by value, and rewrites its strings with hashes.
+// `expect!` is passed by value, and rewrites its strings with hashes.
 #![allow(clippy::needless_pass_by_value, clippy::needless_raw_string_hashes)]
 
 use expect_test::{Expect, expect};
@@ -283,7 +283,7 @@ fn every_cut() {
     check_cuts(&ProbeCapture, CAPTURE, &options(NAMES, wide));
 }
 
-/// The capture was made from the code trace, so both tell the same calls. Only `werint` differs:
+/// The capture was made from the code trace, so both have the same calls. Only `werint` differs:
 /// the trace states its net time, and misses three of the callees that it was taken without.
 #[test]
 fn the_capture_tells_what_the_code_trace_tells() {

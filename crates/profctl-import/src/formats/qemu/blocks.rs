@@ -78,7 +78,7 @@ impl Listed {
         self.first.get_or_insert(address);
         self.instructions += 1;
         let ending = asm::ending(address, disassembly);
-        // A jump that is not the last instruction has its delay slot behind it.
+        // A jump that is not the last instruction has its delay slot after it.
         if ending != Ending::PLAIN || self.ending.is_none_or(|before| before == Ending::PLAIN) {
             self.last = address;
             self.ending = Some(ending);
@@ -86,8 +86,7 @@ impl Listed {
     }
 }
 
-/// `0x00401771:  e8 00 72 00 00           callq    0x408980`: the address and what stands behind
-/// the bytes.
+/// `0x00401771: e8 00 72 00 00 callq 0x408980`: the address and what is after the bytes.
 fn instruction(line: &[u8]) -> Option<(u64, &str)> {
     let line = std::str::from_utf8(line).ok()?;
     let (address, rest) = line.split_once(':')?;

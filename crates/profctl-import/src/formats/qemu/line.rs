@@ -20,13 +20,13 @@ const LIMIT: u64 = 0x1ff;
 pub(super) fn trace(line: &[u8]) -> Result<Trace<'_>, &'static str> {
     let line = line.strip_prefix(b"Trace ").ok_or("`Trace `")?;
     let open = memchr::memchr(b'[', line).ok_or("`[` before the addresses")?;
-    let close = open + memchr::memchr(b']', &line[open..]).ok_or("`]` behind the addresses")?;
+    let close = open + memchr::memchr(b']', &line[open..]).ok_or("`]` after the addresses")?;
     let (before, inside) = (line[..open].trim_ascii(), &line[open + 1..close]);
     let symbol = line[close + 1..].trim_ascii();
     // Until version 2.8 the CPU stood in the brackets: `Trace 0xHOST [CPU: PC] SYMBOL`.
     let is_old = before.starts_with(b"0x") && !before.contains(&b':');
     let with_cpu = if is_old { inside } else { before };
-    let colon = memchr::memchr(b':', with_cpu).ok_or("`:` behind the number of the CPU")?;
+    let colon = memchr::memchr(b':', with_cpu).ok_or("`:` after the number of the CPU")?;
     let cpu = text::decimal(&with_cpu[..colon], 0).and_then(|cpu| u32::try_from(cpu).ok());
     let cpu = cpu.ok_or("the number of the CPU")?;
     if is_old {

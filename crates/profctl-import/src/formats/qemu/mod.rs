@@ -21,7 +21,7 @@ mod tests;
 use blocks::Blocks;
 use line::Trace;
 
-/// See the module.
+/// The importer of `qemu`.
 pub struct ExecLog;
 
 static DESCRIPTOR: Descriptor = Descriptor {
@@ -55,14 +55,14 @@ impl Importer for ExecLog {
         let singly = traces.any(|trace| trace.most == Some(1));
         let disassembled = text::lines(head).any(|line| line.text.starts_with(b"IN:"));
         let tick = match (singly, disassembled) {
-            (true, _) => "instructions: a line each",
-            (false, true) => "instructions: as many as the disassembly of each block shows",
+            (true, _) => "instructions: one line each",
+            (false, true) => "instructions, counted in the disassembly of each block",
             (false, false) => "blocks, not instructions: record with one-insn-per-tb, or in_asm",
         };
         let calls = if disassembled {
             "by the last instruction of each block"
         } else {
-            "inferred from addresses: record with in_asm to be sure"
+            "inferred from addresses: record with in_asm for exact calls"
         };
         let facts = vec![("tick", tick.into()), ("calls", calls.into())];
         Ok(flow::opened(TickUnit::Instructions, Log { symbols, blocks: Blocks::default() }, facts))

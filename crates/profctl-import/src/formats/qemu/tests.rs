@@ -1,4 +1,4 @@
-// `expect!` is handed on by value, and rewrites its strings with hashes.
+// `expect!` is passed by value, and rewrites its strings with hashes.
 #![allow(clippy::needless_pass_by_value, clippy::needless_raw_string_hashes)]
 
 use std::fmt::Write;
@@ -82,7 +82,7 @@ fn single_steps_count_instructions() {
     for (name, (_, _, net)) in &sums {
         let lines = SINGLY.lines().filter(|line| line.ends_with(&format!("] {name}"))).count();
         let nameless = SINGLY.lines().filter(|line| line.ends_with("] ")).count();
-        // Code without a name belongs to whoever jumped to it.
+        // Code without a name belongs to the function that jumped to it.
         let more = if name == "bcopy_" { nameless } else { 0 };
         assert_eq!(*net, (lines + more) as u64, "{name}");
     }
@@ -233,7 +233,7 @@ fn listings_of_all_processors() {
              0x0000000000001004:  00008067          ret\n",
             Some((2, 0x1004, Kind::Return)),
         ),
-        // The call is the last but one, and what stands in its delay slot is the last.
+        // The call is the last but one, and what is in its delay slot is the last.
         (
             "IN: f\n0x00001000:  0c000400  jal\t0x1000\n0x00001004:  00000000  nop\n",
             Some((2, 0x1000, Kind::Call)),
@@ -268,7 +268,7 @@ fn other_items_of_the_log_and_garbage() {
 #[test]
 fn the_head_says_what_a_tick_is() {
     for (log, part) in [
-        (SINGLY, "a line each"),
+        (SINGLY, "one line each"),
         (IN_ASM, "the disassembly of each block"),
         (BLOCKS, "blocks, not instructions"),
     ] {
@@ -279,7 +279,7 @@ fn the_head_says_what_a_tick_is() {
 }
 
 #[test]
-fn recognised_by_its_lines_only() {
+fn recognized_by_its_lines_only() {
     for log in [SINGLY, IN_ASM, BLOCKS] {
         assert!(matches!(ExecLog.recognize_bytes(log.as_bytes(), true), Recognition::Yes(_)));
     }

@@ -145,12 +145,12 @@ impl Pattern {
     }
 }
 
-/// How depth is told by indentation.
+/// How depth is identified by indentation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Indent {
-    /// That many columns a level.
+    /// That many columns per level.
     Columns(usize),
-    /// As many columns a level as the head of the input suggests.
+    /// As many columns per level as the head of the input suggests.
     Auto,
 }
 
@@ -173,7 +173,6 @@ impl Times {
     }
 }
 
-/// See the module.
 #[derive(Debug)]
 pub(super) struct Rule {
     pub(super) name: String,
@@ -206,7 +205,7 @@ impl Rule {
         pattern.class.or_else(|| by_name().map(|(_, kind)| *kind)).unwrap_or_default()
     }
 
-    /// The rule that `text` spells; an objection carries a line of it.
+    /// The rule that `text` spells; an error has its line.
     pub(super) fn compile(name: &str, text: &str) -> Result<Self, ImportError> {
         let file = file::parse(text)?;
         let mut words = FastMap::default();
@@ -269,7 +268,7 @@ pub(super) fn compile(source: &str) -> Result<Regex, String> {
         let error = error.to_string();
         let said = error.lines().last().unwrap_or_default();
         let said = said.strip_prefix("error: ").unwrap_or(said);
-        format!("the regular expression `{source}` makes no sense: {said}")
+        format!("invalid regular expression `{source}`: {said}")
     })
 }
 
@@ -309,7 +308,7 @@ fn pattern(text: &str, entry: &PatternEntry) -> Result<Pattern, ImportError> {
             Some(group) => groups[group] = Some(number),
             None => {
                 let known = GROUPS.join(", ");
-                return object(format!("group `{name}` means nothing, expected one of {known}"));
+                return object(format!("unknown group `{name}`, expected one of {known}"));
             }
         }
     }
@@ -342,13 +341,15 @@ fn pattern(text: &str, entry: &PatternEntry) -> Result<Pattern, ImportError> {
             return object("no group `dur`, expected one for calls that are a single line".into());
         }
         Some(Kind::Switch) if !pattern.names_a_thread() => {
-            return object("no group `tid` or `thread`, expected who runs from here on".into());
+            return object(
+                "no group `tid` or `thread`, expected the thread that runs from here on".into(),
+            );
         }
         Some(Kind::Exit | Kind::Lost | Kind::Switch | Kind::Ignore) => return Ok(pattern),
         None | Some(_) => {}
     }
     if !pattern.has(Group::Name) && !pattern.has(Group::Addr) {
-        return object("no group `name` or `addr`, expected what was called".into());
+        return object("no group `name` or `addr`, expected the function".into());
     }
     Ok(pattern)
 }
@@ -360,8 +361,7 @@ fn times(text: &str, file: &File, patterns: &[Pattern]) -> Result<Times, ImportE
     let object = |span, message: String| Err(objection(text, Some(span), message));
     let at_pattern = file.pattern.span();
     if !has_ts && !has_dur {
-        let message = "no pattern has a group `ts` or `dur`, expected something that says how \
-                       long a call takes";
+        let message = "no pattern has a group `ts` or `dur`, expected a timestamp or a duration";
         return object(at_pattern, message.into());
     }
     let must = |p: &&Pattern| !matches!(p.kind, Some(Kind::Lost | Kind::Switch));
@@ -407,7 +407,7 @@ fn times(text: &str, file: &File, patterns: &[Pattern]) -> Result<Times, ImportE
         let (of_dur, digits) = unit_of(entry, "dur_unit")?;
         if has_ts && of_dur != unit {
             let message = format!(
-                "dur_unit `{}` is no multiple of what ticks in ts_unit, expected the same unit",
+                "dur_unit `{}` is not a multiple of ts_unit, expected the same unit",
                 entry.get_ref()
             );
             return object(entry.span(), message);
@@ -431,8 +431,8 @@ fn times(text: &str, file: &File, patterns: &[Pattern]) -> Result<Times, ImportE
         });
         let (Some(unit), true, 1..=63) = (counts, same && !has(Group::DurUnit), bits) else {
             let message = format!(
-                "ts_bits `{bits}`, expected 1 to 63, a ts_unit that is the step of the counter, \
-                 and durations in the same unit"
+                "ts_bits `{bits}`, expected 1 to 63, with the step of the counter as ts_unit and \
+                 durations in the same unit"
             );
             return object(entry.span(), message);
         };
@@ -454,14 +454,15 @@ fn indent(text: &str, file: &File, patterns: &[Pattern]) -> Result<Option<Indent
         return match indented {
             Some(pattern) => at_pattern(
                 pattern,
-                "group `indent` without a key `indent`, expected the columns a level, or \"auto\"",
+                "group `indent` without a key `indent`, expected the columns per level, or \
+                 \"auto\"",
             ),
             None => Ok(None),
         };
     };
     let object = |message: String| Err(objection(text, Some(entry.span()), message));
     if indented.is_none() {
-        return object("no pattern has a group `indent`, expected one around the blanks".into());
+        return object("no pattern has a group `indent`, expected one around the spaces".into());
     }
     match entry.get_ref() {
         IndentEntry::Columns(columns @ 1..=64) => Ok(Some(Indent::Columns(*columns as usize))),

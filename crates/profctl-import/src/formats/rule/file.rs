@@ -1,6 +1,6 @@
 //! A rule file as it is written, before it is understood.
 //!
-//! Everything keeps its place in the text, so that an objection can name the line.
+//! Everything keeps its place in the text, so that an error can name the line.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -19,7 +19,7 @@ pub(super) struct File {
     /// One line: which text the rule reads.
     #[serde(default)]
     pub(super) about: String,
-    /// What an input must hold to be taken for this without being asked; presets only.
+    /// What an input must hold to be treated as this without being asked; presets only.
     pub(super) sniff: Option<Spanned<String>>,
     /// What ticks in group `ts`.
     pub(super) ts_unit: Option<Spanned<String>>,
@@ -139,7 +139,7 @@ pub(super) fn parse(text: &str) -> Result<File, ImportError> {
     })
 }
 
-/// An objection to what stands at `span` of a rule file.
+/// An error at `span` of a rule file.
 pub(super) fn objection(
     text: &str,
     span: Option<Range<usize>>,

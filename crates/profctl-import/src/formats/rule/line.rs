@@ -30,7 +30,7 @@ pub(super) struct Matcher {
 pub(super) enum Found {
     /// The pattern of that row matched.
     Pattern(usize),
-    /// It is to be passed over.
+    /// It is to be skipped.
     Ignored,
     /// No pattern matched.
     Nothing,
@@ -159,9 +159,10 @@ impl Matcher {
             return Ok(kind);
         }
         let word = self.group(row, Group::Kind, line).unwrap_or_default();
-        let kind = self.rule.word(word).ok_or_else(|| {
-            format!("kind `{}`, expected a word that [kind] explains", text::excerpt(word))
-        })?;
+        let kind = self
+            .rule
+            .word(word)
+            .ok_or_else(|| format!("kind `{}`, expected a word in [kind]", text::excerpt(word)))?;
         if matches!(kind, Kind::Leaf | Kind::Return) && self.group(row, Group::Dur, line).is_none()
         {
             return Err("a call on a single line without `dur`, expected its duration".into());
@@ -240,7 +241,7 @@ impl Matcher {
         let Some(spelling) = self.group(row, Group::Name, line).or(address) else {
             return match kind {
                 Kind::Exit | Kind::Lost | Kind::Switch | Kind::Ignore => Ok(NameRef::ANONYMOUS),
-                _ => Err("no name, expected what was called".into()),
+                _ => Err("no name, expected the function".into()),
             };
         };
         let by_address = address.is_some_and(|address| address == spelling);
@@ -255,8 +256,8 @@ impl Matcher {
         if module.is_none() && pattern.class.is_none() && kind != Kind::Mark {
             return Ok(out.name(spelling, describe));
         }
-        // The same name may stand for another function here, so the key holds what tells them
-        // apart; a line never has a NUL in a name.
+        // The same name may stand for another function here, so the key includes what distinguishes
+        // them; a line never has a NUL in a name.
         let mut key = spelling.to_vec();
         key.push(0);
         key.extend_from_slice(module.unwrap_or_default());

@@ -36,7 +36,7 @@ use near::Near;
 pub use presets::{PRESETS, Preset, preset};
 use times::{Format, Midnights};
 
-/// See the module.
+/// The importer of `rule`.
 pub struct ByRule;
 
 static DESCRIPTOR: Descriptor = Descriptor {
@@ -46,7 +46,7 @@ static DESCRIPTOR: Descriptor = Descriptor {
     ..Descriptor::PLAIN
 };
 
-/// Whether `text` is a rule; the objection carries the line that is wrong.
+/// Whether `text` is a rule; the error has the line.
 pub fn check(text: &str) -> Result<(), ImportError> {
     Rule::compile("", text).map(|_| ())
 }
@@ -58,10 +58,8 @@ impl Importer for ByRule {
 
     fn recognize(&self, probe: &Probe<'_>) -> Recognition {
         let head = probe.head;
-        match presets::recognise(head) {
-            Some(rule) => {
-                Recognition::Maybe(format!("the lines are what rule `{}` reads", rule.name))
-            }
+        match presets::recognize(head) {
+            Some(rule) => Recognition::Maybe(format!("the lines match rule `{}`", rule.name)),
             None => Recognition::No,
         }
     }
@@ -80,7 +78,7 @@ impl Importer for ByRule {
         if survey.has_addresses {
             let from = match matcher.symbols {
                 Some(_) => "named by --symbols",
-                None => "not named: no --symbols were given",
+                None => "not named: no --symbols given",
             };
             facts.push(("addresses", from.into()));
         }
@@ -102,11 +100,11 @@ fn rule_for(head: &[u8], options: &ImportOptions) -> Result<Arc<Rule>, ImportErr
             ImportError::whole(format!("rule `{name}`{line}: {}", error.message))
         });
     }
-    presets::recognise(head).ok_or_else(|| {
+    presets::recognize(head).ok_or_else(|| {
         let names: Vec<_> = PRESETS.iter().map(|preset| preset.name).collect();
         let names = names.join(", ");
         ImportError::whole(format!(
-            "no rule was given and no preset fits; `--rule FILE` gives one, presets are {names}"
+            "no rule was given and no preset matches; use `--rule FILE` or a preset: {names}"
         ))
     })
 }
@@ -164,7 +162,7 @@ impl Survey {
             && !missed.is_empty()
             && let Some((number, miss)) = Near::of(rule).nearest(&missed)
         {
-            let message = format!("no line is what the rule reads: {miss}");
+            let message = format!("no line matches the rule: {miss}");
             return Err(ImportError { line: Some(number), ..ImportError::whole(message) });
         }
         let step = match rule.indent {

@@ -34,7 +34,7 @@ impl<'a> Near<'a> {
         Self { rule, beginnings: beginnings.collect() }
     }
 
-    /// What stopped the pattern that came furthest in `line`, for people.
+    /// What stopped the pattern that came furthest in `line`, for the message.
     pub(super) fn miss(&self, line: &[u8]) -> String {
         self.describe(line, self.furthest(line))
     }
@@ -63,11 +63,11 @@ impl<'a> Near<'a> {
     fn describe(&self, line: &[u8], reach: Option<Reach>) -> String {
         let found = text::excerpt(line);
         let Some(Reach { row, prefix, start, end }) = reach else {
-            return format!("found `{found}`, where not even the beginning of a pattern matches");
+            return format!("found `{found}`; no pattern matches its beginning");
         };
         let pattern = &self.rule.patterns[row];
         format!(
-            "found `{found}`; pattern {} (line {} of the rule) came furthest: `{}` matched `{}`, \
+            "found `{found}`; pattern {} (line {} of the rule) came closest: `{}` matched `{}`, \
              then `{}` was expected and `{}` found",
             row + 1,
             pattern.line,

@@ -50,12 +50,12 @@ impl Preset {
     }
 }
 
-/// Lines that a preset must read before it recognises a text.
+/// Lines that a preset must read before it recognizes a text.
 const LINES_SURE: usize = 3;
 
 /// The preset that `head` is of beyond doubt: it has what the preset asks for, and hardly a line
 /// that the preset does not read.
-pub(super) fn recognise(head: &[u8]) -> Option<Arc<Rule>> {
+pub(super) fn recognize(head: &[u8]) -> Option<Arc<Rule>> {
     if !text::looks_like_text(head) {
         return None;
     }

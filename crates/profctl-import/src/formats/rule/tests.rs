@@ -1,4 +1,4 @@
-// `expect!` is handed on by value, and rewrites its strings with hashes.
+// `expect!` is passed by value, and rewrites its strings with hashes.
 #![allow(clippy::needless_pass_by_value, clippy::needless_raw_string_hashes)]
 
 use std::fmt::Write;
@@ -33,7 +33,7 @@ fn check(rule: &str, input: &str, expected: Expect) {
     expected.assert_eq(&show(&ByRule, input.as_bytes(), &with_rule(rule)));
 }
 
-/// What opening `input` by a rule objects to.
+/// The error of opening `input` by a rule.
 fn objection(rule: &str, input: &str) -> String {
     match ByRule.open_bytes(input.as_bytes(), &with_rule(rule)) {
         Err(error) => error.to_string(),
@@ -179,10 +179,10 @@ fn what_a_line_lacks_is_said() {
             # profctl plain 1 unit=ns
             1000 > f
             3000 < f
-            input/skipped-record +6: kind `frobs`, expected a word that [kind] explains
+            input/skipped-record +6: kind `frobs`, expected a word in [kind]
             input/skipped-record +16: the time `x`, expected a number that fits the unit
             input/skipped-record +22: the time `1.0001`, expected a number that fits the unit
-            input/skipped-record +33: kind `is`, expected a word that [kind] explains
+            input/skipped-record +33: kind `is`, expected a word in [kind]
         "#]],
     );
 }
@@ -205,7 +205,7 @@ fn a_wrong_rule_is_told_by_its_line() {
     let cases = [
         ("", "no pattern"),
         ("pattern = 3", "type"),
-        ("pattern = 'x'\ncolour = 'red'", "colour"),
+        ("pattern = 'x'\ncolor = 'red'", "color"),
         ("pattern = '('", "paren"),
         ("pattern = '(?<when>.*) (?<kind>.) (?<name>.)'", "when"),
         ("pattern = '(?<ts>.*) (?<name>.)'", "kind"),
@@ -249,27 +249,27 @@ fn a_wrong_rule_is_told_by_its_line() {
     expect![[r#"
         no pattern: rule `my.toml` line 1: missing field `pattern`
         type: rule `my.toml` line 1: invalid type: integer `3`, expected a regular expression, or a table `[[pattern]]` for each
-        colour: rule `my.toml` line 2: unknown field `colour`, expected one of `about`, `sniff`, `ts_unit`, `ts_format`, `ts_bits`, `dur_unit`, `indent`, `interrupt`, `syscall`, `idle`, `idle_thread`, `ignore`, `pattern`, `kind`
-        paren: rule `my.toml` line 1: the regular expression `(` makes no sense: unclosed group
-        when: rule `my.toml` line 1: group `when` means nothing, expected one of ts, cpu, pid, tid, thread, kind, name, module, addr, depth, indent, dur, dur_unit, net, lost, from_tid, from_thread
+        color: rule `my.toml` line 2: unknown field `color`, expected one of `about`, `sniff`, `ts_unit`, `ts_format`, `ts_bits`, `dur_unit`, `indent`, `interrupt`, `syscall`, `idle`, `idle_thread`, `ignore`, `pattern`, `kind`
+        paren: rule `my.toml` line 1: invalid regular expression `(`: unclosed group
+        when: rule `my.toml` line 1: unknown group `when`, expected one of ts, cpu, pid, tid, thread, kind, name, module, addr, depth, indent, dur, dur_unit, net, lost, from_tid, from_thread
         kind: rule `my.toml` line 1: no group `kind`, expected one, or a fixed `kind = "…"`
-        name: rule `my.toml` line 1: no group `name` or `addr`, expected what was called
-        no time: rule `my.toml` line 1: no pattern has a group `ts` or `dur`, expected something that says how long a call takes
+        name: rule `my.toml` line 1: no group `name` or `addr`, expected the function
+        no time: rule `my.toml` line 1: no pattern has a group `ts` or `dur`, expected a timestamp or a duration
         no unit: rule `my.toml` line 1: ts_unit is not stated, expected s, ms, us, ns, cycles, instructions or a clock such as 24MHz
         unit: rule `my.toml` line 1: ts_unit `fortnight`, expected s, ms, us, ns, cycles, instructions or a clock such as 24MHz
         format: rule `my.toml` line 1: ts_format `roman`, expected decimal, clock or datetime
         both: rule `my.toml` line 1: ts_unit has no meaning for this ts_format, expected none
         no dur_unit: rule `my.toml` line 1: dur_unit is not stated, expected s, ms, us, ns, cycles, instructions or a clock such as 24MHz, or a group `dur_unit`
-        mixed: rule `my.toml` line 2: dur_unit `us` is no multiple of what ticks in ts_unit, expected the same unit
-        bits: rule `my.toml` line 2: ts_bits `64`, expected 1 to 63, a ts_unit that is the step of the counter, and durations in the same unit
-        indent: rule `my.toml` line 2: no pattern has a group `indent`, expected one around the blanks
-        indent: rule `my.toml` line 2: group `indent` without a key `indent`, expected the columns a level, or "auto"
+        mixed: rule `my.toml` line 2: dur_unit `us` is not a multiple of ts_unit, expected the same unit
+        bits: rule `my.toml` line 2: ts_bits `64`, expected 1 to 63, with the step of the counter as ts_unit and durations in the same unit
+        indent: rule `my.toml` line 2: no pattern has a group `indent`, expected one around the spaces
+        indent: rule `my.toml` line 2: group `indent` without a key `indent`, expected the columns per level, or "auto"
         indent: rule `my.toml` line 2: indent `no`, expected columns or "auto"
         word: rule `my.toml` line 4: kind `upwards`, expected one of enter, exit, leaf, return, mark, lost, switch, ignore
         leaf: rule `my.toml` line 3: no group `dur`, expected one for calls that are a single line
         class: rule `my.toml` line 5: class `first`, expected function, syscall, interrupt, idle, switch or mark
         ts in one: rule `my.toml` line 6: no group `ts`, which another pattern has, expected one here too
-        switch: rule `my.toml` line 3: no group `tid` or `thread`, expected who runs from here on
+        switch: rule `my.toml` line 3: no group `tid` or `thread`, expected the thread that runs from here on
     "#]].assert_eq(&(said.join("\n") + "\n"));
 }
 
@@ -277,8 +277,9 @@ fn a_wrong_rule_is_told_by_its_line() {
 fn a_rule_that_reads_no_line_shows_how_far_it_came() {
     let rule = "ts_unit = \"s\"\nignore = ['^#']\npattern = '^(?<ts>[0-9.]+) cpu(?<cpu>\\d+) (?<kind>\\w+) (?<name>\\w+)$'";
     let input = "# my log\n\n12.5 core3 enter main\n";
-    expect![[r#"line 3: no line is what the rule reads: found `12.5 core3 enter main`; pattern 1 (line 3 of the rule) came furthest: `^(?<ts>[0-9.]+) c` matched `12.5 c`, then `pu(?<cpu>\d+) (?<kind>\w+) (?<name>\w+)$` was expected and `ore3 enter main` found"#]].assert_eq(&objection(rule, input));
-    expect!["line 2: no line is what the rule reads: found `***`, where not even the beginning of a pattern matches"].assert_eq(&objection(rule, "\n***\n"));
+    expect![[r#"line 3: no line matches the rule: found `12.5 core3 enter main`; pattern 1 (line 3 of the rule) came closest: `^(?<ts>[0-9.]+) c` matched `12.5 c`, then `pu(?<cpu>\d+) (?<kind>\w+) (?<name>\w+)$` was expected and `ore3 enter main` found"#]].assert_eq(&objection(rule, input));
+    expect!["line 2: no line matches the rule: found `***`; no pattern matches its beginning"]
+        .assert_eq(&objection(rule, "\n***\n"));
 }
 
 #[test]
@@ -294,8 +295,8 @@ fn lines_are_explained() {
         1 Ignored
         2 Matched { pattern: 1, rule_line: 2, groups: [("kind", ">"), ("name", "f"), ("ts", "1")], event: Ok("1000 > f") }
         3 Matched { pattern: 1, rule_line: 2, groups: [("kind", "<"), ("name", "f"), ("ts", "2")], event: Ok("2000 < f") }
-        4 Matched { pattern: 1, rule_line: 2, groups: [("kind", "frobs"), ("name", "f"), ("ts", "3")], event: Err("kind `frobs`, expected a word that [kind] explains") }
-        5 Missed("found `nothing at all, really`; pattern 1 (line 2 of the rule) came furthest: `^(?<ts>\\S+) (?<kind>\\S+) (?<name>\\w+)` matched `nothing at all`, then `$` was expected and `, really` found")
+        4 Matched { pattern: 1, rule_line: 2, groups: [("kind", "frobs"), ("name", "f"), ("ts", "3")], event: Err("kind `frobs`, expected a word in [kind]") }
+        5 Missed("found `nothing at all, really`; pattern 1 (line 2 of the rule) came closest: `^(?<ts>\\S+) (?<kind>\\S+) (?<name>\\w+)` matched `nothing at all`, then `$` was expected and `, really` found")
     "#]].assert_eq(&said);
 }
 
@@ -305,7 +306,7 @@ fn fixture(name: &str) -> Vec<u8> {
     )
 }
 
-/// The fixture of each preset, and how many records and complaints there are in it.
+/// The fixture of each preset, and the number of its records and diagnostics.
 const FIXTURES: [(&str, &str, u64, usize); 6] = [
     ("cyg-profile", "cyg-profile.log", 74, 0),
     ("dtrace-flow", "dtrace-flow.txt", 17, 0),
@@ -333,10 +334,10 @@ fn every_preset_reads_its_fixture() {
 }
 
 #[test]
-fn presets_with_a_text_of_their_own_are_recognised() {
+fn presets_with_a_text_of_their_own_are_recognized() {
     for (preset, file, ..) in FIXTURES {
         let bytes = fixture(file);
-        let recognized = presets::recognise(&bytes).map(|rule| rule.name.clone());
+        let recognized = presets::recognize(&bytes).map(|rule| rule.name.clone());
         let expected = (preset != "printk").then(|| preset.to_owned());
         assert_eq!(recognized, expected, "{file}");
     }

@@ -1,4 +1,4 @@
-//! Timestamps and durations as people write them, in integer ticks.
+//! Timestamps and durations in text, as integer ticks.
 
 use profctl_model::TickUnit;
 
@@ -94,7 +94,7 @@ fn small(text: &[u8], below: u64) -> Option<u64> {
 }
 
 /// Which day it is, for clocks that start again at midnight. It changes six times a day, so that
-/// blocks can be read side by side in between.
+/// blocks can be read in parallel in between.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Midnights {
     days: u64,

@@ -63,7 +63,7 @@ impl Fields<'_, '_> {
     /// Seconds as nanoseconds, rounded to the nearest.
     fn seconds(&mut self) -> Option<i128> {
         let seconds = f64::from_bits(self.integer(8)?);
-        // Rounding to an integer is what is wanted, and what is no number becomes 0.
+        // Rounding to an integer is what is wanted, and what is not a number becomes 0.
         Some((seconds * 1e9).round() as i128)
     }
 }

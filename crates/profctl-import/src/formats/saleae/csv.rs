@@ -1,4 +1,4 @@
-//! The CSV: a row at each transition, with the levels of all channels behind the time.
+//! The CSV: a row at each transition, with the levels of all channels after the time.
 
 use profctl_model::Timebase;
 
@@ -10,7 +10,7 @@ use crate::text;
 
 /// What a spreadsheet may put first.
 const BOM: &[u8] = b"\xef\xbb\xbf";
-/// What may stand between cells.
+/// What may be between cells.
 const SEPARATORS: [u8; 3] = [b',', b';', b'\t'];
 /// The head of the column for the time; the last one if times are dates.
 const TIMES: [&[u8]; 3] = [b"Time [s]", b"Time[s]", b"Time"];
@@ -54,14 +54,14 @@ pub(super) fn sniff(head: &[u8]) -> Recognition {
             && row[1..].iter().all(|cell| matches!(*cell, b"0" | b"1" | b"X"))
     });
     if is_ours {
-        return Recognition::Yes("a head with the time in seconds over rows of 0 and 1".into());
+        return Recognition::Yes("a header with the time in seconds over rows of 0 and 1".into());
     }
     Recognition::No
 }
 
 pub(super) fn open(head: &[u8], options: &ImportOptions) -> Result<Opened, ImportError> {
     let Some(Head { separator, names }) = read_head(head) else {
-        return Err(ImportError::whole("no head `Time [s],…`, expected the channels there"));
+        return Err(ImportError::whole("no header `Time [s],…`, expected the channels there"));
     };
     let signal = |(name, key): (&String, u32)| Signal { name: name.clone(), width: 1, key };
     let signals: Vec<Signal> = names.iter().zip(0..).map(signal).collect();

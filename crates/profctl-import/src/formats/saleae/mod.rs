@@ -9,7 +9,7 @@ mod seconds;
 #[cfg(test)]
 mod tests;
 
-/// See the module.
+/// The importer of `saleae`.
 pub struct Export;
 
 static DESCRIPTOR: Descriptor = Descriptor {

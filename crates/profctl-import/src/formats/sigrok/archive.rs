@@ -1,7 +1,7 @@
-//! A zip archive from its beginning: each member behind the header that stands before it.
+//! A zip archive from its beginning: each member after the header that is before it.
 //!
 //! The directory at the end is not looked at, so an archive whose copy stopped still gives what it
-//! has. Members whose length stands behind them are not read; sigrok writes none.
+//! has. Members whose length is behind them are not read; sigrok writes none.
 
 use std::io::{BufReader, Read};
 use std::ops::Range;
@@ -14,9 +14,9 @@ use crate::files::{InOrder, ReadAt};
 const HEADER: usize = 30;
 /// How a header begins.
 const MAGIC: &[u8] = b"PK\x03\x04";
-/// The flag of a member whose length stands behind it.
+/// The flag of a member whose length is after it.
 const LENGTH_FOLLOWS: u64 = 1 << 3;
-/// A length that stands in the extra field instead.
+/// A length that is in the extra field instead.
 const IN_EXTRA: u64 = 0xffff_ffff;
 
 /// A file in the archive.
@@ -78,16 +78,16 @@ fn member(archive: &dyn ReadAt, head: &[u8], offset: u64) -> Result<Member, &'st
     let more = more.ok().filter(|more| more.len() as u64 == n_name + n_extra).ok_or(cut)?;
     let (name, extra) = more.split_at(n_name as usize);
     let packed = match packed {
-        IN_EXTRA => long_length(extra).ok_or("a member does not say how long it is")?,
+        IN_EXTRA => long_length(extra).ok_or("a member does not state its length")?,
         length => length,
     };
     if flags & LENGTH_FOLLOWS != 0 {
-        return Err("a member says how long it is only behind it, which is not read");
+        return Err("a member states its length only after its data, which is not read");
     }
     let is_deflated = match method {
         0 => false,
         8 => true,
-        _ => return Err("a member is packed by another method than deflate"),
+        _ => return Err("a member is compressed with a method other than deflate"),
     };
     let start = offset + HEADER as u64 + n_name + n_extra;
     let end = start.saturating_add(packed);
@@ -96,7 +96,7 @@ fn member(archive: &dyn ReadAt, head: &[u8], offset: u64) -> Result<Member, &'st
     Ok(Member { name, offset, is_deflated, packed: start..end.min(archive.len()), is_whole })
 }
 
-/// The packed length in an extra field of archives past 4 GiB: it stands behind the unpacked one.
+/// The packed length in an extra field of archives past 4 GiB: it is after the unpacked one.
 fn long_length(mut extra: &[u8]) -> Option<u64> {
     loop {
         let (kind, length) = (little(extra.get(..2)?), little(extra.get(2..4)?) as usize);

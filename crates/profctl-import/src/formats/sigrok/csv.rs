@@ -1,4 +1,4 @@
-//! The CSV: comments, perhaps a row of labels, and a row a sample.
+//! The CSV: comments, perhaps a row of labels, and one row per sample.
 
 use super::{opened, rate, wires};
 use crate::capture;
@@ -63,7 +63,7 @@ fn read_head(head: &[u8]) -> Result<Head, ImportError> {
     }
     if n_cells != names.len() && n_cells != names.len() + 1 {
         return Err(ImportError::whole(format!(
-            "found {n_cells} cells a row for {} channels, expected as many or one for the time",
+            "found {n_cells} cells per row for {} channels, expected as many or one for the time",
             names.len()
         )));
     }

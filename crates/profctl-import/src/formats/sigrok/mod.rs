@@ -15,7 +15,7 @@ mod session;
 #[cfg(test)]
 mod tests;
 
-/// See the module.
+/// The importer of `sigrok`.
 pub struct Samples;
 
 static DESCRIPTOR: Descriptor = Descriptor {
@@ -73,7 +73,7 @@ fn wires<'a>(names: impl Iterator<Item = &'a str>) -> Vec<Signal> {
     names.zip(0..).map(wire).collect()
 }
 
-/// `24 MHz` as samples a second; sigrok writes fractions where it must.
+/// `24 MHz` as samples per second; sigrok writes fractions where it must.
 fn rate(typed: &str) -> Option<u64> {
     let (number, unit) = typed.trim().split_once(' ').unwrap_or((typed.trim(), "Hz"));
     let digits = match unit {

@@ -13,7 +13,7 @@ use crate::emit::Emitter;
 use crate::files::ReadAt;
 use crate::formats::{ImportError, ImportOptions, InTurn, Input, Opened};
 
-/// The largest `metadata` that is believed, bytes.
+/// The largest valid `metadata`, bytes.
 const METADATA_MAX: u64 = 1 << 20;
 /// The most bytes that a sample takes: 64 channels.
 const SAMPLE_MAX: usize = 8;
@@ -21,7 +21,7 @@ const SAMPLE_MAX: usize = 8;
 const CHUNK: usize = 8 << 10;
 
 pub(super) fn is_session(head: &[u8]) -> bool {
-    // The name of the first member stands at byte 30 of its header.
+    // The name of the first member is at byte 30 of its header.
     head.starts_with(b"PK\x03\x04") && head.get(30..37) == Some(b"version")
 }
 

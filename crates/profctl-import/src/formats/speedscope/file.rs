@@ -27,7 +27,6 @@ pub(super) struct Profile<'a> {
     pub(super) at: usize,
 }
 
-/// See the module.
 #[derive(Clone, Debug, Default)]
 pub(super) struct File<'a> {
     pub(super) frames: Vec<Frame<'a>>,

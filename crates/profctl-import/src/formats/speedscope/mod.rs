@@ -1,7 +1,7 @@
 //! The file format of speedscope, the viewer: frames, and profiles that name them by number. An
 //! evented profile holds entries and exits, a sampled one stacks with weights.
 //!
-//! Frames may stand behind the profiles that use them, so the file is read as a whole.
+//! Frames may be after the profiles that use them, so the file is read as a whole.
 
 use profctl_model::{Code, Severity, TickUnit};
 
@@ -16,7 +16,7 @@ mod read;
 #[cfg(test)]
 mod tests;
 
-/// See the module.
+/// The importer of `speedscope`.
 pub struct Profiles;
 
 static DESCRIPTOR: Descriptor = Descriptor {
@@ -31,16 +31,16 @@ static DESCRIPTOR: Descriptor = Descriptor {
 pub static OTHER_UNIT: Code = Code {
     name: "speedscope/other-unit",
     severity: Severity::Error,
-    help: "one profile counts time and another bytes or nothing in particular: only those that \
-           measure as the first one does were read",
+    help: "profiles have different units (time, bytes, none): only those compatible with the \
+           first one were read",
 };
 
 /// A frame that the file does not describe.
 pub static UNKNOWN_FRAME: Code = Code {
     name: "speedscope/unknown-frame",
     severity: Severity::Warning,
-    help: "an event names a frame that the file does not describe, as when it was cut: the call \
-           is called by the frame's number",
+    help: "an event refers to a frame that the file does not define, as when it is truncated: \
+           the call is named by the number of the frame",
 };
 
 const SCHEMA: &[u8] = b"www.speedscope.app/file-format-schema.json";

@@ -26,7 +26,7 @@ impl Context<'_> {
         let known = usize::try_from(frame).ok().and_then(|frame| self.names.get(frame));
         known.copied().unwrap_or_else(|| {
             out.diag(&UNKNOWN_FRAME, offset, || {
-                format!("frame {frame}, and the file describes {}", self.names.len())
+                format!("frame {frame}, and the file defines {}", self.names.len())
             });
             out.func(&format!("frame {frame}"), profctl_model::FuncKind::Function)
         })
@@ -83,7 +83,7 @@ impl Context<'_> {
         done.map_err(|stop| (scanner.at, stop))
     }
 
-    /// Lays the samples end to end; what two neighbours have in common goes on.
+    /// Lays the samples end to end; what two neighbors have in common goes on.
     fn samples(
         &self,
         profile: &Profile<'_>,

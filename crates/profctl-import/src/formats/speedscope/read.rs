@@ -64,7 +64,7 @@ fn complain(block: &[u8], at: usize, stop: Stop, out: &mut Emitter) {
     match stop {
         Stop::End => out.diag(&CUT_RECORD, at, || "the file ends before its last brace".into()),
         Stop::Expected(expected) => out.diag(&SKIPPED_RECORD, at, || {
-            format!("found `{shown}`, expected {expected}: nothing behind it was read")
+            format!("found `{shown}`, expected {expected}: the rest was not read")
         }),
     }
 }

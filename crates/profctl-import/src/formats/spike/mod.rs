@@ -18,7 +18,7 @@ mod tests;
 
 use line::Line;
 
-/// See the module.
+/// The importer of `spike`.
 pub struct SpikeLog;
 
 static DESCRIPTOR: Descriptor = Descriptor {

@@ -1,4 +1,4 @@
-// `expect!` is handed on by value, and rewrites its strings with hashes.
+// `expect!` is passed by value, and rewrites its strings with hashes.
 #![allow(clippy::needless_pass_by_value, clippy::needless_raw_string_hashes)]
 
 use expect_test::{Expect, expect};
@@ -111,7 +111,7 @@ fn lines_that_are_none() {
 }
 
 #[test]
-fn recognised_by_its_lines_only() {
+fn recognized_by_its_lines_only() {
     assert!(matches!(SpikeLog.recognize_bytes(CALLS.as_bytes(), true), Recognition::Yes(_)));
     let line = b"core   0: 0x80000000 (0x00000013) nop\n";
     assert!(matches!(SpikeLog.recognize_bytes(line, true), Recognition::Maybe(_)));

@@ -13,7 +13,7 @@ use crate::text;
 #[cfg(test)]
 mod tests;
 
-/// See the module.
+/// The importer of `strace`.
 pub struct StraceLog;
 
 static DESCRIPTOR: Descriptor = Descriptor {
@@ -64,7 +64,7 @@ impl Importer for StraceLog {
         if prefixes.any(|other| other.is_none_or(|(other, _)| other != prefix)) {
             return Recognition::No;
         }
-        // One file tells: a thread may have ended before its first call.
+        // One file decides: a thread may have ended before its first call.
         for (file, entry) in entries.iter().enumerate().take(8) {
             let Ok(head) = files.head(FileId(file)) else { continue };
             let probe = Probe { name: &entry.name, head: &head.bytes, whole: head.whole };
@@ -93,8 +93,8 @@ impl Importer for StraceLog {
             .collect();
         if streams.len() > 1 && clock == Some(Clock::Relative) {
             return Err(ImportError::whole(
-                "times since the record before (-r) do not tell when threads in different files \
-                 ran: record with `strace -ff -ttt -T`",
+                "times since the previous record (-r) cannot order threads in different files: \
+                 record with `strace -ff -ttt -T`",
             ));
         }
         let n_files = streams.len();

@@ -1,4 +1,4 @@
-// `expect!` is handed on by value, and rewrites its strings with hashes.
+// `expect!` is passed by value, and rewrites its strings with hashes.
 #![allow(clippy::needless_pass_by_value, clippy::needless_raw_string_hashes)]
 
 use std::collections::BTreeMap;
@@ -41,7 +41,7 @@ fn calls(trace: &Trace) -> Vec<Call> {
     calls
 }
 
-/// The same, as a regular expression finds them that knows nothing of the reader.
+/// The same, as an independent regular expression finds them.
 fn calls_of_text(text: &[u8]) -> Vec<Call> {
     let line = Regex::new(
         r"(?-u)^(?:\[pid +)?(\d+)?(?:<\w+>)?\]? *(?:[\d:.]+) +(?:\(\+ +[\d.]+\) )?(?:\[ *\d+\] \[[0-9a-f]+\] )?(?:<\.\.\. )?([a-z0-9_]+)(?:\(| resumed>).* <(\d+)\.(\d+)>$",

@@ -12,7 +12,7 @@ use crate::emit::{
 };
 use crate::formats::{InTurn, Input};
 
-/// Cores that a recording tells apart.
+/// Cores that a recording distinguishes.
 const CORES: usize = 2;
 /// Interrupts and timers that are open at once, at most.
 const OPEN_MAX: usize = 1024;
@@ -197,7 +197,7 @@ impl Progress<'_> {
             let state = if is_preempted { PrevState::Runnable } else { PrevState::Sleeping };
             out.sched_switch(at, Some(left), state, Some(lane));
         }
-        // A switch says how long somebody was away; this, whose the next events are.
+        // A switch gives the time off the CPU; this, whose the next events are.
         out.runs_now(lane, None, at.offset);
     }
 

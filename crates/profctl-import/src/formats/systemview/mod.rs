@@ -20,7 +20,7 @@ mod tests;
 
 use packet::{Packet, Packets};
 
-/// See the module.
+/// The importer of `systemview`.
 pub struct Recording;
 
 static DESCRIPTOR: Descriptor = Descriptor {
@@ -31,7 +31,7 @@ static DESCRIPTOR: Descriptor = Descriptor {
     ..Descriptor::PLAIN
 };
 
-/// Packets behind the synchronisation that must make sense.
+/// Packets after the synchronization that must make sense.
 const PACKETS_SURE: usize = 2;
 
 impl Importer for Recording {
@@ -43,7 +43,7 @@ impl Importer for Recording {
         let head = probe.head;
         let Some(start) = packet::start(head) else { return Recognition::No };
         if memchr::memmem::find(&head[..start], b"SystemView").is_some() {
-            return Recognition::Yes("a head that names SystemView".into());
+            return Recognition::Yes("a header that names SystemView".into());
         }
         // Bare bytes from the target begin with a start of the trace and its clock.
         let mut input = Input::new(Box::new(head), None);
@@ -70,7 +70,7 @@ impl Importer for Recording {
         let head = super::head(files)?.bytes;
         if packet::start(&head).is_none() {
             return Err(ImportError::whole(
-                "no synchronisation, expected ten zero bytes behind the head",
+                "no synchronization, expected ten zero bytes after the header",
             ));
         }
         let file = files.open_at(FileId(0)).map_err(|error| super::unreadable(&error))?;

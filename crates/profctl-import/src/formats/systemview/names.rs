@@ -16,7 +16,7 @@ pub(super) struct Names {
     pub(super) tasks: FastMap<u32, String>,
     pub(super) interrupts: FastMap<u32, String>,
     pub(super) markers: FastMap<u32, String>,
-    /// Timers, queues and the like.
+    /// Timers, queues and other resources.
     pub(super) resources: FastMap<u32, String>,
     /// What the ids of API calls are called.
     pub(super) calls: FastMap<u32, String>,

@@ -49,7 +49,7 @@ pub(super) const NAME_OF_MARKER: u32 = 1;
 /// From here on ids are those of API calls.
 pub(super) const FIRST_OF_API: u32 = 32;
 
-/// From here on a length stands behind the id.
+/// From here on a length is after the id.
 const FIRST_WITH_LENGTH: u32 = 24;
 /// No packet is longer, bytes: two strings and a few numbers.
 const PACKET_MAX: usize = 1 << 18;
@@ -58,9 +58,9 @@ pub(super) const SYNC: &[u8] = &[0; 10];
 /// The line of the head that says that ids carry the number of a core.
 const CORES: &[u8] = b"; ESP_Extension";
 
-/// What stands next in a recording.
+/// What is next in a recording.
 pub(super) enum Packet<'a> {
-    /// Nothing; so is every two bytes of a synchronisation.
+    /// Nothing; so is every two bytes of a synchronization.
     Nop,
     Said(Said<'a>),
     /// Bytes that are no packet; what follows the next synchronisation may be one.
@@ -85,7 +85,7 @@ pub(super) struct Numbers<'a> {
 }
 
 impl<'a> Numbers<'a> {
-    /// The next number: seven bits a byte, the least significant first. Nothing at the end.
+    /// The next number: seven bits per byte, the least significant first. Nothing at the end.
     pub(super) fn number(&mut self) -> Option<u32> {
         let (value, length) = number(self.rest).ok()?;
         self.rest = &self.rest[length..];
@@ -102,9 +102,9 @@ impl<'a> Numbers<'a> {
 
 /// Why a packet cannot be read.
 enum Wrong {
-    /// It goes on behind the end.
+    /// It goes on after the end.
     Cut,
-    /// It makes no sense.
+    /// It is invalid.
     Nonsense,
 }
 
@@ -119,7 +119,7 @@ fn number(bytes: &[u8]) -> Result<(u32, usize), Wrong> {
     Err(if bytes.len() < 5 { Wrong::Cut } else { Wrong::Nonsense })
 }
 
-/// A length in a byte, or in two behind 255, and the text.
+/// A length in a byte, or in two after 255, and the text.
 fn string(bytes: &[u8]) -> Result<(&[u8], usize), Wrong> {
     let (start, length) = match bytes {
         [0xff, low, high, ..] => (3, usize::from(*low) | usize::from(*high) << 8),
@@ -130,7 +130,7 @@ fn string(bytes: &[u8]) -> Result<(&[u8], usize), Wrong> {
     Ok((text, start + length))
 }
 
-/// Where the zeros begin that synchronise: behind the lines of the head, if it has any.
+/// Where the zeros begin that synchronize: after the lines of the head, if it has any.
 pub(super) fn start(recording: &[u8]) -> Option<usize> {
     let mut at = 0;
     while recording.get(at) == Some(&b';') {

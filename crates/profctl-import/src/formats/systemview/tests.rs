@@ -1,4 +1,4 @@
-// `expect!` is handed on by value, and rewrites its strings with hashes.
+// `expect!` is passed by value, and rewrites its strings with hashes.
 #![allow(clippy::needless_pass_by_value, clippy::needless_raw_string_hashes)]
 
 use expect_test::{Expect, expect};
@@ -173,7 +173,7 @@ fn what_was_dropped_is_a_gap() {
 }
 
 #[test]
-fn nonsense_up_to_the_next_synchronisation() {
+fn nonsense_up_to_the_next_synchronization() {
     let mut bytes = Sent::new("").event(15, &[1], 1).0;
     bytes.extend([0x02, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 2, 3]);
     bytes.extend([0; 10]);
@@ -187,7 +187,7 @@ fn nonsense_up_to_the_next_synchronisation() {
         3 cpu0 < "marker 1"
         input/skipped-record +31: no packet, expected an id and its parameters
         input/skipped-record +53: a packet is too short, expected the parameters of its id
-        input/cut-record +56: the last packet is not whole
+        input/cut-record +56: the last packet is truncated
     "##]],
     );
 }

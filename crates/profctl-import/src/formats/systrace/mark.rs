@@ -10,7 +10,7 @@ pub(super) enum Mark<'a> {
     /// `C|pid|name|value`.
     Counter { name: &'a [u8], value: f64 },
     /// `S|pid|name|cookie` and `F|…` (of a track: `G|pid|track|name|cookie` and `H|…`): the ends of
-    /// what may overlap. What is behind the name is its detail.
+    /// what may overlap. What is after the name is its detail.
     Async { begins: bool, name: &'a [u8], detail: &'a [u8] },
     /// `I|pid|name` (of a track: `N|pid|track|name`).
     Instant { name: &'a [u8] },

@@ -21,7 +21,7 @@ mod tests;
 
 use mark::Mark;
 
-/// See the module.
+/// The importer of `systrace`.
 pub struct Systrace;
 
 static DESCRIPTOR: Descriptor = Descriptor {
@@ -33,10 +33,10 @@ static DESCRIPTOR: Descriptor = Descriptor {
 
 const PAGE: &[u8] = b"class=\"trace-data\"";
 
-const COMPRESSED: &str = "compressed output of `atrace -z`: record without -z, or make a page of \
-                          it with `systrace --from-file FILE`";
+const COMPRESSED: &str = "compressed output of `atrace -z`: record without -z, or convert it \
+                          with `systrace --from-file FILE`";
 
-/// Whether a slice begins or ends on one of the lines, and whether system calls are told twice.
+/// Whether a slice begins or ends on one of the lines, and whether system calls are recorded twice.
 fn survey(head: &[u8]) -> (usize, bool) {
     let (mut slices, mut has_raw_syscalls) = (0, false);
     for line in text::lines(head).filter(|line| line.ended) {

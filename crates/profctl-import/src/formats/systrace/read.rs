@@ -41,7 +41,7 @@ impl Reader for Lines {
             match line::parse(line.text) {
                 Some(_) if !line.ended => {
                     out.records += 1;
-                    out.diag(&CUT_RECORD, line.offset, || "the last line is cut".into());
+                    out.diag(&CUT_RECORD, line.offset, || "the last line is truncated".into());
                 }
                 Some(event) => self.event(&event, line.offset, out),
                 None => {

@@ -8,12 +8,12 @@ mod tests;
 use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Recognition, ftrace};
 use crate::files::Files;
 
-/// See the module.
+/// The importer of `trace_cmd_report`.
 pub struct Report;
 
 static DESCRIPTOR: Descriptor = Descriptor {
     name: "trace_cmd_report",
-    about: "the text that trace-cmd report prints",
+    about: "text of trace-cmd report",
     recognized: "its first line `cpus=N`, or lines of its form",
     ..Descriptor::PLAIN
 };

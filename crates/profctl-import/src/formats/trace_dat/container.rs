@@ -1,5 +1,5 @@
-//! What stands in a trace.dat besides the records: descriptions, symbols, names of threads,
-//! options, and where the records of each buffer and CPU are.
+//! What is in a trace.dat besides the records: descriptions, symbols, names of threads, options,
+//! and where the records of each buffer and CPU are.
 //!
 //! Sources: trace-cmd.dat.v6(5) and trace-cmd.dat.v7(5) of trace-cmd 3.1, and files written by
 //! trace-cmd 3.1.6 and 3.4.
@@ -30,12 +30,11 @@ pub(super) struct CpuData {
 pub(super) struct Buffer {
     /// Empty for the main one.
     pub(super) name: String,
-    /// The clock of its times, if it is told for the buffer.
+    /// The clock of its times, if stated for the buffer.
     pub(super) clock: Option<String>,
     pub(super) cpus: Vec<CpuData>,
 }
 
-/// See the module.
 #[derive(Debug, Default)]
 pub(super) struct Container {
     pub(super) version: u32,
@@ -53,7 +52,7 @@ pub(super) struct Container {
     pub(super) has_text: bool,
 }
 
-/// What stands in front of the places of records in version 6.
+/// What is before the places of records in version 6.
 const FLYRECORD: &[u8] = b"flyrecord\0";
 
 /// Sections that a file may have, and events, CPUs and options: damaged files have more.
@@ -76,7 +75,7 @@ impl Container {
     pub(super) fn open(source: &dyn ReadAt) -> Result<Self, ImportError> {
         let mut cursor = Cursor::new(source, 0, Endian::Little);
         if cursor.bytes(MAGIC.len() as u64)? != MAGIC {
-            return Err(at(0, "no trace.dat: it begins with other bytes"));
+            return Err(at(0, "not a trace.dat: it begins with other bytes"));
         }
         let version = cursor.text()?;
         let version = match version.as_str() {
@@ -203,11 +202,12 @@ impl Container {
             let section: &dyn ReadAt = &section;
             let mut cursor = Cursor::new(section, 0, self.endian);
             let next = loop {
-                let id = cursor.u16().map_err(|_| at(offset, "a list of options has no end"))?;
-                let size = cursor.u32().map_err(|_| at(offset, "a list of options has no end"))?;
+                let id = cursor.u16().map_err(|_| at(offset, "an unterminated list of options"))?;
+                let size =
+                    cursor.u32().map_err(|_| at(offset, "an unterminated list of options"))?;
                 let start = cursor.at;
                 let value =
-                    cursor.bytes(size.into()).map_err(|_| at(offset, "an option is cut"))?;
+                    cursor.bytes(size.into()).map_err(|_| at(offset, "an option is truncated"))?;
                 let mut inside = Cursor::new(section, start, self.endian);
                 match id {
                     option::DONE => {
@@ -273,7 +273,7 @@ impl Container {
                 cursor.u64().and_then(|size| cursor.bytes(size)).map(|bytes| self.cmdlines = bytes)
             }
         };
-        // Places within a section are of no use to anybody.
+        // Offsets within a section are not useful.
         parsed.map_err(|error| at(place, format!("section {id}: {}", error.message)))
     }
 
@@ -299,9 +299,9 @@ impl Container {
             let (offset, size) = (option.u64()?, option.u64()?);
             let mut range = offset..offset.saturating_add(size);
             if compressed {
-                // The number of chunks stands first; they follow each other to the end. trace-cmd
-                // 3.1 does not count its four bytes in the size, 3.4 does: the reader leaves out
-                // what is too short for a chunk.
+                // The number of chunks is first; they follow each other to the end. trace-cmd 3.1
+                // does not count its four bytes in the size, 3.4 does: the reader ignores what is too
+                // short for a chunk.
                 range = range.start.saturating_add(4)..range.end.saturating_add(4);
             }
             buffer.cpus.push(CpuData { cpu, range, compressed });
@@ -315,7 +315,7 @@ impl Container {
             let place = cursor.at;
             if cursor.bytes(name.len() as u64)? != name {
                 let name = String::from_utf8_lossy(&name[..name.len() - 1]).into_owned();
-                return Err(at(place, format!("no `{name}` where it belongs")));
+                return Err(at(place, format!("no `{name}` where expected")));
             }
             let size = cursor.u64()?;
             cursor.bytes(size)

@@ -72,7 +72,7 @@ impl<'a> Cursor<'a> {
             .bytes_at(self.at, LONGEST)
             .map_err(|error| at(self.at, format!("cannot be read: {error}")))?;
         let Some(end) = memchr::memchr(0, &bytes) else {
-            return Err(at(self.at, "a text has no end"));
+            return Err(at(self.at, "an unterminated string"));
         };
         self.at += end as u64 + 1;
         Ok(String::from_utf8_lossy(&bytes[..end]).into_owned())
@@ -158,7 +158,7 @@ impl Chunks {
         }
         out.reserve(length);
         match self {
-            Self::None => Err("the records are compressed in a way that is not known".into()),
+            Self::None => Err("the records have an unknown compression".into()),
             Self::Zlib(zlib) => {
                 zlib.reset(true);
                 let status = zlib.decompress_vec(bytes, out, flate2::FlushDecompress::Finish);

@@ -31,7 +31,7 @@ use page::PageLayout;
 
 pub use read::UNKNOWN_EVENT;
 
-/// See the module.
+/// The importer of `trace_dat`.
 pub struct TraceDat;
 
 static DESCRIPTOR: Descriptor = Descriptor {
@@ -70,10 +70,10 @@ impl Importer for TraceDat {
         let file = Container::open(&*source)?;
         if file.buffers.iter().all(|buffer| buffer.cpus.is_empty()) {
             return Err(ImportError::whole(if file.has_text {
-                "holds the text of a latency tracer and no records; read what \
-                 `trace-cmd report` prints of it"
+                "holds the text of a latency tracer and no records; read the output of \
+                 `trace-cmd report`"
             } else {
-                "has no records of any CPU"
+                "has no records"
             }));
         }
         let layout = PageLayout::parse(&file.header_page, file.endian).ok_or_else(|| {

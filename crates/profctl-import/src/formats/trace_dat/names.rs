@@ -13,7 +13,7 @@ pub(super) struct Kallsyms {
 
 impl Kallsyms {
     /// Lines such as `ffffffff8f0b5b60 T vfs_read` or `ffffffffc0001000 t f [module]`. Data and
-    /// symbols without an address are left out.
+    /// symbols without an address are omitted.
     pub(super) fn new(text: Vec<u8>) -> Self {
         let mut symbols = Vec::new();
         let mut at = 0;

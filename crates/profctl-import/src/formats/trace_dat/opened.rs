@@ -18,7 +18,6 @@ use crate::kernel_events::record::Decoder;
 use crate::kernel_events::syscalls::Machine;
 use crate::kernel_events::{IrqNames, Scope};
 
-/// See the module.
 #[derive(Default)]
 pub(super) struct Parts {
     pub(super) compression: Compression,
@@ -27,10 +26,10 @@ pub(super) struct Parts {
     pub(super) printk: Vec<u8>,
     pub(super) cmdlines: Vec<u8>,
     pub(super) found: Options,
-    /// The clock, where it is told for the buffer; else it is that of the options.
+    /// The clock, if stated for the buffer; else it is that of the options.
     pub(super) clock: Option<String>,
     pub(super) data: Vec<Data>,
-    /// What `info` shows in front of what follows from the parts.
+    /// What `info` shows before what follows from the parts.
     pub(super) facts: Vec<(&'static str, String)>,
 }
 
@@ -139,7 +138,7 @@ impl Parts {
 fn cut(data: &[Data]) -> Result<Option<(usize, u64)>, ImportError> {
     let lacking = |data: &Data| {
         let end = data.source.len().clamp(data.range.start, data.range.end);
-        // The number of chunks may be counted or not: four bytes are no loss.
+        // The number of chunks may be counted or not: four bytes are not loss.
         Some(data.range.end - end).filter(|&lacking| lacking > 4)
     };
     let bytes = data.iter().filter_map(lacking).fold(0, u64::saturating_add);
@@ -149,7 +148,7 @@ fn cut(data: &[Data]) -> Result<Option<(usize, u64)>, ImportError> {
     match data.iter().rposition(|data| data.range.start < data.source.len()) {
         Some(stream) => Ok(Some((stream, bytes))),
         None => Err(ImportError::whole(format!(
-            "is cut before its records: all {bytes} bytes of them are missing"
+            "is truncated before its records: all {bytes} bytes of them are missing"
         ))),
     }
 }
@@ -173,7 +172,7 @@ fn add_facts(
         fact("lost", Some(format!("CPU {}{of}: {lost}", stat.cpu)));
     }
     if found.time_shift {
-        let why = "corrections against the clock of another machine are not applied";
+        let why = "corrections to the clock of another machine are not applied";
         fact("time shift", Some(why.into()));
     }
     if is_useless {

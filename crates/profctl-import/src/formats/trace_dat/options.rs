@@ -37,11 +37,10 @@ pub(super) struct CpuStat {
     pub(super) cpu: u32,
     /// Events that were overwritten before they were read.
     pub(super) overrun: u64,
-    /// Events for which there was no room, and so were not recorded.
+    /// Events for which there was no space, and so were not recorded.
     pub(super) dropped: u64,
 }
 
-/// See the module.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Options {
     /// The clock in brackets, of the list that the kernel offers.
@@ -60,7 +59,7 @@ pub(super) struct Options {
 }
 
 impl Options {
-    /// Takes an option. Those that say nothing about times or places are left out.
+    /// Takes an option. Those that say nothing about times or places are omitted.
     pub(super) fn add(&mut self, id: u16, value: &[u8], endian: Endian) {
         let text = || {
             let end = memchr::memchr(0, value).unwrap_or(value.len());
@@ -96,7 +95,7 @@ impl Options {
         self.clock = clock.map(|(clock, _)| clock.to_owned());
     }
 
-    /// `CPU: 0`, then a line a number; or `Buffer: NAME` in front of those of an instance.
+    /// `CPU: 0`, then one line per number; or `Buffer: NAME` before those of an instance.
     fn add_stat(&mut self, text: &str) {
         let mut stat = None;
         for line in text.lines() {

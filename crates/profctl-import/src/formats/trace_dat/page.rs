@@ -20,13 +20,13 @@ pub(crate) struct PageLayout {
     pub(crate) data: usize,
 }
 
-/// Where the commit word stands: behind the timestamp.
+/// Where the commit word stands: after the timestamp.
 const COMMIT_AT: usize = 8;
 /// The bits of the commit word that are a size.
 const SIZE_MASK: u64 = (1 << 20) - 1;
 /// Records were lost before this page.
 const MISSED: u64 = 1 << 31;
-/// How many stands behind the last record.
+/// How many is after the last record.
 const MISSED_STORED: u64 = 1 << 30;
 
 impl PageLayout {
@@ -74,7 +74,7 @@ const PAGE_MAX: usize = 1 << 20;
 /// Events that were lost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Lost {
-    /// How many, if that is told.
+    /// Their number, if stated.
     pub(crate) events: Option<u64>,
 }
 
@@ -130,7 +130,7 @@ const PADDING: u32 = 29;
 const TIME_EXTEND: u32 = 30;
 const TIME_STAMP: u32 = 31;
 const DELTA_BITS: u32 = 27;
-/// The bits of a time that an absolute timestamp has no room for.
+/// The bits of a time that an absolute timestamp has no space for.
 const TIME_HIGH: u64 = 0xF8 << 56;
 
 impl<'a> Records<'a> {
@@ -144,7 +144,7 @@ impl<'a> Records<'a> {
         })
     }
 
-    /// The next record; an error says where the rest of the page makes no sense.
+    /// The next record; an error says where the rest of the page is invalid.
     #[inline]
     pub(crate) fn next_record(&mut self) -> Result<Option<Record<'a>>, usize> {
         loop {
@@ -207,7 +207,7 @@ impl<'a> Records<'a> {
     }
 }
 
-/// Pages that are checked before a file without any header is taken for pages.
+/// Pages that are checked before a file without any header is treated as pages.
 const CHECKED: usize = 4;
 
 /// Whether `bytes` begin with pages of that layout: times that grow, records that fill what the

@@ -1,6 +1,6 @@
 //! Ring-buffer pages as the kernel gives them, `per_cpu/cpuN/trace_pipe_raw`, beside the files of
-//! tracefs that explain them: a directory with copies of `events/`, `per_cpu/` and what else is at
-//! hand (`saved_cmdlines`, `printk_formats`, `trace_clock`, `/proc/kallsyms`, `uname`).
+//! tracefs that explain them: a directory with copies of `events/`, `per_cpu/` and what else is
+//! available (`saved_cmdlines`, `printk_formats`, `trace_clock`, `/proc/kallsyms`, `uname`).
 
 #[cfg(test)]
 mod tests;
@@ -30,9 +30,9 @@ pub(super) fn recognize(head: &[u8]) -> Recognition {
         return Recognition::No;
     }
     Recognition::Neighbor(
-        "are pages of ftrace's ring buffer (trace_pipe_raw), which only the event descriptions \
-         of their kernel explain; give a directory with copies of events/ and per_cpu/ of its \
-         tracefs, or record with trace-cmd"
+        "are pages of ftrace's ring buffer (trace_pipe_raw), which need the event descriptions \
+         of their kernel; give a directory with copies of events/ and per_cpu/ of its tracefs, \
+         or record with trace-cmd"
             .into(),
     )
 }
@@ -113,7 +113,7 @@ fn find(files: &dyn Files, name: &str) -> Option<FileId> {
     let is_it = |entry: &crate::files::Entry| {
         entry.name.strip_suffix(name).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
     };
-    // `events/x/kallsyms` is no kallsyms: the file that is nearest to the top.
+    // `events/x/kallsyms` is not a kallsyms: the file that is nearest to the top.
     let found = files.entries().iter().enumerate().filter(|(_, entry)| is_it(entry));
     found.min_by_key(|(_, entry)| entry.name.len()).map(|(row, _)| FileId(row))
 }

@@ -24,8 +24,8 @@ use crate::kernel_events::{Applier, IrqNames, Place, Scope, Task, context_of_fla
 pub static UNKNOWN_EVENT: Code = Code {
     name: "trace_dat/unknown-event",
     severity: Severity::Error,
-    help: "the recording has no description of some of its records, which were skipped; trace-cmd \
-           record -e SYSTEM saves those of the events that it records",
+    help: "some records have no event description and were skipped; `trace-cmd record -e SYSTEM` \
+           saves the descriptions of the events that it records",
 };
 
 /// What all workers share.
@@ -70,7 +70,6 @@ impl Clock {
     }
 }
 
-/// See the module.
 pub(super) struct DatReader {
     recording: Arc<Recording>,
     chunks: Chunks,
@@ -92,7 +91,7 @@ struct Here {
     lane: LaneRef,
 }
 
-/// Bytes in front of a chunk: its sizes, compressed and not.
+/// Bytes before a chunk: its sizes, compressed and not.
 pub(super) const CHUNK_HEADER: usize = 8;
 /// Bytes of the number of chunks, which may follow the last one (see
 /// [`super::container::Container`]).
@@ -226,7 +225,7 @@ impl DatReader {
                 }
                 None => {
                     out.diag(&codes::SKIPPED_RECORD, at, || {
-                        "a page says that it holds more than fits".into()
+                        "a page states more data than fits".into()
                     });
                     self.lost(None, None, at, out);
                 }
@@ -256,7 +255,7 @@ impl DatReader {
                 Err(place) => {
                     let offset = if exact { at + data + place } else { at };
                     out.diag(&codes::SKIPPED_RECORD, offset, || {
-                        "the rest of a page makes no sense".into()
+                        "the rest of a page is invalid".into()
                     });
                     self.lost(None, None, offset, out);
                     return;
@@ -280,7 +279,7 @@ impl DatReader {
         let pid = recording.common.pid.get(data, endian);
         let (Some(kind), Some(pid)) = (kind, pid) else {
             out.diag(&codes::SKIPPED_RECORD, offset, || {
-                "a record is too short for its head".into()
+                "a record is too short for its header".into()
             });
             return;
         };

@@ -1,5 +1,5 @@
-//! Which events a recording holds, as far as its beginning tells: whether functions are the calls,
-//! or system calls and interrupts are.
+//! The events of a recording, from its first pages: whether functions are the calls, or system
+//! calls and interrupts are.
 
 use super::data::Data;
 use super::input::{Chunks, Compression};
@@ -11,7 +11,6 @@ use crate::kernel_events::record::{Decoder, Meaning};
 /// Pages of each CPU that are looked at. Not more, because it is done before anything is read.
 const PAGES: usize = 64;
 
-/// See the module.
 pub(super) fn survey(
     data: &[Data],
     layout: &PageLayout,

@@ -24,7 +24,7 @@ fn pages(big: bool) -> Vec<Vec<u8>> {
     second.record(1_005, &records.entry(0, address(2), 0));
     second.lose(Some(3));
     second.record(1_200, &records.entry(0, address(2), 0));
-    // Further away than 27 bits of time tell.
+    // Further away than 27 bits of time.
     second.record(300_001_200, &records.exit(0, address(2), 0, (1_200, 300_001_200)));
     [first, second]
         .map(|mut pages| {
@@ -151,7 +151,7 @@ fn absurd_sizes_are_refused_without_the_memory_for_them() {
     bad[at..at + 8].fill(0xFF);
     let message = read(&bad).unwrap_err();
     assert!(message.contains("ends early"), "{message}");
-    // Version 5 and what is no version at all.
+    // Version 5 and what is not a version at all.
     for version in [b'5', b'8', b'x'] {
         let mut bad = good.clone();
         bad[10] = version;
@@ -178,7 +178,7 @@ fn pages_that_lie_are_skipped_and_said_to_be_lost() {
     bad[commit..commit + 2].copy_from_slice(&[40, 0]);
     let (_, codes) = read(&bad).unwrap();
     assert!(codes.iter().any(|code| code == "input/skipped-record"), "{codes:?}");
-    // An event that nobody describes.
+    // An event without a description.
     let mut bad = good.clone();
     bad[commit + 12] = 77;
     let (_, codes) = read(&bad).unwrap();

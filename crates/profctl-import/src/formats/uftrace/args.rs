@@ -40,7 +40,7 @@ impl Pattern {
     }
 }
 
-/// The values of one function, in the order in which they stand behind its records.
+/// The values of one function, in the order in which they are after its records.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Values {
     arguments: Vec<Value>,
@@ -49,7 +49,7 @@ pub(super) struct Values {
 
 impl Values {
     /// The bytes that the values take at the start of `data`. Nothing if none are known, or if
-    /// `data` is too short to tell.
+    /// `data` is too short.
     pub(super) fn size(&self, is_return: bool, data: &[u8], endian: Endian) -> Option<usize> {
         let values = if is_return { &self.returns } else { &self.arguments };
         let mut size = 0_usize;
@@ -68,7 +68,7 @@ impl Values {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Specs {
     asked: Vec<(Pattern, Vec<Spec>)>,
-    /// What uftrace knows by itself, where it was told to record that.
+    /// The built-in specifications of uftrace, if they were enabled.
     known: Vec<(Pattern, Vec<Spec>)>,
 }
 
@@ -132,7 +132,7 @@ impl Specs {
 fn spec(text: &str, is_return: bool, is_glob: bool, word: usize) -> Option<(Pattern, Vec<Spec>)> {
     let (name, actions) = text.split_once('@').unwrap_or((text, ""));
     let pattern = pattern(name.trim(), is_glob)?;
-    // `retval` alone may be left out behind a name.
+    // `retval` alone may be omitted after a name.
     let alone = actions.is_empty() && is_return;
     let actions = if alone { "retval" } else { actions };
     Some((pattern, actions.split(',').filter_map(|action| value(action, word)).collect()))
@@ -163,7 +163,7 @@ fn pattern(name: &str, is_glob: bool) -> Option<Pattern> {
     Regex::new(&regex).ok().map(Pattern::Regex)
 }
 
-/// `arg1/i32`, `fparg2/64`, `retval/s`, `arg3/t16:name`, each perhaps with `%register` behind it.
+/// `arg1/i32`, `fparg2/64`, `retval/s`, `arg3/t16:name`, each perhaps with `%register` after it.
 fn value(action: &str, word: usize) -> Option<Spec> {
     let action = action.trim();
     let (what, format) = match action.find(['/', '%']) {

@@ -15,15 +15,15 @@ const VERSIONS: std::ops::RangeInclusive<u64> = 3..=4;
 pub(super) enum Feature {
     /// Functions of the kernel, in `kernel-cpu*.dat`.
     Kernel = 2,
-    /// Arguments behind records of entries.
+    /// Arguments after records of entries.
     Argument = 3,
-    /// Return values behind records of exits.
+    /// Return values after records of exits.
     Retval = 4,
     /// Symbol files count addresses from the start of their mapping.
     RelativeSymbols = 5,
     /// Arguments that the recorder knew of by itself.
     AutoArgs = 9,
-    /// Exits were not recorded but guessed from the next entry.
+    /// Exits are estimated from the next entry.
     EstimatedReturn = 11,
 }
 
@@ -65,7 +65,7 @@ impl Info {
         if !VERSIONS.contains(&version) {
             return Err(format!("found version {version} of uftrace's layout, expected 3 or 4"));
         }
-        // The size stands there so that a later version may have more behind the 40 bytes.
+        // The size is there so that a later version may have more after the 40 bytes.
         let size = usize::try_from(field(12, 2)).unwrap_or(HEADER).max(HEADER);
         let line = |line: text::Line<'_>| {
             let line = String::from_utf8_lossy(line.text).into_owned();
@@ -87,7 +87,7 @@ impl Info {
         found.map(|(_, value)| value.trim()).filter(|value| !value.is_empty())
     }
 
-    /// The value behind `KEY:NAME=`.
+    /// The value after `KEY:NAME=`.
     pub(super) fn member(&self, key: &str, name: &str) -> Option<&str> {
         let mut lines = self.lines.iter().filter(|(found, _)| found == key);
         let value = lines.find_map(|(_, value)| value.strip_prefix(name)?.strip_prefix('='))?;

@@ -1,5 +1,5 @@
-//! Directories that `uftrace record` and QEMU's uftrace plugin write: one file of records a thread,
-//! text files that say which functions they are of, and scheduler records by CPU.
+//! Directories that `uftrace record` and QEMU's uftrace plugin write: one file of records per
+//! thread, text files that say which functions they are of, and scheduler records by CPU.
 
 use std::io;
 use std::sync::Arc;
@@ -33,12 +33,12 @@ use recording::Recording;
 use symbols::Table;
 use tasks::Tasks;
 
-/// See the module.
+/// The importer of `uftrace`.
 pub struct Directory;
 
 static DESCRIPTOR: Descriptor = Descriptor {
     name: "uftrace",
-    about: "directory that `uftrace record` or QEMU's uftrace plugin wrote",
+    about: "directory of `uftrace record` or of QEMU's uftrace plugin",
     recognized: "a directory whose file `info` begins with `Ftrace!`",
     codes: &[&LOST_SCHED, &KERNEL_UNREAD, &UNKNOWN_DATA],
     ..Descriptor::PLAIN
@@ -48,8 +48,8 @@ static DESCRIPTOR: Descriptor = Descriptor {
 pub static LOST_SCHED: Code = Code {
     name: "uftrace/lost-sched",
     severity: Severity::DataLoss,
-    help: "records of context switches were lost: some time off CPU counts as elapsed and net of \
-           the functions that waited",
+    help: "records of context switches were lost: some time off CPU counts as elapsed and net \
+           time of the functions that waited",
 };
 
 /// Functions of the kernel that are not read.
@@ -60,12 +60,12 @@ pub static KERNEL_UNREAD: Code = Code {
            record them with `trace-cmd record -p function_graph`",
 };
 
-/// Data behind a record that no specification explains.
+/// Data after a record that no specification explains.
 pub static UNKNOWN_DATA: Code = Code {
     name: "uftrace/unknown-data",
     severity: Severity::Info,
-    help: "`info` does not say how long the arguments or the return value of a function are: the \
-           next record was looked for behind them",
+    help: "`info` does not state the length of the arguments or the return value of a function: \
+           reading resumed at the next record",
 };
 
 /// How files may end whose content is compressed.
@@ -253,7 +253,7 @@ fn blocks_of(
             }
             at += size;
         }
-        // What is no record, or the end of a cut file, is left to the reader.
+        // What is not a record, or the end of a cut file, is left to the reader.
         let end = if at == 0 { length } else { start + at as u64 };
         blocks.push(start..end);
         start = end;

@@ -17,7 +17,7 @@ const OUT: u64 = 1 << 13;
 /// It would have gone on running.
 const PREEMPTED: u64 = 1 << 14;
 
-/// What a record tells.
+/// The contents of a record.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     SwitchIn,
@@ -47,7 +47,7 @@ pub(super) struct Record {
     pub(super) kind: Kind,
 }
 
-/// The bytes of the record at the start of `bytes`, if its head is whole; 0 if it is no record.
+/// The bytes of the record at the start of `bytes`, if its head is whole; 0 if it is not a record.
 pub(super) fn size(bytes: &[u8], endian: Endian) -> Option<usize> {
     let size = bytes::integer(bytes, 6, 2, endian)? as usize;
     Some(if size < HEAD || !size.is_multiple_of(8) { 0 } else { size })

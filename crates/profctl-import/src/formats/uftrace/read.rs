@@ -57,7 +57,7 @@ pub(super) struct Records {
     contents: Arc<Contents>,
     /// Names of functions by scope and address.
     names: FastMap<(u32, u64), NameRef>,
-    /// What stands behind the records of functions, by scope and address.
+    /// What is after the records of functions, by scope and address.
     values: RefCell<FastMap<(u32, u64), Arc<Values>>>,
 }
 
@@ -100,7 +100,7 @@ impl Records {
         Self { contents, names: FastMap::default(), values: RefCell::default() }
     }
 
-    /// The bytes of data behind a record, if that is known.
+    /// The bytes of data after a record, if that is known.
     fn size(&self, scope: u32, record: &Record, data: &[u8]) -> Option<usize> {
         let Contents { recording, endian, .. } = &*self.contents;
         let is_return = match record.kind {
@@ -154,7 +154,7 @@ impl Records {
                 Step::Record(record, length, _) => (record, length),
                 Step::Damaged(length) => {
                     out.diag(&SKIPPED_RECORD, offset, || {
-                        format!("{length} bytes that are no record of a function")
+                        format!("{length} bytes that are not a function record")
                     });
                     return;
                 }
@@ -176,7 +176,7 @@ impl Records {
                     }
                 }
                 Kind::Lost => {
-                    // The record has no time of its own.
+                    // The record has no net time.
                     let next = layout.record(bytes, offset + length).map(|next| next.time);
                     let at = At { time: next.filter(|&time| time > 0), ..at };
                     out.lost(at, Some(record.address));
@@ -235,7 +235,7 @@ impl Records {
         while let Some(size) = perf::size(&bytes[at..], endian) {
             if size == 0 {
                 out.diag(&SKIPPED_RECORD, at, || {
-                    format!("{} bytes that are no record of the scheduler", bytes.len() - at)
+                    format!("{} bytes that are not a scheduler record", bytes.len() - at)
                 });
                 return;
             }
@@ -244,14 +244,14 @@ impl Records {
             match perf::record(record, endian) {
                 Some(record) => self.scheduled(cpu, record, at, out),
                 None => out.diag(&SKIPPED_RECORD, at, || {
-                    format!("a record of the scheduler with {size} bytes, expected more")
+                    format!("a scheduler record with {size} bytes, expected more")
                 }),
             }
             at += size;
         }
         if at < bytes.len() {
             let left = bytes.len() - at;
-            out.diag(&CUT_RECORD, at, || format!("{left} bytes of a record of the scheduler"));
+            out.diag(&CUT_RECORD, at, || format!("{left} bytes of a scheduler record"));
         }
     }
 
@@ -348,7 +348,7 @@ impl Reader for Records {
                 out.diag(&KERNEL_UNREAD, 0, || "the recording has kernel-cpu*.dat".into());
             }
             for _ in 0..*unread_lines {
-                out.diag(&SKIPPED_RECORD, 0, || "a line of task.txt is no record".into());
+                out.diag(&SKIPPED_RECORD, 0, || "a line of task.txt is not a record".into());
             }
         }
         match self.contents.sources[block.stream] {

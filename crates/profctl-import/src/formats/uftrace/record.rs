@@ -10,18 +10,18 @@ use crate::bytes::{Endian, big, little};
 pub(super) const RECORD: usize = 16;
 /// What the magic field of every record holds.
 const MAGIC: u64 = 5;
-/// Bytes of data behind a record at most: uftrace keeps arguments in a buffer of 1 KiB.
+/// Bytes of data after a record at most: uftrace keeps arguments in a buffer of 1 KiB.
 const DATA_MAX: usize = 1 << 10;
 /// How far apart two records of a task may be before the bytes count as no record, ns: 26 days.
 const SPAN_MAX: u64 = 1 << 51;
-/// Bytes by which the layout is told.
+/// Bytes from which the layout is detected.
 const LOOKED_AT: usize = 64 * RECORD;
 /// Bits of the depth.
 const DEPTH_BITS: u32 = 10;
 /// Bits of the address.
 const ADDRESS_BITS: u32 = 48;
 
-/// What a record tells.
+/// The contents of a record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     Entry,
@@ -59,19 +59,19 @@ pub(super) struct Layout {
 pub(super) enum Behind {
     /// More bytes of the file, which are not here yet.
     More,
-    /// Another block: the bytes end behind a record of which it is sure where it ends.
+    /// Another block: the bytes end after a record whose end is certain.
     Block,
     /// Nothing.
     End,
 }
 
-/// What stands at some place of a file.
+/// What is at some place of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Step {
-    /// A record, with the bytes that it and its data take, and whether a block may end behind it:
-    /// whoever reads it alone must find the same end.
+    /// A record, with the bytes that it and its data take, and whether a block may end after it:
+    /// reading it alone must find the same end.
     Record(Record, usize, bool),
-    /// More bytes are needed to tell.
+    /// More bytes are needed.
     Short,
     /// That many bytes that are no record.
     Damaged(usize),
@@ -116,8 +116,8 @@ impl Layout {
         })
     }
 
-    /// What stands at `at`. `size` says how many bytes of data a record has, if that is known.
-    /// Depends on nothing but the bytes from there on, so that blocks can be read alone.
+    /// What is at `at`. `size` says how many bytes of data a record has, if that is known. Depends
+    /// on nothing but the bytes from there on, so that blocks can be read alone.
     #[inline]
     pub(super) fn step(
         self,
@@ -134,7 +134,7 @@ impl Layout {
                 let data = &bytes[at + RECORD..];
                 self.with_data(record, data, behind, size(&record, data))
             }
-            // What follows a loss tells when it was.
+            // What follows a loss shows when it was.
             Some(record) => Step::Record(record, RECORD, record.kind != Kind::Lost),
             None => self.resume(&bytes[at..], behind),
         }
@@ -153,7 +153,7 @@ impl Layout {
         if behind == Behind::More && data.len() < DATA_MAX + RECORD {
             return Step::Short;
         }
-        // It is not known how long the data is: the next record tells.
+        // It is not known how long the data is: decided by the next record.
         let next = (8..=DATA_MAX.min(data.len())).step_by(8).find(|&at| {
             self.record(data, at).is_some_and(|next| follows(&record, &next))
                 || (behind == Behind::End && at == data.len())
@@ -164,7 +164,7 @@ impl Layout {
         }
     }
 
-    /// Looks for the next record behind bytes that are none: two in a row that fit.
+    /// Looks for the next record after bytes that are none: two in a row that fit.
     fn resume(self, rest: &[u8], behind: Behind) -> Step {
         if behind == Behind::More && rest.len() < DATA_MAX + 2 * RECORD {
             return Step::Short;
@@ -183,14 +183,14 @@ impl Layout {
     }
 }
 
-/// Whether `next` may be the record behind `record`, going by its time.
+/// Whether `next` may be the record after `record`, going by its time.
 fn may_follow(record: &Record, next: &Record) -> bool {
     next.kind == Kind::Lost
         || record.kind == Kind::Lost
         || next.time.checked_sub(record.time).is_some_and(|gone| gone < SPAN_MAX)
 }
 
-/// Whether `next` is what one expects behind `record`.
+/// Whether `next` is what one expects after `record`.
 fn follows(record: &Record, next: &Record) -> bool {
     let depth = match (record.kind, next.kind) {
         (Kind::Entry, Kind::Entry) => next.depth == record.depth + 1,

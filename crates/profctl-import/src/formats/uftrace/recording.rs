@@ -1,4 +1,4 @@
-//! What the text files of a recording tell together: which function an address is in, in which
+//! The contents of the text files of a recording: which function an address is in, in which
 //! program, at which time.
 
 use std::sync::Arc;
@@ -39,7 +39,6 @@ pub(super) struct Found {
     pub(super) module: Option<String>,
 }
 
-/// See the module.
 #[derive(Debug, Default)]
 pub(super) struct Recording {
     tables: Vec<Table>,
@@ -53,7 +52,7 @@ pub(super) struct Recording {
     keeps_mangled: bool,
 }
 
-/// From when on a thread is in which scope, in the order of time.
+/// From when on a thread is in which scope, in time order.
 pub(super) type Scopes = Vec<(u64, u32)>;
 
 impl Recording {
@@ -114,12 +113,12 @@ impl Recording {
         scopes
     }
 
-    /// Whether nothing is known of data behind records.
+    /// Whether nothing is known of data after records.
     pub(super) fn has_specs(&self) -> bool {
         !self.specs.is_empty()
     }
 
-    /// The data behind the records of the function at `address`.
+    /// The data after the records of the function at `address`.
     pub(super) fn values(&self, scope: u32, address: u64) -> Values {
         // Specifications are of names as the files have them.
         let name = self.symbol(scope, address).0.map(|(name, _)| name);

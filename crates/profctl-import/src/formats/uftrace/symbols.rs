@@ -12,7 +12,7 @@ pub(super) struct Mapping {
     pub(super) build_id: Option<String>,
 }
 
-/// Parses a file of mappings, as in `/proc/PID/maps`, with a build id behind the path.
+/// Parses a file of mappings, as in `/proc/PID/maps`, with a build id after the path.
 pub(super) fn mappings(file: &[u8]) -> Vec<Mapping> {
     let mut mappings: Vec<Mapping> = Vec::new();
     for line in text::lines(file) {
@@ -123,7 +123,7 @@ impl Table {
 struct Entry {
     address: u64,
     size: Option<u64>,
-    /// Nothing for what is no function, or only marks an end.
+    /// Nothing for what is not a function, or only marks an end.
     linkage: Option<Linkage>,
     name: String,
 }
@@ -148,7 +148,7 @@ fn entry(line: &str) -> Option<Entry> {
         "?" | "D" | "d" | "v" | "u" => None,
         _ => return None,
     };
-    // Kernel symbols have their module behind a tab.
+    // Kernel symbols have their module after a tab.
     let name = name.split('\t').next().unwrap_or(name);
     let size = size.filter(|&size| size > 0);
     Some(Entry { address, size, linkage, name: name.to_owned() })

@@ -17,7 +17,7 @@ pub(super) struct Session {
     /// Names the file of its mappings.
     pub(super) id: String,
     pub(super) program: String,
-    /// Libraries that it loaded later, in the order of time.
+    /// Libraries that it loaded later, in time order.
     pub(super) loaded: Vec<Library>,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct Task {
 /// A parsed `task.txt`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Tasks {
-    /// In the order of time.
+    /// In time order.
     pub(super) sessions: Vec<Session>,
     /// One for each thread, in the order of the file.
     pub(super) threads: Vec<Task>,
@@ -124,7 +124,7 @@ impl Tasks {
         self.threads.iter().find(|task| task.tid == tid)
     }
 
-    /// Which sessions the thread was in, and from when on, in the order of time.
+    /// Which sessions the thread was in, and from when on, in time order.
     pub(super) fn sessions_of(&self, tid: u64) -> Vec<(u64, usize)> {
         let pid = self.of(tid).map_or(tid, |task| task.pid);
         let mut found: Vec<(u64, usize)> = Vec::new();

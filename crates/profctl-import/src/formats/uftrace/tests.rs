@@ -43,7 +43,7 @@ struct Row {
 }
 
 /// The same of a trace, by name. Like uftrace's, times of a call are wall times, and functions of
-/// one name are one. Incomplete calls are in sums, and told apart.
+/// one name are one. Incomplete calls are in sums, and distinguished.
 fn rows(trace: &Trace) -> BTreeMap<String, (Row, u64)> {
     let mut rows: BTreeMap<String, (Row, u64)> = BTreeMap::new();
     let spans = &trace.spans;
@@ -313,7 +313,7 @@ fn record(time: u64, kind: u64, depth: u64, address: u64) -> Vec<u8> {
     [time.to_le_bytes(), word.to_le_bytes()].concat()
 }
 
-/// As QEMU's plugin writes it: entries count from 1, and an exit states the depth behind it unless
+/// As QEMU's plugin writes it: entries count from 1, and an exit states the depth after it unless
 /// the whole stack is left.
 fn qemu() -> Parts {
     let records = [
@@ -480,8 +480,8 @@ proptest::proptest! {
     }
 }
 
-/// A made-up recording with threads and switches keeps what holds of every trace, and threads lose
-/// the CPU to one another only.
+/// A generated recording with threads and switches keeps what holds of every trace, and threads
+/// lose the CPU to one another only.
 #[test]
 fn a_made_up_recording_keeps_the_invariants() {
     use std::io::Write;

@@ -18,7 +18,7 @@ struct Point {
     time: Option<u64>,
     group: usize,
     inside: Inside,
-    /// The value that waits for the code behind it: bits, and those that are neither 0 nor 1.
+    /// The value that waits for the code after it: bits, and those that are neither 0 nor 1.
     value: Option<Value>,
 }
 
@@ -33,7 +33,7 @@ enum Inside {
     Body,
 }
 
-/// A value in front of its code.
+/// A value before its code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Value {
     Bits(u64, u64),
@@ -125,14 +125,14 @@ impl Changes {
                 point.group = offset;
                 match text::decimal(&word[1..], 0) {
                     Some(time) => point.time = Some(time),
-                    None => skip(word, offset, "a time of 64 bits behind `#`", out),
+                    None => skip(word, offset, "a time of 64 bits after `#`", out),
                 }
             }
             b'#' => skip(word, offset, "a time behind `#`", out),
             b'$' => self.keyword(point, word, offset, out),
             b'b' | b'B' => match bits(&word[1..]) {
                 Some((value, unknown)) => point.value = Some(Value::Bits(value, unknown)),
-                None => skip(word, offset, "bits 0, 1, x or z behind `b`", out),
+                None => skip(word, offset, "bits 0, 1, x or z after `b`", out),
             },
             b'r' | b'R' | b's' | b'S' => point.value = Some(Value::Other),
             first => match level(first) {

@@ -19,7 +19,7 @@ pub(super) struct Header {
     pub(super) producer: Option<String>,
 }
 
-/// The words of a dump: whatever stands between spaces and line ends, with its place.
+/// The words of a dump: whatever is between spaces and line ends, with its place.
 pub(super) fn words(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -117,7 +117,7 @@ impl Header {
             let found = text::excerpt(&body.join(&b' '));
             return Err(format!("found `$var {found}`, expected type, width, code and name"));
         };
-        // What is no level cannot be watched, and does not stand in the list of signals.
+        // What is not a level cannot be watched, and is not in the list of signals.
         if matches!(*kind, b"real" | b"realtime" | b"string" | b"event") {
             return Ok(());
         }

@@ -1,7 +1,7 @@
 //! Value change dumps (IEEE 1364): what simulators and logic analyzers write about wires.
 //!
-//! A dump knows nothing of calls: which signals tell of them is said with `--tag`, `--gpio` or
-//! `--pc`; see [`crate::capture`].
+//! A dump has no calls: `--tag`, `--gpio` or `--pc` select the signals that carry them; see
+//! [`crate::capture`].
 
 use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Recognition};
 use crate::capture;
@@ -12,7 +12,7 @@ mod header;
 #[cfg(test)]
 mod tests;
 
-/// See the module.
+/// The importer of `vcd`.
 pub struct Dump;
 
 static DESCRIPTOR: Descriptor = Descriptor {

@@ -1,4 +1,4 @@
-// `expect!` is handed on by value, and rewrites its strings with hashes.
+// `expect!` is passed by value, and rewrites its strings with hashes.
 #![allow(clippy::needless_pass_by_value, clippy::needless_raw_string_hashes)]
 
 use expect_test::{Expect, expect, expect_file};
@@ -22,7 +22,7 @@ macro_rules! fixture {
 
 static BENCH: &[u8] = include_bytes!(fixture!("bench.vcd"));
 static BENCH_WIRES: &[u8] = include_bytes!(fixture!("bench_wires.vcd"));
-static ANALYSER: &[u8] = include_bytes!(fixture!("sigrok.vcd"));
+static ANALYZER: &[u8] = include_bytes!(fixture!("sigrok.vcd"));
 
 const NAMES: &[u8] = b"main/2\nisr/4^\nmark/7=\n";
 
@@ -76,7 +76,7 @@ fn both_edges_and_a_condition() {
             # profctl plain 1 unit=us
             6 > main
             7 < main
-            capture/unknown-level +199: what must hold at the strobe is unknown
+            capture/unknown-level +199: the condition at the strobe is unknown
         "#]],
     );
 }
@@ -136,7 +136,7 @@ fn what_is_no_change_is_skipped() {
             # profctl plain 1 unit=us
             2 > main
             input/skipped-record +204: found `#nine`, expected a time behind `#`
-            input/skipped-record +210: found `bq`, expected bits 0, 1, x or z behind `b`
+            input/skipped-record +210: found `bq`, expected bits 0, 1, x or z after `b`
             input/skipped-record +213: found `t`, expected a change such as `1!` or `b101 !`
             input/skipped-record +215: found `1`, expected a change such as `1!` or `b101 !`
             input/skipped-record +217: found `?s`, expected a change such as `1!` or `b101 !`
@@ -221,7 +221,7 @@ fn what_cannot_be_watched_is_refused() {
         said.extend([format!("{typed}: {error}\n")]);
     }
     expect![[r#"
-        nothing: nothing says which signals tell of calls, expected `--tag SIGNALS --names FILE`, `--gpio WIRES` or `--pc SIGNALS --symbols FILE`; the capture has top.tag (4 bits), top.stb, top.ok
+        nothing: no signals selected, expected `--tag SIGNALS --names FILE`, `--gpio WIRES` or `--pc SIGNALS --symbols FILE`; the capture has top.tag (4 bits), top.stb, top.ok
         tags: tag: there is no signal `tags`; the capture has top.tag (4 bits), top.stb, top.ok
         ta: tag: there is no signal `ta`; the capture has top.tag (4 bits), top.stb, top.ok
         tag[4]: tag: found bit 4 of `tag`, expected below 4
@@ -235,7 +235,7 @@ fn what_cannot_be_watched_is_refused() {
         stb=a,ok=a: gpio: two wires are called `a`, expected one name each
         stb=a^~: gpio: found marks `^~`, expected one of them, or `!~`
         pc and tag: found both a tag and a program counter, expected one
-        pc: no symbol file, expected one that says where functions begin (`--symbols FILE`, an ELF file or the output of nm)
+        pc: no symbol file, expected `--symbols FILE`, an ELF file or the output of nm
     "#]]
     .assert_eq(&said);
 }
@@ -346,13 +346,13 @@ fn threads_and_interrupts_by_wire() {
 
 /// What libsigrok writes, with a bare timestamp at the end.
 #[test]
-fn an_analyser_s_dump() {
+fn an_analyzer_s_dump() {
     let options = crate::ReadOptions::default();
-    let (trace, _) = load(ANALYSER, &options);
+    let (trace, _) = load(ANALYZER, &options);
     // The first line says that D0 is high from the start, which has no entry.
     let first = &calls(&trace)[0];
     assert_eq!((first.name.as_str(), first.fidelity.start_inferred), ("D0", true));
-    check_blocks(ANALYSER, &options);
+    check_blocks(ANALYZER, &options);
 }
 
 #[test]

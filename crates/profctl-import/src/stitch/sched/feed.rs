@@ -45,7 +45,7 @@ impl<S: SpanSink> Stitcher<S> {
         sched.switch(Stamp { time, cpu: to.cpu }, left, to.thread, &mut out);
     }
 
-    /// Whoever runs on `lane`, or an interrupt that hit it, makes `woken` runnable.
+    /// The thread on `lane`, or an interrupt of it, makes `woken` runnable.
     pub(in crate::stitch) fn wake(&mut self, at: Stamp, lane: Lane, woken: ThreadId, packed: u64) {
         let Waking { kind, target_cpu, context } = Waking::unpack(packed);
         let thread = self.thread_of(lane);
@@ -59,7 +59,7 @@ impl<S: SpanSink> Stitcher<S> {
                 WakerContext::SoftIrq
             }
             (WakerContext::Unknown, Some(_)) => WakerContext::HardIrq,
-            // The idle task wakes nobody but for its idle loop, and interrupts that hit it do.
+            // The idle task wakes no thread except from its idle loop; its interrupts do.
             (WakerContext::Unknown, None) if !self.core.names.threads[thread].idle => {
                 WakerContext::Task
             }

@@ -1,4 +1,4 @@
-//! Schedules told line by line, and the promise that states cover the time once.
+//! Schedules line by line, and the invariant that states cover the time once.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -75,8 +75,8 @@ fn state_of(letter: &str) -> RunState {
     }
 }
 
-/// Lines of time, CPU (`?` if not told) and what happened: `switch a:S b`, `waking b a` (the waker
-/// last), `wakeup b`, `new b`, `fork a b`, `exit a`, `gap`, `call a`.
+/// Lines of time, CPU (`?` if unknown) and event: `switch a:S b`, `waking b a` (the waker last),
+/// `wakeup b`, `new b`, `fork a b`, `exit a`, `gap`, `call a`.
 fn told(script: &str) -> Told {
     let (mut sched, mut out) = (Sched::default(), Told::default());
     let mut last = Tick(0);
@@ -126,7 +126,7 @@ fn told(script: &str) -> Told {
     out
 }
 
-/// `a: unknown 0..3? running#0 3..5`; `?` marks an end that no record told.
+/// `a: unknown 0..3? running#0 3..5`; `?` marks an end without a record.
 fn shown(script: &str) -> String {
     let out = told(script);
     let name = |thread: ThreadId| ["idle", "a", "b", "c", "d"][thread.index()];

@@ -17,7 +17,7 @@ pub(super) struct Popped {
     pub(super) inside: (Below, Ticks),
     /// When it began.
     pub(super) since: Since,
-    /// What was handed on as outermost below it, if it may get callers.
+    /// What was passed on as outermost below it, if it may get callers.
     pub(super) outermost: Outermost,
 }
 
@@ -85,7 +85,7 @@ impl Stack {
                 let name = core.name_of(frame.func).to_owned();
                 core.complain(&codes::STATED_MISMATCH, view, at.offset, || {
                     format!(
-                        "{name} states a net time of {}, its callees leave {}",
+                        "{name} states a net time of {}, elapsed minus callees is {}",
                         advance.net, net.0
                     )
                 });
@@ -124,14 +124,14 @@ impl Stack {
         if let Some(top) = self.frames.last() {
             let name = core.name_of(top.func).to_owned();
             core.complain(&codes::FORCED_EXIT, view, at.offset, || {
-                format!("{name} is ended here: its own exit was not seen")
+                format!("{name} was closed here: its exit is missing")
             });
         }
         let fidelity = Fidelity { end_inferred: true, ..Fidelity::EXACT };
         self.close(core, at, None, fidelity, None);
     }
 
-    /// Ends the top frame, whose exit was not seen, and maybe not its entry.
+    /// Ends the top frame, whose exit was not recorded, and maybe not its entry.
     #[cold]
     pub(in crate::stitch) fn partial_end<S: SpanSink>(
         &mut self,

@@ -8,9 +8,9 @@ use crate::stitch::outermost::Outermost;
 use crate::stitch::shared::Core;
 
 impl Stack {
-    /// Hands a call on, and adds it to its caller. `inside` is what of its callees and of its time
-    /// off the CPU lies in the window, `since` tells its beginning, `outermost` what was handed on
-    /// as outermost below it.
+    /// Emits a call, and adds it to its caller. `inside` is what of its callees and of its time off
+    /// the CPU lies in the window, `since` is its start, `outermost` what was passed on as
+    /// outermost below it.
     #[inline]
     pub(super) fn hand_on<S: SpanSink>(
         &mut self,
@@ -41,7 +41,7 @@ impl Stack {
         self.credit(span, Ended { all, inside, since }, depth, outermost);
     }
 
-    /// Notes a call that was handed on, if it is outermost and may yet get callers.
+    /// Notes a call that was passed on, if it is outermost and may yet get callers.
     fn note_outermost(&mut self, span: &Span, depth: u32, own: &mut Outermost) {
         if !span.outermost {
             return;
@@ -102,7 +102,7 @@ impl Stack {
         (adopted, outermost)
     }
 
-    /// Gives what nobody adopted back to where it was credited.
+    /// Returns unclaimed time to where it was credited.
     pub(super) fn give_back(&mut self, depth: u32, ended: Ended, outermost: Outermost) {
         if ended.all.callees == 0 {
             return;
@@ -116,8 +116,8 @@ impl Stack {
         self.keep_outermost(ended, depth, outermost);
     }
 
-    /// Keeps what ended without its caller for that one, and what of it was outermost for whoever
-    /// may be around it.
+    /// Keeps what ended without its caller for that one, and what of it was outermost for a call
+    /// that may enclose it.
     fn keep_outermost(&mut self, ended: Ended, depth: u32, outermost: Outermost) {
         let level = self.frames.len();
         let is_orphan = depth > self.nearest();

@@ -114,7 +114,7 @@ impl Stack {
         }
     }
 
-    /// Forgets the callees of a call that is taken off the stack with so many frames below it.
+    /// Drops the callees of a call that is taken off the stack with so many frames below it.
     #[inline]
     pub(super) fn forget_recent(&mut self, level: usize) {
         while self.recent.pop_if(|recent| recent.level > level).is_some() {}

@@ -1,4 +1,4 @@
-//! Where a stretch without losses begins and ends: gaps, the end of the input.
+//! Where an interval without losses begins and ends: gaps, the end of the input.
 
 use profctl_model::diag::codes;
 use profctl_model::{Fidelity, SpanSink, ThreadId, Tick};
@@ -7,7 +7,7 @@ use super::{Moment, Stack};
 use crate::stitch::shared::Core;
 
 impl Stack {
-    /// Begins a segment at the first record of a thread, or the first behind a gap.
+    /// Begins a segment at the first record of a thread, or the first after a gap.
     #[cold]
     pub(in crate::stitch) fn begin_segment<S: SpanSink>(&mut self, core: &Core<S>, time: Tick) {
         self.begin = Some(time);
@@ -17,7 +17,7 @@ impl Stack {
         self.unseen_above = u32::MAX;
     }
 
-    /// Ends everything that is open because records are missing behind it.
+    /// Ends everything that is open because records are missing after it.
     pub(in crate::stitch) fn end_segment<S: SpanSink>(
         &mut self,
         core: &mut Core<S>,

@@ -1,5 +1,5 @@
-//! Calls that are known only at their end: exits whose entry was not seen, and records that state
-//! a whole call when it returns.
+//! Calls that are known only at their end: exits whose entry was not recorded, and records that
+//! state a whole call when it returns.
 
 use profctl_model::diag::codes;
 use profctl_model::{Fidelity, FuncId, Record, Span, SpanSink, Ticks};
@@ -22,7 +22,7 @@ struct Known {
 }
 
 impl Stack {
-    /// A call whose record stands at its end, behind its callees.
+    /// A call whose record is at its end, after its callees.
     pub(in crate::stitch) fn returned<S: SpanSink>(
         &mut self,
         core: &mut Core<S>,
@@ -78,7 +78,7 @@ impl Stack {
         };
         let name = func.map(|func| core.name_of(func).to_owned());
         core.complain(&codes::UNMATCHED_EXIT, view, at.offset, || match name {
-            Some(name) => format!("exit of {name} whose entry was not seen"),
+            Some(name) => format!("exit of {name} without entry"),
             None => "exit without a name, and no call is open at its depth".into(),
         });
         let (ended, outermost) = self.adopt(depth);
@@ -89,7 +89,7 @@ impl Stack {
         // The next one to be left on an empty stack is around this one.
         let depth = if is_around_all { 1 } else { depth };
         let Some(func) = func else {
-            // Nobody to credit: what it called stays with its caller.
+            // No call to credit: its callees stay with its caller.
             self.give_back(depth, ended, outermost);
             return;
         };
@@ -110,7 +110,7 @@ impl Stack {
         self.complete(core, at, Known { func, depth, wall, ended, outermost, fidelity });
     }
 
-    /// Hands on a call that never was a frame.
+    /// Passes on a call that never was a frame.
     fn complete<S: SpanSink>(&mut self, core: &mut Core<S>, at: Moment, known: Known) {
         let Known { func, depth, wall, ended, mut outermost, fidelity } = known;
         let below = ended.all;

@@ -1,6 +1,6 @@
 //! The events that nearly all events are, in as few steps as they take.
 //!
-//! An entry, a leaf or an exit is usual if it stands where it is expected: directly below the open
+//! An entry, a leaf or an exit is usual if it is where it is expected: directly below the open
 //! call, or at the end of that call, with nothing pending on this level (orphans, late calls,
 //! announced interrupts), no lengths stated in advance, no window, no time off the CPU since the
 //! call began. What the rules in [`super`] come to is then plain. The loop here does the whole of
@@ -91,7 +91,7 @@ impl Stack {
                     clock_now.commit(event.time, time, time, false);
                     run.reach(time, time);
                     taken += 1;
-                    // An entry with its exit right behind it is a leaf in two records.
+                    // An entry with its exit right after it is a leaf in two records.
                     let exit = events.get(taken).filter(|exit| run.is_exit_of(exit, event));
                     let exit = exit.filter(|exit| run.states(exit, is_laid(clock)));
                     let left = exit.and_then(|exit| Some((exit, clock_now.peek(exit.time)?)));
@@ -127,7 +127,8 @@ fn is_laid<C: ReadClock>(_clock: &C) -> bool {
 }
 
 /// When a call that was entered at `start` and left at `time` ended, and how long it took. If
-/// `is_laid`, the clock only knows the callees, and what the call took is laid behind them.
+/// `is_laid`, the clock advanced by the callees only, and the net time of the call is laid after
+/// them.
 #[inline]
 fn lasted(exit: &Event, start: Tick, time: Tick, is_laid: bool) -> (Tick, Ticks) {
     let stated = Ticks(exit.duration);

@@ -1,4 +1,4 @@
-//! Quirks 12 to 27: what stands in the lines, and what other tracers write.
+//! Quirks 12 to 27: what is in the lines, and what other tracers write.
 
 use super::*;
 
@@ -323,7 +323,7 @@ fn quirk_25_columns_are_told_by_the_header_alone() {
 fn quirk_26_a_trace_dat_without_its_parts_is_refused() {
     let mut head = b"\x17\x08\x44tracing6\0\0\x08\0\x10\0\0".to_vec();
     head.extend([0; 500]);
-    expect!["byte 18: no `header_page` where it belongs"].assert_eq(&refusal(&head));
+    expect!["byte 18: no `header_page` where expected"].assert_eq(&refusal(&head));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The oddities of ftrace text that real kernels printed, line by line as they printed them.
 //!
-//! Every test shows a few lines and what they mean: a line a call, by thread, in the order of
-//! entry, with its times in nanoseconds; then what was complained about.
+//! Every test shows a few lines and what they mean: one line per call, by thread, in the order of
+//! entry, with its times in nanoseconds; then the diagnostics.
 
 #![expect(clippy::needless_raw_string_hashes, reason = "expect-test writes them")]
 
@@ -35,7 +35,7 @@ pub(super) fn read(text: &str) -> Trace {
 pub(super) fn refusal(text: &[u8]) -> String {
     let input = Single::new("trace", Box::new(text));
     match load(&input, &ReadOptions::default(), &|_| ()) {
-        Ok((_, origin)) => panic!("taken for {}: {}", origin.format.name, origin.reason),
+        Ok((_, origin)) => panic!("recognized as {}: {}", origin.format.name, origin.reason),
         Err(error) => error.to_string(),
     }
 }

@@ -29,7 +29,7 @@ pub(super) const TICKS_APART: u64 = 80 * PIXEL;
 /// How to draw a chart.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ChartOptions {
-    /// What stands above it.
+    /// What is above it.
     pub title: String,
     /// The width of the picture, in pixels.
     pub width: u32,
@@ -41,13 +41,13 @@ pub struct ChartOptions {
     pub budget: usize,
     /// The unit of times.
     pub unit: TimeUnit,
-    /// Whether callers stand below their callees.
+    /// Whether callers are below their callees.
     pub upward: bool,
-    /// What a reader must know.
+    /// Notes.
     pub notes: Vec<String>,
 }
 
-/// A stretch of the critical path.
+/// An interval of the critical path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PathStep {
     /// The call that it lies in; its thread and its level are the path's.
@@ -131,9 +131,7 @@ fn about(trace: &Trace, lanes: &Lanes, words: &Words) -> String {
     let real = words.length(trace.meta.real());
     let calls = number::count(lanes.calls() as u64, "call", "calls");
     let threads = number::count(lanes.threads.len() as u64, "thread", "threads");
-    format!(
-        "chart: {calls} on {threads} in the order of time, {real} from the first to the last event"
-    )
+    format!("chart: {calls} on {threads} in time order, {real} from the first to the last event")
 }
 
 fn legend(trace: &Trace, lanes: &Lanes, laid: &Timeline, path: bool) -> Vec<(Sign, &'static str)> {

@@ -1,10 +1,9 @@
 //! A comparison as a picture: both sides in one graph, on one scale.
 //!
-//! A frame is as wide as both sides need, so that each path stands in one place. Below it are two
-//! bars on the same scale: what the path took before, and after. Nothing is stretched to fit, so
-//! bars compare across the whole picture, and a path that only one side has is drawn with its one
-//! bar. The hue tells the ratio; a grey frame was not tested, a hatched one showed no change that
-//! the number of runs bears out.
+//! A frame is as wide as both sides need, so that each path is in one place. Below it are two bars
+//! on the same scale: what the path took before, and after. Nothing is stretched to fit, so bars
+//! compare across the whole picture, and a path of only one side has one bar. The hue shows the
+//! ratio; a gray frame was not tested, a hatched one is not significant.
 
 use profctl_model::{PairedTree, PathCost, Ticks, Timebase};
 
@@ -21,7 +20,7 @@ use crate::number::{self, TimeUnit};
 /// How to draw a comparison.
 #[derive(Clone, PartialEq, Debug)]
 pub struct DiffOptions {
-    /// What stands above it.
+    /// What is above it.
     pub title: String,
     /// What the sides are called.
     pub sides: [String; 2],
@@ -35,16 +34,16 @@ pub struct DiffOptions {
     pub budget: usize,
     /// The unit of times.
     pub unit: TimeUnit,
-    /// Whether callers stand below their callees.
+    /// Whether callers are below their callees.
     pub upward: bool,
-    /// What a reader must know.
+    /// Notes.
     pub notes: Vec<String>,
 }
 
 /// From one row to the next: a box, two bars, and a gap.
 const DIFF_ROW: u32 = ROW + 2 * BAR + 2;
 
-/// What is narrower has no edge, in hundredths of a pixel: its bars tell that it is new or gone.
+/// What is narrower has no edge, in hundredths of a pixel: its bars show that it is new or gone.
 const EDGED_MIN: u64 = 8 * PIXEL;
 
 /// Draws a comparison, whose times are in the unit of reports: nanoseconds, or what `timebase`

@@ -15,7 +15,7 @@ use crate::number::{self, TimeUnit};
 /// How to draw a graph.
 #[derive(Clone, PartialEq, Debug)]
 pub struct GraphOptions {
-    /// What stands above it.
+    /// What is above it.
     pub title: String,
     /// The width of the picture, in pixels.
     pub width: u32,
@@ -27,11 +27,11 @@ pub struct GraphOptions {
     pub budget: usize,
     /// The unit of times.
     pub unit: TimeUnit,
-    /// Whether callers stand below their callees.
+    /// Whether callers are below their callees.
     pub upward: bool,
     /// Whether the paths lead from functions to their callers.
     pub turned: bool,
-    /// What a reader must know.
+    /// Notes.
     pub notes: Vec<String>,
 }
 

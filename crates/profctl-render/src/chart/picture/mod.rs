@@ -22,7 +22,7 @@ pub const FONT: u32 = 11;
 pub const TITLE_FONT: u32 = 16;
 /// From one row of boxes to the next; a box is a pixel lower.
 pub const ROW: u32 = 18;
-/// Free room at every edge.
+/// Free space at every edge.
 pub const MARGIN: u32 = 14;
 /// What a label keeps off the edges of its box, in hundredths of a pixel.
 pub const PADDING: u64 = 400;
@@ -70,11 +70,11 @@ pub struct Picture {
     pub uprights: Vec<Upright>,
     /// Corners of the critical path; nothing if it is not drawn.
     pub path: Vec<(u64, u32)>,
-    /// What the colours mean.
+    /// What the colors mean.
     pub legend: Vec<Entry>,
-    /// What a reader must know: losses, repairs, what was merged.
+    /// Notes: losses, repairs, what was merged.
     pub notes: Vec<String>,
-    /// Whether callers stand below their callees.
+    /// Whether callers are below their callees.
     pub upward: bool,
 }
 
@@ -142,7 +142,7 @@ pub struct Drawn {
     pub band: usize,
     /// Its fill.
     pub paint: Paint,
-    /// Whether it is hatched: its entry or exit was not seen, or its change is not significant.
+    /// Whether it is hatched: its entry or exit was not recorded, or its change is not significant.
     pub hatched: bool,
     /// Its edge.
     pub edge: Edge,
@@ -171,7 +171,7 @@ pub struct Bars {
 /// The height of one bar.
 pub const BAR: u32 = 4;
 
-/// A hatched stretch.
+/// A hatched interval.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Veil {
     /// Left edge.
@@ -245,7 +245,7 @@ pub struct Entry {
 }
 
 impl Picture {
-    /// Begins a picture: heading, legend and room for the scale, so that the plot can follow.
+    /// Begins a picture: heading, legend and space for the scale, so that the plot can follow.
     fn begin(title: &str, about: String, width: u32, legend: &[(Sign, &str)]) -> Self {
         let mut entries: Vec<Entry> = Vec::new();
         let (mut x, mut y) = (MARGIN, LEGEND_BASE);

@@ -26,7 +26,7 @@ impl Words {
         format!("{}, {} of all", self.length(ticks), number::percent(share))
     }
 
-    /// The module and the kind, where there is something to tell.
+    /// The module and the kind, if known.
     pub(super) fn nature(kind: FuncKind, module: Option<&str>) -> Option<String> {
         match (kind, module) {
             (FuncKind::Function | FuncKind::Mark, None) => None,
@@ -51,7 +51,7 @@ impl Words {
             tip.push(format!("net: {}", self.share(net, total)));
         }
         if let Some((least, greatest)) = range.filter(|_| calls > 1) {
-            // Partial calls are in the sum: an average would be wrong with them.
+            // Incomplete calls are in the sum: an average would be wrong with them.
             let average = (frame.cost.partial == 0).then(|| Ticks(elapsed.0 / calls));
             let middle = average.map_or(String::new(), |average| {
                 format!("{}/", number::length(average, &self.timebase, self.unit))

@@ -1,7 +1,7 @@
 //! Pictures as SVG: one file that any browser opens offline, with tooltips, search and zoom.
 //!
 //! All of it is there without the script: a viewer that runs none shows the same picture, and its
-//! labels are cut to fit by then. Colours follow the viewer's choice of dark or light.
+//! labels are cut to fit by then. Colors follow the viewer's choice of dark or light.
 
 use std::collections::BTreeSet;
 use std::fmt::{self, Write};
@@ -324,7 +324,7 @@ impl Svg<'_> {
         for line in &drawn.tip {
             write!(self.out, "\n{}", escaped(line))?;
         }
-        // Neighbours are kept apart by a hairline, as long as there is something left.
+        // Neighbors are kept apart by a hairline, as long as there is something left.
         let gap = if x1 - x0 > 200 { 50 } else { 0 };
         let area = |from: u64, length: u64, y: u32, height: u32| {
             let (x, length) = (place(from), place(length));
@@ -361,7 +361,7 @@ impl Svg<'_> {
 
 /// The least that is drawn of what has no width of its own, in hundredths of a pixel.
 const NARROWEST: u64 = 40;
-/// What stands in the legend for the bars of the later side.
+/// What is in the legend for the bars of the later side.
 const AFTER: Paint = Paint::Change(3);
 
 fn edge_class(edge: Edge) -> &'static str {

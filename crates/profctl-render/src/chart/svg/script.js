@@ -200,7 +200,7 @@
   }
 
   // The next box in a direction, among those that are seen.
-  function neighbour(box, key) {
+  function neighbor(box, key) {
     const seen = boxes.filter((other) => !other.element.classList.contains('off') && other !== box);
     const middle = (box.x + box.end) / 2;
     const distance = (other) => Math.max(other.x - middle, middle - other.end, 0);
@@ -232,7 +232,7 @@
     else if (event.key === 'n' && hits.length > 0) next();
     else if (event.key === 'Enter' && document.activeElement === reset) resetZoom();
     else if (event.key === 'Enter' && box) zoom(box);
-    else if (event.key.startsWith('Arrow') && box) focus(neighbour(box, event.key));
+    else if (event.key.startsWith('Arrow') && box) focus(neighbor(box, event.key));
     else return;
     event.preventDefault();
   });

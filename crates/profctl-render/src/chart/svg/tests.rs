@@ -41,7 +41,8 @@ fn graph_of(trace: &Trace) -> Picture {
     graph(&frames(trace, None), &trace.meta.timebase, &graph_options("graph"))
 }
 
-/// The text of every element of one name, and how many elements there are; fails if it is no XML.
+/// The text of every element of one name, and how many elements there are; fails if it is not a
+/// XML.
 fn texts(svg: &str, name: &str) -> (Vec<String>, usize) {
     let mut reader = Reader::from_str(svg);
     reader.config_mut().check_end_names = true;
@@ -295,7 +296,7 @@ proptest! {
         let (titles, _) = texts(&write(&picture), "title");
         let calls: usize = titles
             .iter()
-            // The first title is the picture's, those of lanes stand before boxes.
+            // The first title is the picture's, those of lanes are before boxes.
             .filter(|title| title.contains('\n'))
             .map(|title| match title.split_once(" call") {
                 Some((n, _)) if n.parse::<usize>().is_ok() => n.parse().unwrap(),

@@ -35,7 +35,7 @@ pub const LARGE_FORMATS: [&str; 16] = [
     "folded",
     "trace_dat",
 ];
-/// Those that tell one stack only.
+/// Formats with a single stack.
 const OF_ONE_STACK: [&str; 7] = ["mcrae", "probe", "vcd", "saleae", "sigrok", "gem5", "speedscope"];
 
 const CPUS: usize = 4;

@@ -1,4 +1,4 @@
-//! The walk in the bytes of loggers, viewers, logic analysers and simulators.
+//! The walk in the bytes of loggers, viewers, logic analyzers and simulators.
 
 use super::text::Text;
 use super::walk::{Step, Walk};
@@ -49,7 +49,7 @@ impl Text {
         self.out.extend_from_slice(head.as_bytes());
     }
 
-    /// What goes behind it; `last` is the time of the last step.
+    /// What goes after it; `last` is the time of the last step.
     pub(super) fn end(&mut self, format: &str, last: u64) {
         let tail = match format {
             "chrome" => "\n]}\n".to_owned(),
@@ -75,7 +75,7 @@ impl Text {
         }
     }
 
-    /// A line a leaf, with its callers.
+    /// One line per leaf, with its callers.
     pub(super) fn folded(&mut self, walk: &mut Walk) {
         if let Step::Leaf { function, length, .. } = walk.next() {
             for caller in walk.path() {

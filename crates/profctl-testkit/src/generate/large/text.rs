@@ -103,7 +103,7 @@ impl Text {
         self.out.push(b'\n');
     }
 
-    /// One whole outermost call: a code trace tells at the entry how long a call will take.
+    /// One whole outermost call: a code trace states the duration at the entry.
     pub(super) fn code_trace(&mut self, walk: &mut Walk) {
         let mut steps = Vec::new();
         loop {
@@ -253,7 +253,7 @@ impl Text {
         self.out.extend_from_slice(&SPACES[..2 * depth]);
     }
 
-    /// `task-N`, centred in fourteen columns.
+    /// `task-N`, centered in fourteen columns.
     fn proc(&mut self, task: usize) {
         let pid = 1 + task as u64;
         let width = 5 + if pid < 10 { 1 } else { 2 };

@@ -1,11 +1,12 @@
-//! The walk as a directory that `uftrace record` writes: a file a task, a file of switches a CPU.
+//! The walk as a directory that `uftrace record` writes: one file per task, one file of switches
+//! per CPU.
 
 use std::io::{self, Write};
 
 use super::walk::{Step, Walk};
 use super::{CPUS, TASKS};
 
-/// Where the program is mapped, and bytes a function.
+/// Where the program is mapped, and bytes per function.
 const BASE: u64 = 0x5555_5555_0000;
 const FUNCTION_BYTES: u64 = 64;
 /// Bytes of a task's file that are collected before they are written.

@@ -39,7 +39,7 @@ pub(super) enum What {
     Lost(Option<u64>),
     /// An interrupt begins, or has ended.
     Arrow(bool),
-    /// Anything else that is no call: an event, an overrun count.
+    /// Anything else that is not a call: an event, an overrun count.
     Other,
 }
 

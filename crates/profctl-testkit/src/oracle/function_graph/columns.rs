@@ -1,4 +1,4 @@
-//! Lines into records: which columns there are, and what stands in them.
+//! Lines into records: which columns there are, and what is in them.
 
 use super::body::{self, What};
 
@@ -195,8 +195,8 @@ fn stamp(text: &str) -> Option<u64> {
     plain.then(|| format!("{seconds}{micros}000").parse().ok()).flatten()
 }
 
-/// `  comm-pid   | `, padded to fourteen columns. The name is free text of up to seven
-/// characters: only the width tells where the column ends.
+/// ` comm-pid | `, padded to fourteen columns. The name is free text of up to seven characters:
+/// only the width shows where the column ends.
 fn task(rest: &str) -> Option<(u64, &str)> {
     (14..=20).find_map(|width| {
         let (column, after) = rest.split_at_checked(width)?;

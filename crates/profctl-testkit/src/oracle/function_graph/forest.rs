@@ -14,11 +14,11 @@ struct Call {
     parent: Option<usize>,
     children: Vec<usize>,
     off_cpu: u64,
-    /// Set once its exit was seen.
+    /// Set once its exit was recorded.
     wall: Option<u64>,
     /// It is where an interrupt enters.
     interrupt: bool,
-    /// A direct callee's name was lost, so that it is no node of its own.
+    /// A direct callee's name was lost, so that it is not a node of its own.
     nameless_callee: bool,
 }
 
@@ -127,9 +127,9 @@ impl Forest {
     }
 
     /// The kernel takes a function off the stack a moment before it writes the exit. What an
-    /// interrupt does in that moment stands at the depth of the function, between its last callee
-    /// and its exit. So before a call is given up for something at its own depth, the exit is
-    /// looked for further down.
+    /// interrupt does in that moment is at the depth of the function, between its last callee and
+    /// its exit. So before a call is given up for something at its own depth, the exit is looked
+    /// for further down.
     fn set_aside(&mut self, items: &[Item], index: usize, depth: usize) {
         let Some(&call) = self.open.iter().find(|&&call| self.calls[call].depth == depth) else {
             return;
@@ -220,7 +220,7 @@ impl Forest {
         }
         report.unmatched_exits += 1;
         if let Some(name) = name {
-            // Without a length it counts as partial.
+            // Without a length it counts as incomplete.
             self.add(name, depth, None);
             return;
         }
@@ -262,7 +262,7 @@ impl Forest {
         self.calls[call].children = children;
     }
 
-    /// Where only returns are shown, callees stand above their caller, further in.
+    /// Where only returns are shown, callees are above their caller, further in.
     fn adopt_deeper(&mut self, roots: &mut Vec<usize>, call: usize) {
         while let Some(&callee) = roots.last() {
             if self.calls[callee].depth <= self.calls[call].depth {

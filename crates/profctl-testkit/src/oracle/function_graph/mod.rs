@@ -1,9 +1,9 @@
 //! What a Linux function_graph text says about its functions, by brute force.
 //!
-//! Three passes over a file held in memory: lines become records ([`columns`], [`body`]), records
-//! are dealt to tasks ([`tasks`]), and each task's records become a forest of calls whose sums are
-//! taken by walking it ([`forest`]). The readers do all of this at once, block by block; where the
-//! two agree, both methods would have to be wrong in the same way.
+//! A file is held in memory and processed in three steps: lines become records ([`columns`],
+//! [`body`]), records are assigned to tasks ([`tasks`]), and each task's records become a forest of
+//! calls whose sums are taken by walking it ([`forest`]). The readers do all of this at once, block
+//! by block; where the two agree, both methods would have to be wrong in the same way.
 //!
 //! What happens to the *times* of a call whose entry or exit is missing is not asked here: such
 //! calls are counted, and the functions whose sums they touch are marked.
@@ -25,14 +25,14 @@ pub type Function = (String, Option<String>);
 pub struct Totals {
     /// Complete calls.
     pub calls: u64,
-    /// Calls of which entry or exit was not seen.
+    /// Calls whose entry or exit was not recorded.
     pub partial: u64,
     /// Elapsed of the outermost complete calls.
     pub elapsed: u64,
     /// Net of the complete calls.
     pub net: u64,
-    /// Whether a partial call is a direct callee of a complete call of this function, so that its
-    /// net depends on what is known of that partial call.
+    /// Whether an incomplete call is a direct callee of a complete call of this function, so that
+    /// its net depends on what is known of that incomplete call.
     pub partial_below: bool,
     /// Whether a call of it ran after another call of it had ended but before the exit of that was
     /// written: by the times both are outermost, by the order of records one is nested.
@@ -40,11 +40,11 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Whether `elapsed` is all there is to know of this function's elapsed time.
+    /// Whether `elapsed` is the complete elapsed time of this function.
     pub fn elapsed_is_exact(&self) -> bool {
         self.partial == 0 && !self.interleaved
     }
-    /// Whether `net` is all there is to know of this function's net time.
+    /// Whether `net` is the complete net time of this function.
     pub fn net_is_exact(&self) -> bool {
         self.partial == 0 && !self.partial_below
     }
@@ -78,7 +78,7 @@ pub struct Report {
     /// Whether the lines say on which CPU or on which task they are; if not, stacks may be mixed
     /// and only counts of lines mean anything.
     pub has_tasks: bool,
-    /// Whether timed switch records told the time off the CPU.
+    /// Whether timed switch records give the time off the CPU.
     pub knows_off_cpu: bool,
 }
 

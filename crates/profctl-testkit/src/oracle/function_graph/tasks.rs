@@ -1,4 +1,4 @@
-//! Records dealt to the tasks on whose stacks they are.
+//! Records assigned to the tasks on whose stacks they are.
 
 use std::collections::BTreeMap;
 
@@ -51,7 +51,7 @@ fn task(pid: u64, cpu: Option<u32>) -> Task {
     if pid == 0 { Task::Idle(cpu) } else { Task::Pid(pid) }
 }
 
-/// Deals all records.
+/// Assigns all records.
 pub(super) fn deal(records: &[Record]) -> BTreeMap<Task, Vec<Item>> {
     let mut running = first_tasks(records);
     let mut last_cpu: BTreeMap<Task, Option<u32>> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! The oracle's own sums, done by hand.
+//! The oracle's sums, checked by hand.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Calls as text, a line a call: CSV or JSON. Written as they come, so there may be any number.
+//! Calls as text, one line per call: CSV or JSON. Written as they come, so there may be any number.
 
 use std::io::{self, Write};
 
@@ -57,7 +57,7 @@ pub(super) struct Lines {
     threads: Vec<String>,
     cpus: Vec<String>,
     knows_off_cpu: bool,
-    /// In front of each value: a comma, or that and the name.
+    /// Before each value: a comma, or that and the name.
     before: Vec<String>,
 }
 

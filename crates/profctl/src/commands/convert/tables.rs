@@ -1,4 +1,4 @@
-//! Traces as tables: CSV and JSON lines, and, in a build with tables, Parquet.
+//! Traces as tables: CSV and JSON lines, and, in a build with SQL, Parquet.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ use crate::runs::{IN_MEMORY, Runs, Wanted};
 use crate::spooled::Limits;
 use crate::style;
 
-/// What of a trace goes into a table.
+/// The options of tables.
 #[derive(clap::Args, Debug)]
 #[command(next_help_heading = "Tables")]
 pub(crate) struct TableArgs {
@@ -139,10 +139,7 @@ mod parquet {
             return Err(Failure::usage("--partition makes a directory: name it with -o"));
         };
         if root.exists() {
-            return Err(Failure::usage(format!(
-                "{}: exists already, expected no such directory",
-                root.display()
-            )));
+            return Err(Failure::usage(format!("{}: already exists", root.display())));
         }
         for run in 0..runs.all.len() {
             let directory = root.join(format!("run={}", encoded(&runs.all[run].name)));
@@ -176,7 +173,7 @@ mod parquet {
         run.each_block(|rows, _| file.spans(&names, rows).map_err(of_frame))
     }
 
-    /// The name of a directory: engines undo it when they read the column from there.
+    /// The name of a directory, percent-encoded as engines expect it.
     fn encoded(name: &str) -> String {
         let one = |byte: u8| match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'.' | b'_' | b'-' => {
@@ -198,7 +195,7 @@ mod parquet {
 
 #[cfg(not(feature = "tables"))]
 mod parquet {
-    //! What a lean build says instead.
+    //! The error of a build without SQL.
 
     use super::{Failure, Global, Runs, TableSchema};
 

@@ -69,7 +69,7 @@ pub(crate) struct Args {
     reading: Reading,
 }
 
-/// Rows of a section that people are shown unless they ask for more.
+/// Default number of rows per section.
 pub(crate) const ROWS_SHOWN: usize = 15;
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
@@ -102,14 +102,14 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     Ok(verdict(&comparison, &args.reading, global))
 }
 
-/// How to end: `--strict` objects to an incomplete side.
+/// The exit code: `--strict` fails on an incomplete side.
 pub(crate) fn verdict(comparison: &Comparison, reading: &Reading, global: &Global) -> Exit {
     let sides = [&comparison.before, &comparison.after];
     let incomplete = sides.into_iter().find(|side| !side.profile.quality.is_complete());
     incomplete.map_or(Exit::Done, |side| read::verdict(&side.profile.quality, reading, global))
 }
 
-/// Reads two sides once and compares them by function and by path of calls.
+/// Reads two sides once and compares them by function and by call path.
 pub(crate) fn with_paths(
     sides: [&PathBuf; 2],
     settings: &Settings,

@@ -68,7 +68,7 @@ pub(crate) struct Rename {
     replacement: String,
 }
 
-/// What one function may cost at most, as it was written.
+/// An upper limit of a function, as written.
 #[derive(Clone, Debug)]
 pub(crate) struct BudgetText {
     pub(crate) function: String,
@@ -142,7 +142,7 @@ impl Text {
     }
 }
 
-/// Everything that is asked for, from flags, file and defaults.
+/// The settings, from flags, file and defaults.
 pub(crate) struct Settings {
     /// The policy file that was read.
     pub(crate) file: Option<PathBuf>,
@@ -165,7 +165,7 @@ pub(crate) struct Settings {
 const DEFAULT_FILE: &str = "profctl.toml";
 
 impl Settings {
-    /// Reads the policy file and lays the flags over it.
+    /// Reads the policy file and applies the flags.
     pub(crate) fn of(flags: &Comparing) -> Result<Self, Failure> {
         let file = match &flags.config {
             Some(path) => Some(path.clone()),
@@ -291,7 +291,7 @@ impl Settings {
         }
     }
 
-    /// What was asked for, for the record.
+    /// The settings for the report.
     pub(crate) fn record(&self) -> serde_json::Value {
         let stats = &self.stats;
         let correction = match stats.correction {
@@ -324,7 +324,7 @@ fn read(path: &Path) -> Result<PolicyFile, Failure> {
     let name = path.display().to_string();
     let bytes = input::read_side_file(path)?;
     let text = String::from_utf8(bytes)
-        .map_err(|_| Failure::usage(format!("{name}: is no UTF-8 text, expected a policy")))?;
+        .map_err(|_| Failure::usage(format!("{name}: is not UTF-8 text, expected a policy")))?;
     toml::from_str(&text).map_err(|error| {
         let before = error.span().and_then(|span| text.get(..span.start));
         let line = before.map_or(1, |before| before.matches('\n').count() + 1);

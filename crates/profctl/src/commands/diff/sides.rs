@@ -29,7 +29,7 @@ pub(crate) fn read(
     global: &Global,
 ) -> Result<[Side; 2], Failure> {
     let both = Inputs::of(&paths.map(Clone::clone), global)?;
-    // What varies inside a trace is all there is to know if each side is one.
+    // With one trace per side, only within-trace variation is known.
     let single = both.arguments.iter().all(|argument| argument.files.len() == 1);
     let mut session = Session::new(reading, selection, By::Function, global)?;
     let before = side(&mut session, paths[0], keep, single, global)?;

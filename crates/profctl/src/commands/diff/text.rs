@@ -95,14 +95,14 @@ fn verdicts_on_paths(paths: &PathComparison) -> String {
     parts.join(", ")
 }
 
-/// What is compared and what came of it, a line each: a name and a value.
+/// The sides and the results, one line each: a name and a value.
 pub(crate) fn head(comparison: &Comparison, global: &Global) -> Vec<(&'static str, String)> {
     let mut head = about(comparison, global);
     head.push(("functions", verdicts(comparison)));
     head
 }
 
-/// What is compared, and what moved everything alike.
+/// The sides and the run-wide change.
 fn about(comparison: &Comparison, global: &Global) -> Vec<(&'static str, String)> {
     let mut about = vec![
         ("before", side(&comparison.before, global)),

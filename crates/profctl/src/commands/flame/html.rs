@@ -1,4 +1,4 @@
-//! Pictures as a page to move about in: the calls of a trace, or two sides joined.
+//! Interactive pages: the calls of a trace, or two sides merged.
 
 use profctl_analyze::critpath;
 use profctl_analyze::diff::{Comparison, PathComparison};
@@ -123,8 +123,8 @@ pub(crate) fn paired<'a>(comparison: &'a Comparison, paths: &'a PathComparison) 
     }
 }
 
-/// Functions of which a page has figures, those of the greatest net time: a browser cannot hold those
-/// of a million.
+/// Functions of which a page has figures, those of the largest net time: a browser cannot hold
+/// those of a million.
 pub(crate) const FUNCTIONS_MAX: usize = 20_000;
 
 /// What a reader of a page must know.
@@ -177,10 +177,10 @@ pub(crate) fn facts(profile: &Profile, global: &Global) -> Vec<(String, String)>
         ("busy", length(profile.busy())),
         ("idle", length(profile.idle())),
         ("calls", profile.calls().to_string()),
-        ("seen in part", profile.partial().to_string()),
+        ("incomplete", profile.partial().to_string()),
         ("functions", profile.n_functions.to_string()),
         ("threads", profile.n_threads.to_string()),
     ];
-    facts.retain(|(name, value)| !value.is_empty() && (*name != "seen in part" || value != "0"));
+    facts.retain(|(name, value)| !value.is_empty() && (*name != "incomplete" || value != "0"));
     facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }

@@ -61,7 +61,7 @@ pub(crate) struct Args {
     /// Draw callers below their callees
     #[arg(long)]
     flame: bool,
-    /// Draw the graph of each thread apart; a page has a switch for it
+    /// Draw the graph of each thread separately; a page has a switch for it
     #[arg(long, group = "of_graphs")]
     per_thread: bool,
     /// Mark the critical path of the longest call, or of the slowest call of FUNC, in a chart
@@ -80,7 +80,7 @@ pub(crate) struct Args {
     /// Draw at most N levels; the last row counts deeper calls. A page draws all
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     depth: u32,
-    /// Merge what is narrower than this. A page follows its zoom
+    /// Merge boxes narrower than this. A page follows its zoom
     #[arg(long, value_name = "PIXELS", default_value = "1", value_parser = hundredths)]
     min_width: u64,
     #[command(flatten)]
@@ -100,7 +100,7 @@ enum Kind {
 }
 
 impl Args {
-    /// What to draw. A critical path is one of calls in the order of time.
+    /// What to draw. A critical path is one of calls in time order.
     fn kind(&self) -> Result<Kind, Failure> {
         let is_of_graphs = self.reverse || self.per_thread;
         match self.kind {
@@ -124,7 +124,7 @@ enum Paper {
 }
 
 impl Paper {
-    /// Boxes at most: a browser opens no more elements of SVG at ease.
+    /// Maximum number of boxes: browsers are slow with more SVG elements.
     fn budget(self, elements_per_box: usize) -> usize {
         match self {
             Self::Svg => 16_000 / elements_per_box,
@@ -304,7 +304,7 @@ fn compared(
     Ok((picture, diff::verdict(&comparison, &args.reading, global)))
 }
 
-/// The last part of a path, as people call the file.
+/// The last part of a path.
 fn name_of(path: &Path) -> String {
     match path.file_name() {
         _ if path == Path::new("-") => "standard input".to_owned(),

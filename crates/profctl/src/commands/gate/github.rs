@@ -1,4 +1,4 @@
-//! The answer as workflow commands, which GitHub shows beside the changes.
+//! The gate report as workflow commands, which GitHub shows as annotations.
 
 use std::fmt::Write as _;
 

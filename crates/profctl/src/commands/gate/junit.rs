@@ -102,7 +102,7 @@ fn push(text: &mut String, more: std::fmt::Arguments<'_>) {
     text.write_fmt(more).expect("a string takes what is written to it");
 }
 
-/// Text as it may stand in an attribute. Characters that XML does not have become a mark.
+/// Text as it may be in an attribute. Characters that XML does not have become a mark.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {

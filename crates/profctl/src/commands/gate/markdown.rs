@@ -1,4 +1,4 @@
-//! The answer as a comment for a review: what matters first, the rest folded away.
+//! The gate report as a review comment, with collapsed details.
 
 use profctl_analyze::diff::gate::Answer;
 use profctl_analyze::diff::{Function, Shown};
@@ -11,7 +11,7 @@ use super::report::Report;
 use crate::commands::diff::text::{self, line};
 use crate::style;
 
-/// How many functions stand unfolded.
+/// Number of functions that are not collapsed.
 const FIRST: usize = 3;
 
 /// The comment.
@@ -50,11 +50,11 @@ pub(super) fn page(report: &Report<'_>, shown: &Shown<'_>) -> String {
         let title = text::title(&section, &report.comparison, unit);
         fold(&mut page, &title, &text::written(&section.table, Format::Markdown, &style));
     }
-    fold(&mut page, "What was compared", &compared(report));
+    fold(&mut page, "Compared sides", &compared(report));
     page
 }
 
-/// A row a function: what was measured of it and what came out.
+/// One row per function: what was measured of it and what came out.
 fn findings(report: &Report<'_>, functions: &[&Function]) -> Table {
     let text = |name: &str| Column::new(name, name, Role::Text);
     let name = Column::new("name", "function", Role::Name);

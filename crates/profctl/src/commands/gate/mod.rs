@@ -1,4 +1,4 @@
-//! `profctl gate`: may this build ship? A comparison, a policy, an exit code.
+//! `profctl gate`: a comparison, a policy, an exit code.
 
 use std::path::PathBuf;
 
@@ -233,7 +233,7 @@ fn calibrate(
     Ok(Exit::Done)
 }
 
-/// Puts a slow-down into one function and looks whether the gate finds it there.
+/// Injects a slowdown into one function and checks that the gate detects it.
 fn self_test(
     comparison: &Comparison,
     policy: &Policy,
@@ -247,7 +247,7 @@ fn self_test(
         output::write_bytes(said.as_bytes(), global)?;
         return Ok(Exit::Inconclusive);
     };
-    // The next whole factor beyond what the margin lets pass.
+    // The next integer factor beyond the margin.
     let factor = (1.0 + comparison.margin).floor() as u64 + 1;
     let names: Vec<&str> = match &function.matched {
         Some(matched) => matched.after.iter().map(String::as_str).collect(),

@@ -1,5 +1,4 @@
-//! A judgement and what it rests on, as people at a terminal read it, and the sentences that all
-//! reports share.
+//! The gate report for a terminal, and sentences that all reports share.
 
 use profctl_analyze::diff::gate::{Answer, Judgement, Limit, Spent, State, What};
 use profctl_analyze::diff::{Comparison, Function, Measure, Shown, Verdict};
@@ -32,12 +31,12 @@ impl Report<'_> {
         &self.comparison.after.name
     }
 
-    /// The functions that stand against it, the worst first.
+    /// The functions that fail the gate, the worst first.
     pub(super) fn offending(&self) -> impl Iterator<Item = &Function> {
         self.judgement.offending.iter().map(|&at| &self.comparison.functions[at])
     }
 
-    /// The `n` that say most: two thirds slower of their own, the rest slower with all they call.
+    /// The top `n`: two thirds by net time, the rest by elapsed time.
     pub(super) fn first(&self, n: usize) -> Vec<&Function> {
         let of = |elapsed: bool| {
             self.offending().filter(move |one| (one.measure == Measure::Elapsed) == elapsed)
@@ -46,7 +45,7 @@ impl Report<'_> {
         of(false).take(n - callers).chain(of(true).take(callers)).collect()
     }
 
-    /// Functions that may have become slower and do not stand against it.
+    /// Functions that may have become slower and do not fail it.
     pub(super) fn suspects(&self) -> impl Iterator<Item = &Function> {
         let offending = &self.judgement.offending;
         let functions = self.comparison.functions.iter().enumerate();

@@ -114,8 +114,8 @@ struct LogicalLocation<'a> {
 const RULES: [(&str, &str, &str); 4] = [
     ("regressed", "error", "A function became slower by more than the margin"),
     ("suspect", "warning", "A function seems to have become slower by more than the margin"),
-    ("budget", "error", "A function costs more than its budget"),
-    ("inconclusive", "warning", "There is not enough to say whether anything became slower"),
+    ("budget", "error", "A function exceeds its budget"),
+    ("inconclusive", "warning", "Too little data to decide whether a function became slower"),
 ];
 
 /// The document.

@@ -101,7 +101,7 @@ pub(super) fn bytes(read: &Read<Tally>) -> Vec<u8> {
         complete: Quality::of(&meta.diags).is_complete(),
         diagnostics: meta.diags.sorted().into_iter().map(diagnostic).collect(),
     };
-    let mut bytes = serde_json::to_vec_pretty(&info).expect("strings and numbers always serialise");
+    let mut bytes = serde_json::to_vec_pretty(&info).expect("strings and numbers always serialize");
     bytes.push(b'\n');
     bytes
 }

@@ -1,4 +1,4 @@
-//! `profctl info`: what a trace is, how it was recognized, and what is wrong with it.
+//! `profctl info`: what a trace is, how it was recognized, and its quality.
 
 use std::fmt::Write as _;
 use std::io;
@@ -94,7 +94,7 @@ fn facts(read: &Read<Tally>, global: &Global) -> Vec<(&'static str, String)> {
     let real = number::length_with_unit(meta.real(), timebase, global.unit);
     let quality = match (Quality::of(&meta.diags).is_complete(), meta.diags.sorted().len()) {
         (true, 0) => "complete, nothing to report",
-        (true, _) => "complete, with remarks below",
+        (true, _) => "complete, see below",
         (false, _) => "incomplete, see below",
     };
     let threads: Vec<String> = names.threads.iter().map(Thread::label).collect();
@@ -122,7 +122,7 @@ fn facts(read: &Read<Tally>, global: &Global) -> Vec<(&'static str, String)> {
 
 fn clock(timebase: &Timebase) -> String {
     let resolution = match timebase.is_time() {
-        // A clock finer than a nanosecond is told in ticks: 0 ns would be no resolution.
+        // The resolution of a clock finer than a nanosecond is printed in ticks instead of 0 ns.
         true if timebase.reported(timebase.resolution) > 0 => {
             format!("{} ns", timebase.reported(timebase.resolution))
         }

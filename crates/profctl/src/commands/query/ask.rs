@@ -1,4 +1,4 @@
-//! The query itself, in a build with tables.
+//! The query itself, in a build with SQL.
 
 use std::path::PathBuf;
 
@@ -33,7 +33,7 @@ pub(super) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
         return schema(args, global);
     }
     let (sql, traces) = args.arguments.split_last().expect("clap asks for one without --schema");
-    let sql = sql.to_str().ok_or_else(|| Failure::usage("the query is no UTF-8 text"))?;
+    let sql = sql.to_str().ok_or_else(|| Failure::usage("the query is not UTF-8 text"))?;
     if traces.is_empty() {
         return Err(Failure::usage("a trace or a query is missing: profctl query TRACE… SQL"));
     }

@@ -12,11 +12,11 @@ use crate::runs::IN_MEMORY;
 #[cfg(feature = "tables")]
 pub(crate) use ask::of_frame;
 
-/// Ask traces in SQL: the tables are spans, functions, threads, events, gaps, quality and runs
+/// Query traces with SQL: tables spans, functions, threads, events, gaps, quality, runs
 ///
-/// Several traces are asked together; the column `run` tells them apart. Times are integers in one
-/// unit for all the traces: nanoseconds, unless a clock is finer or counts. docs/cookbook.md has
-/// queries to begin with.
+/// Several traces are queried together; the column `run` distinguishes them. Times are integers in
+/// one unit for all the traces: nanoseconds, unless a clock is finer or counts. docs/cookbook.md
+/// has example queries.
 #[derive(clap::Args, Debug)]
 #[command(override_usage = "profctl query [OPTIONS] TRACE… SQL\n       \
                             profctl query --schema [TRACE…]")]
@@ -27,7 +27,7 @@ pub(crate) struct Args {
     /// Show the tables with their columns and types, and the unit of times if a TRACE is given
     #[arg(long)]
     schema: bool,
-    /// Show how the query would be answered instead of the answer
+    /// Show the query plan instead of the result
     #[arg(long, conflicts_with = "schema")]
     explain: bool,
     /// Calls that are held in memory; more wait in temporary files and are streamed from there
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
 
 #[cfg(not(feature = "tables"))]
 pub(crate) fn run(args: &Args, _: &Global) -> Result<Exit, Failure> {
-    // What a build with tables would look at, so that neither build forgets an argument.
+    // Arguments that only a build with SQL uses.
     let Args { arguments: _, schema: _, explain: _, spill_above: _, selection: _, reading: _ } =
         args;
     Err(Failure::without_tables("query"))

@@ -110,15 +110,13 @@ fn written(
         },
         reasons: judgement.reasons,
     }];
-    sections.push(Section::Text { heading: "To know first".into(), lines: comparison.notes() });
+    sections.push(Section::Text { heading: "Notes".into(), lines: comparison.notes() });
     match paths {
-        Some(_) => sections.push(Section::Picture { heading: "Where it changed".into() }),
+        Some(_) => sections.push(Section::Picture { heading: "Differential flame graph".into() }),
         None => sections.push(Section::Text {
-            heading: "Where it changed".into(),
+            heading: "Differential flame graph".into(),
             lines: vec![
-                "a saved profile holds sums by function, not the paths of its calls: the \
-                 differential flame graph is left out"
-                    .into(),
+                "a saved profile has no call paths: the differential flame graph is omitted".into(),
             ],
         }),
     }
@@ -131,8 +129,8 @@ fn written(
     match histograms(comparison) {
         Some(histograms) => sections.push(Section::Histograms(histograms)),
         None => sections.push(Section::Text {
-            heading: "Lengths of calls".into(),
-            lines: vec!["no lengths of single calls are known of both sides".into()],
+            heading: "Call times".into(),
+            lines: vec!["there are no histograms of call times of both sides".into()],
         }),
     }
     for (table, side) in quality.iter().zip(["before", "after"]) {
@@ -166,7 +164,7 @@ fn name(side: &SideSummary) -> &str {
     &side.name
 }
 
-/// The functions that differ, in the order of the comparison, with headings for people.
+/// The functions that differ, in the order of the comparison, with headings for readers.
 fn changes(comparison: &Comparison) -> Table {
     let all = comparison.table(&Shown::default());
     let places: Vec<(usize, &str)> = COLUMNS

@@ -15,13 +15,13 @@ Examples:
   profctl report before/ after/ -o changes.html
   profctl report base.profile.json -o base.html";
 
-/// Write a whole report as one HTML page: of a trace, or of a comparison
+/// Write a report of a trace or a comparison as one HTML page
 ///
 /// The page of a trace has totals and quality, a table of functions to sort and filter, histograms
 /// of call times, a flame graph and chart, and the critical path. The page of a comparison has the
 /// verdict of the gate, the quality of both sides, the table of changes, histograms before and
-/// after, and a differential flame graph. It needs no network. For a saved profile or a directory of
-/// runs, the page says what is left out.
+/// after, and a differential flame graph. It needs no network. For a saved profile or a directory
+/// of runs, the page says what is omitted.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {

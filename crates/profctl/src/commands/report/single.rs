@@ -95,9 +95,9 @@ fn written(
     if drawn.is_some() {
         sections.push(Section::Picture { heading: "Calls".into() });
     } else {
-        let why = "there are no calls in it, only sums: a flame graph, a flame chart and the \
-                   critical path are left out";
-        let several = "several inputs are shown as one, so their calls are not drawn";
+        let why = "the input has sums and no calls: flame graph, flame chart and critical path \
+                   are omitted";
+        let several = "several inputs are merged: their calls are not drawn";
         let line = if trace.is_none() && profile.sources.len() > 1 { several } else { why };
         sections.push(Section::Text { heading: "Calls".into(), lines: vec![line.into()] });
     }
@@ -105,13 +105,13 @@ fn written(
     match histograms(profile) {
         Some(histograms) => sections.push(Section::Histograms(histograms)),
         None => sections.push(Section::Text {
-            heading: "Lengths of calls".into(),
-            lines: vec!["no lengths of single calls are known".into()],
+            heading: "Call times".into(),
+            lines: vec!["there are no histograms of call times".into()],
         }),
     }
     if let Some([segments, by_function]) = &critical {
         sections.push(table("Critical path by function", by_function, Some("length"), false));
-        sections.push(table("Critical path in the order of time", segments, None, false));
+        sections.push(table("Critical path in time order", segments, None, false));
     }
     if !diagnostics.rows.is_empty() {
         sections.push(table("Quality", &diagnostics, None, false));
@@ -141,7 +141,7 @@ fn written(
 /// Segments of a path that a page lists.
 const SEGMENTS_MAX: usize = 500;
 
-/// The longest segments of a critical path, still in the order of time.
+/// The longest segments of a critical path, still in time order.
 fn longest(mut path: Table) -> Table {
     let all = path.rows.len();
     let Some(place) = path.columns.iter().position(|column| column.name == "length") else {
@@ -193,7 +193,7 @@ fn histograms(profile: &Profile) -> Option<Histograms> {
     })
 }
 
-/// What was met while reading, a row a kind.
+/// The diagnostics, one row per code.
 pub(super) fn diagnostics(quality: &Quality, timebase: Timebase) -> Table {
     let mut table = Table::new(
         "profctl.diagnostics/1",

@@ -1,4 +1,4 @@
-//! How often noise alone turns the gate red. `just calibrate` asks the same of more runs.
+//! How often noise alone fails the gate. `just calibrate` runs more of the same.
 
 use profctl_testkit::generate::{Noise, Runs};
 
@@ -52,7 +52,7 @@ fn noise_is_not_called_a_regression() {
     for noise in Noise::ALL {
         for n_boots in [3, 5, 10] {
             let red = red(&Runs { noise, n_boots, ..UNCHANGED });
-            assert!(red <= RED_MAX, "{noise:?}, {n_boots} runs a side: {red} of {REPEATS} are red");
+            assert!(red <= RED_MAX, "{noise:?}, {n_boots} runs per side: {red} of {REPEATS} fail");
         }
     }
 }
@@ -70,7 +70,7 @@ fn what_boots_differ_in_is_not_called_a_regression() {
     }
 }
 
-/// Runs of one boot are no measurements of their own: whoever says they are is told wrong.
+/// Runs of one boot are not independent: treating them so gives false alarms.
 #[test]
 fn boots_matter() {
     let runs = Runs { n_boots: 2, n_runs: 4, boots: 3.0, ..UNCHANGED };
@@ -94,7 +94,7 @@ fn boots_matter() {
 
 #[test]
 fn what_changed_is_found() {
-    // Noise, runs a side, and the share of functions which became 30 % dearer that must be found.
+    // Noise, runs per side, and the share of functions which became 30 % slower that must be found.
     let cases = [
         (Noise::Normal, 5, 0.75),
         (Noise::Normal, 10, 0.9),
@@ -113,7 +113,7 @@ fn what_changed_is_found() {
         let found = reported.iter().filter(|(_, changed)| *changed).count();
         assert!(
             found as f64 >= least * changed as f64,
-            "{noise:?}, {n_boots} runs a side: {found} of {changed}"
+            "{noise:?}, {n_boots} runs per side: {found} of {changed}"
         );
         let wrong = reported.len() - found;
         assert!(wrong as f64 <= 0.05 * reported.len() as f64, "{noise:?}: {wrong} are wrong");

@@ -25,7 +25,7 @@ fn rows(noise: Noise, n_boots: usize, n_runs: usize, seed: u64) -> Vec<Row> {
     runs.make(seed).into_iter().map(row).collect()
 }
 
-/// Designs of 6 runs a side.
+/// Designs of 6 runs per side.
 fn designs() -> [Design; 4] {
     let boots = vec![0, 0, 0, 1, 1, 1];
     [
@@ -105,8 +105,7 @@ fn the_sides_are_treated_alike() {
                 Verdict::Improved => Verdict::Regressed,
                 other => other,
             };
-            // What is dearer by more than the margin as far as one can tell is a suspicion; what is
-            // cheaper so is not worth one.
+            // A slowdown with an estimate beyond the margin is suspect; a speedup is not.
             if there.verdict != Verdict::Suspect && mirrored != Verdict::Suspect {
                 assert_eq!(there.verdict, mirrored);
             }
@@ -118,7 +117,7 @@ fn the_sides_are_treated_alike() {
 
 #[test]
 fn the_order_of_runs_does_not_matter() {
-    // More than 5 runs a side, so that deals are drawn and not listed.
+    // More than 5 runs per side, so that permutations are random and not enumerated.
     for n in [6, 9] {
         let rows = rows(Noise::HeavyTails, n, 1, 3);
         let expected = test(&Design::of_runs(n, n), &rows, &options());
@@ -148,7 +147,7 @@ fn the_order_of_runs_does_not_matter() {
 
 #[test]
 fn runs_of_a_block_are_not_runs_of_their_own() {
-    // The same numbers three times over know no more than once.
+    // Repeating the same numbers three times adds no information.
     let rows = rows(Noise::Normal, 4, 1, 5);
     let tripled: Vec<Row> = rows
         .iter()
@@ -241,7 +240,7 @@ fn a_common_factor_is_told_apart() {
     let raw = test(&Design::of_runs(6, 6), &rows, &options());
     assert!((raw.global.factor - 0.4).abs() < 0.05, "{:?}", raw.global);
     assert!(raw.global.ci_low > 0.3 && raw.global.ci_high < 0.5, "{:?}", raw.global);
-    // Of the 924 ways to deal 12 runs, only the true one and its mirror image are as far apart.
+    // Of the 924 permutations of 12 runs, only the true one and its mirror image are as far apart.
     assert_eq!(raw.global.p, 2.0 / 924.0);
     let of = |outcome: &Outcome| {
         outcome.rows.iter().filter(|row| row.verdict == Verdict::Regressed).count()

@@ -1,4 +1,4 @@
-//! What R says of the same numbers; `tests/golden/limma.R` wrote the files.
+//! The results of R on the same numbers; `tests/golden/limma.R` wrote the files.
 
 use std::collections::HashMap;
 
@@ -56,7 +56,7 @@ fn all_close(what: &str, found: &[f64], expected: &[f64], tolerance: f64) {
     }
 }
 
-/// The rows that R looked at, with the mean logarithm of calls that it was told.
+/// The rows of the R input, with the mean logarithm of their calls.
 fn input() -> Vec<Row> {
     let intensities = numbers(INPUT, "intensity");
     let side = |side: &str| -> Vec<Vec<f64>> {

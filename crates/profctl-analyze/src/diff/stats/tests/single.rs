@@ -1,4 +1,4 @@
-//! One run a side: intervals inside two traces, and what a baseline adds.
+//! One run per side: within-trace intervals, and the calibration by a baseline.
 
 use profctl_testkit::generate::{Noise, Random, Runs};
 
@@ -6,7 +6,7 @@ use crate::diff::stats::{
     Block, Calibration, Change, Options, Verdict, block_bootstrap_ratio, effective_sample_size,
 };
 
-/// Lengths of calls, each of which repeats `memory` of the last one.
+/// Durations of calls, each of which repeats `memory` of the last one.
 fn calls(n: usize, memory: f64, random: &mut Random) -> Vec<f64> {
     let mut last = 0.0;
     (0..n)
@@ -18,7 +18,7 @@ fn calls(n: usize, memory: f64, random: &mut Random) -> Vec<f64> {
         .collect()
 }
 
-/// A block a call.
+/// One block per call.
 fn each(calls: &[f64]) -> Vec<Block> {
     calls.iter().map(|&sum| Block { calls: 1.0, sum }).collect()
 }
@@ -58,8 +58,8 @@ fn trace(run: f64, memory: f64, random: &mut Random) -> Vec<Block> {
         .collect()
 }
 
-/// What intervals inside two traces can do: they allow for neighbours, and not for runs. As often
-/// as this they would call a change of over 5 % where nothing changed.
+/// Within-trace intervals cover the correlation of consecutive calls and not the variation of runs:
+/// the share of comparisons of equal builds in which they exclude ± 5 %.
 #[test]
 fn intervals_inside_traces_know_nothing_of_runs() {
     // The deviation of runs, the memory of calls, and the bounds of the share of a hundred.
@@ -82,7 +82,8 @@ fn intervals_inside_traces_know_nothing_of_runs() {
     }
 }
 
-/// Calls of one activation share what it is like: taken one by one they look surer than they are.
+/// Calls of one activation share what it is like: resampling them one by one underestimates the
+/// variance.
 #[test]
 fn activations_are_what_is_drawn() {
     let mut random = Random::new(5);
@@ -127,7 +128,7 @@ fn nothing_to_compare_has_no_interval() {
 }
 
 #[test]
-fn neighbours_that_repeat_each_other_count_less() {
+fn neighbors_that_repeat_each_other_count_less() {
     let mut random = Random::new(2);
     let free = effective_sample_size(&calls(4000, 0.0, &mut random));
     assert!((3000.0..=4000.0).contains(&free), "{free}");
@@ -223,8 +224,8 @@ fn a_run_of_a_new_boot_varies_as_boots_do() {
     let intensities: Vec<f64> = series.iter().map(|series| series.intensity).collect();
     let blocks: Vec<u32> = (0..20).map(|run| run / 4).collect();
     let mean_variance = |blocks: &[u32]| {
-        let learnt = Calibration::new(blocks, &rows, &intensities, &Options::default()).unwrap();
-        let mut sds: Vec<f64> = learnt.rows.iter().flatten().map(|noise| noise.sd).collect();
+        let learned = Calibration::new(blocks, &rows, &intensities, &Options::default()).unwrap();
+        let mut sds: Vec<f64> = learned.rows.iter().flatten().map(|noise| noise.sd).collect();
         sds.sort_by(f64::total_cmp);
         sds[sds.len() / 2]
     };

@@ -1,5 +1,5 @@
 //! What all BSDs have from 4.3 and 4.4, and the systems that added little to it in the days of the
-//! traces read here. Compatibility entries go by the name of what they do.
+//! traces read here. Compatibility entries have their plain name.
 
 use super::Run;
 

@@ -1,4 +1,4 @@
-//! FreeBSD's own numbers. A call that was replaced under a new number goes by its plain name under
+//! FreeBSD's own numbers. A call that was replaced under a new number has its plain name under
 //! both: `stat` is `stat`, whichever release the program was built for.
 
 use super::Run;

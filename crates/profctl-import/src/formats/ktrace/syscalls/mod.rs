@@ -1,7 +1,7 @@
 //! Which system call a number stands for.
 //!
 //! Numbers keep their meaning for decades, with few exceptions; those whose meaning changed, and
-//! those not listed, are shown as kdump shows what it does not know: `[n]`.
+//! those not listed, are shown as kdump shows unknown numbers: `[n]`.
 
 mod bsd;
 mod freebsd;
@@ -11,7 +11,7 @@ mod netbsd;
 use super::dialect::System;
 use crate::kernel_events::syscalls::{self as of_linux, Run, within};
 
-/// Whose numbers a process uses.
+/// Whose numbers per process uses.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Abi {
     /// Those of the kernel that wrote the trace.
