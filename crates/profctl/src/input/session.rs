@@ -295,7 +295,9 @@ impl<'a> Session<'a> {
                     None => failure.hint("`profctl formats` lists what is read"),
                 }
             }
-            None => failure,
+            None => failure.hint(
+                "--input-format NAME reads it as one of these, --rule FILE any text log by a rule",
+            ),
         }
     }
 
