@@ -247,7 +247,7 @@ impl<'a> Session<'a> {
     ) -> Result<Read<S>, Failure> {
         let only = Selected::new(sink, &self.passing);
         let read = read(&self.options, only);
-        let read = read.map_err(|error| self.not_read(file, &error, input))?;
+        let read = read.map_err(|error| not_read(file, &error, input))?;
         self.selection.fits(&read.meta.timebase, read.bounds)?;
         let Streamed { sink, names, mut meta, origin, .. } = read;
         if let Some(remedy) = no_switches(&origin, &meta).filter(|_| sink.has_calls) {
@@ -277,30 +277,6 @@ impl<'a> Session<'a> {
         Ok(Read { sink: sink.finish(&names), names, meta, origin })
     }
 
-    /// Why an input cannot be read, in terms of what it is.
-    fn not_read(&self, file: &TraceFile, error: &ImportError, input: &DiskFiles) -> Failure {
-        let failure = Failure::import(&file.name, error);
-        if !error.is_unrecognized() {
-            return failure;
-        }
-        // It was read before, and is remembered.
-        let Ok(head) = input.head(FileId(0)) else { return failure };
-        match foreign::kind(&file.name, &head.bytes) {
-            Some(kind) => {
-                let mut failure = Failure::input(file.name.clone(), format!("is {}", kind.name));
-                failure.is_no_trace = true;
-                let route = kind.route.map(|route| route.replace("FILE", &file.name));
-                match route {
-                    Some(route) => failure.hint(route),
-                    None => failure.hint("`profctl formats` lists what is read"),
-                }
-            }
-            None => failure.hint(
-                "--input-format NAME reads it as one of these, --rule FILE any text log by a rule",
-            ),
-        }
-    }
-
     fn profile(&mut self, name: &str, bytes: &[u8]) -> Result<Profile, Failure> {
         let flag = self.selection.beyond_profiles().or_else(|| self.reading.beyond_profiles());
         if let Some(flag) = flag {
@@ -316,6 +292,30 @@ impl<'a> Session<'a> {
         }
         self.qualities.push((name.to_owned(), profile.quality.clone()));
         Ok(profile)
+    }
+}
+
+/// Why an input cannot be read, in terms of what it is.
+fn not_read(file: &TraceFile, error: &ImportError, input: &DiskFiles) -> Failure {
+    let failure = Failure::import(&file.name, error);
+    if !error.is_unrecognized() {
+        return failure;
+    }
+    // It was read before, and is remembered.
+    let Ok(head) = input.head(FileId(0)) else { return failure };
+    match foreign::kind(&file.name, &head.bytes) {
+        Some(kind) => {
+            let mut failure = Failure::input(file.name.clone(), format!("is {}", kind.name));
+            failure.is_no_trace = true;
+            let route = kind.route.map(|route| route.replace("FILE", &file.name));
+            match route {
+                Some(route) => failure.hint(route),
+                None => failure.hint("`profctl formats` lists what is read"),
+            }
+        }
+        None => failure.hint(
+            "--input-format NAME reads it as one of these, --rule FILE any text log by a rule",
+        ),
     }
 }
 
