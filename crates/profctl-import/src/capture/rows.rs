@@ -77,7 +77,7 @@ struct Columns {
 }
 
 impl Columns {
-    /// The columns that `plan` watches; the first signal stands in cell `first`.
+    /// The columns that `plan` watches; the first signal is in cell `first`.
     fn new(plan: &Plan, first: usize, n_signals: usize) -> Self {
         let cell = |(key, source)| (key as usize + first, source);
         Self { watched: plan.sources().map(cell).collect(), n_cells: first + n_signals }

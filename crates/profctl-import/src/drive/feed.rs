@@ -96,7 +96,7 @@ impl<'a> Feed<'a> {
         }
     }
 
-    /// Bytes handed out so far.
+    /// Bytes returned so far.
     fn handed_out(&self) -> u64 {
         match &self.kind {
             Kind::Stream { source, .. } => source.handed_out(),

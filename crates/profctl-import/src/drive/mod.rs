@@ -1,10 +1,9 @@
 //! From files to a filled sink: recognizes and opens an input, reads its streams in blocks on as
 //! many threads as asked, and stitches what they say in order.
 //!
-//! [`blocks`] reads the blocks of one stream side by side; [`merge`] reads several streams and puts
-//! their records in the order of time; [`in_turn`] lets one reader read everything. All hand records
-//! to the [`stage`], so the result does not depend on the number of workers or the size of the
-//! blocks.
+//! [`blocks`] reads the blocks of one stream in parallel; [`merge`] reads several streams and puts
+//! their records in time order; [`in_turn`] lets one reader read everything. All hand records to
+//! the [`stage`], so the result does not depend on the number of workers or the size of the blocks.
 
 mod blocks;
 mod feed;

@@ -48,7 +48,6 @@ pub(crate) fn symbols(options: &ImportOptions) -> Result<Option<Arc<Symbols>>, I
     Ok(Some(Arc::new(symbols)))
 }
 
-/// See the module.
 struct Lines<S>(S);
 
 impl<S: Source> InTurn for Lines<S> {
@@ -72,7 +71,7 @@ impl<S: Source> InTurn for Lines<S> {
                 Said::Foreign if line.text.trim_ascii().is_empty() => {}
                 Said::Foreign => {
                     out.diag(&FOREIGN_LINE, line.offset, || {
-                        format!("passed over `{}`", text::excerpt(line.text))
+                        format!("skipped `{}`", text::excerpt(line.text))
                     });
                 }
                 Said::Bad(expected) => {

@@ -49,7 +49,7 @@ pub(crate) struct Reading {
     pub(crate) strict: bool,
     #[command(flatten)]
     pub(crate) expansion: Expansion,
-    /// Bytes a block; any number gives the same result
+    /// Bytes per block; any number gives the same result
     #[arg(long, value_name = "BYTES", default_value_t = 0, hide = true)]
     pub(crate) block_size: usize,
     #[command(flatten)]

@@ -154,7 +154,7 @@ impl DiskFile {
             _ => {
                 let mut copy = tempfile::tempfile()?;
                 let mut file = self.open(state)?.limited(max_expansion);
-                // What can be read of a damaged file is there; why it ends is said.
+                // The readable part of a damaged file is returned with the reason why it ends.
                 match io::copy(&mut file.bytes, &mut copy) {
                     Err(error) if is_too_large(&error) => return Err(error),
                     Err(error) => state.broken = Some(error.to_string()),

@@ -74,7 +74,7 @@ impl Sums {
 
     /// Takes a line and says whether it stated a cost, or else what was expected.
     fn take(&mut self, line: &str) -> Result<bool, &'static str> {
-        const GIVEN: &str = "a name, or a number that was given to one before";
+        const GIVEN: &str = "a name, or the number of an earlier name";
         if line.is_empty() || line.starts_with('#') {
             return Ok(false);
         }

@@ -21,7 +21,7 @@ pub(super) struct Change {
     pub(super) unknown: u64,
 }
 
-/// The changes of the watched signals in a block, in the order of time.
+/// The changes of the watched signals in a block, in time order.
 pub(super) struct Changes {
     pub(super) start: u64,
     /// The levels at the start: source, bits, and those that are neither 0 nor 1.
@@ -160,7 +160,7 @@ impl Changes {
     }
 }
 
-/// What stands before the timestamps at the end of a block, those, and how many there are.
+/// What is before the timestamps at the end of a block, those, and how many there are.
 type Times<'b> = (&'b [u8], Box<[u8]>, u64);
 
 fn times<'b>(block: &'b [u8], allowance: &mut Allowance) -> Result<Times<'b>, Wrong> {

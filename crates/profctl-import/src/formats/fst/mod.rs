@@ -22,7 +22,7 @@ mod tests;
 
 use pack::{Allowance, TOO_LARGE};
 
-/// See the module.
+/// The importer of `fst`.
 pub struct WaveForm;
 
 static DESCRIPTOR: Descriptor = Descriptor {
@@ -72,7 +72,7 @@ impl Importer for WaveForm {
         let head = file.bytes_at(0, HEAD).map_err(|error| super::unreadable(&error))?;
         let header = blocks::header(&head).map_err(ImportError::whole)?;
         let mut facts = Vec::new();
-        // The names stand at the end.
+        // The names are at the end.
         let contents = blocks::contents(&*file, &mut allowance);
         let contents = Arc::new(contents.map_err(|message| match message {
             message if message.ends_with(TOO_LARGE) => wrong(TOO_LARGE),

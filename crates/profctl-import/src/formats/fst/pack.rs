@@ -1,4 +1,4 @@
-//! Fields and packed stretches of a file. Whatever says how long it will be when unpacked must not
+//! Fields and packed intervals of a file. Whatever says how long it will be when unpacked must not
 //! say more than its packing can reach, nor all together more than is allowed, so that memory stays
 //! bounded.
 
@@ -10,10 +10,10 @@ use crate::decompress::expansion_limit;
 /// What a file that cannot be read on is missing, or what is wrong with it.
 pub(super) type Wrong = &'static str;
 
-/// What is wrong with stretches that grow too much.
+/// What is wrong with intervals that grow too much.
 pub(super) const TOO_LARGE: Wrong = "packed stretches grow to more than is allowed";
 
-/// By how much a stretch may grow when unpacked: deflate reaches 1,032.
+/// By how much an interval may grow when unpacked: deflate reaches 1,032.
 const GROWTH_MAX: u64 = 1_100;
 /// What even nothing may grow to.
 const GROWTH_BASE: u64 = 1 << 10;
@@ -72,13 +72,13 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// How many bytes stretches may become when unpacked, all together.
+/// How many bytes intervals may become when unpacked, all together.
 pub(super) struct Allowance {
     left: u64,
 }
 
 impl Allowance {
-    /// For stretches of `packed` bytes.
+    /// For intervals of `packed` bytes.
     pub(super) fn new(packed: u64, max_expansion: u64) -> Self {
         Self { left: expansion_limit(packed, max_expansion) }
     }
@@ -86,13 +86,13 @@ impl Allowance {
     fn check(&mut self, packed: &[u8], length: u64) -> Result<usize, Wrong> {
         let reach = (packed.len() as u64).saturating_mul(GROWTH_MAX).saturating_add(GROWTH_BASE);
         let Some(n) = usize::try_from(length).ok().filter(|_| length <= reach) else {
-            return Err("a packed stretch that cannot be as long as it says");
+            return Err("a compressed section with an impossible length");
         };
         self.left = self.left.checked_sub(length).ok_or(TOO_LARGE)?;
         Ok(n)
     }
 
-    /// A stretch packed by zlib, unless it is as long as unpacked.
+    /// An interval packed by zlib, unless it is as long as unpacked.
     pub(super) fn zlib_or_plain<'a>(
         &mut self,
         packed: &'a [u8],
@@ -104,28 +104,28 @@ impl Allowance {
         self.zlib(packed, length).map(Into::into)
     }
 
-    /// A stretch packed by zlib.
+    /// An interval packed by zlib.
     pub(super) fn zlib(&mut self, packed: &[u8], length: u64) -> Result<Vec<u8>, Wrong> {
         let length = self.check(packed, length)?;
         unpack(flate2::bufread::ZlibDecoder::new(packed), length)
     }
 
-    /// A stretch packed by gzip.
+    /// An interval packed by gzip.
     pub(super) fn gzip(&mut self, packed: &[u8], length: u64) -> Result<Vec<u8>, Wrong> {
         let length = self.check(packed, length)?;
         unpack(flate2::bufread::GzDecoder::new(packed), length)
     }
 
-    /// A stretch packed by LZ4, without frames.
+    /// An interval packed by LZ4, without frames.
     pub(super) fn lz4(&mut self, packed: &[u8], length: u64) -> Result<Vec<u8>, Wrong> {
         let length = self.check(packed, length)?;
         match lz4_flex::block::decompress(packed, length) {
             Ok(bytes) if bytes.len() == length => Ok(bytes),
-            Ok(_) | Err(_) => Err("a packed stretch that does not unpack"),
+            Ok(_) | Err(_) => Err("a compressed section that cannot be decompressed"),
         }
     }
 
-    /// A stretch packed by `FastLZ`, which writers used before they had LZ4.
+    /// An interval packed by `FastLZ`, which writers used before they had LZ4.
     pub(super) fn fastlz(&mut self, packed: &[u8], length: u64) -> Result<Vec<u8>, Wrong> {
         let length = self.check(packed, length)?;
         fastlz(packed, length)

@@ -43,7 +43,7 @@ impl InTurn for Dump {
                 }
                 Err(wrong) => {
                     out.diag(&SKIPPED_RECORD, input.offset(), || {
-                        format!("a block of changes: {wrong}, expected one that is whole")
+                        format!("a block of changes: {wrong}, expected a complete one")
                     });
                     sampler.blackout_once(&mut levels, now, input.offset(), out);
                     continue;
@@ -56,7 +56,7 @@ impl InTurn for Dump {
                     sampler.change(&mut levels, source, value, unknown);
                 }
             }
-            // What makes no sense was refused above.
+            // What is invalid was refused above.
             while let Ok(Some(change)) = changes.next() {
                 if change.time != now {
                     sampler.settle(&mut levels, now, input.offset(), out);

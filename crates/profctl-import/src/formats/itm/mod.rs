@@ -62,7 +62,7 @@ impl Importer for Instrumentation {
             unframed = tpiu::unframe(head);
             (&unframed[..], "frames of a TPIU")
         } else {
-            (head, "a synchronisation packet of ITM")
+            (head, "a synchronization packet of ITM")
         };
         if !packet::is_synchronized(rest) {
             return Recognition::No;

@@ -26,7 +26,7 @@ const EXCEPTIONS: [(u32, &str); 10] = [
 ];
 /// The first interrupt of the chip.
 const FIRST_OF_CHIP: u32 = 16;
-/// No packet is longer, bytes, but for the zeros of a synchronisation.
+/// No packet is longer, bytes, but for the zeros of a synchronization.
 const PACKET_MAX: usize = 16;
 /// Zeros that are looked at together.
 const ZEROS_MAX: usize = 1 << 16;

@@ -10,7 +10,7 @@ const FULL_SYNC: [u8; 4] = [0xff, 0xff, 0xff, 0x7f];
 const HALF_SYNC: [u8; 2] = [0xff, 0x7f];
 /// Bytes of a capture that are taken apart at a time.
 const CHUNK: u64 = 64 << 10;
-/// The id that everybody gives the ITM.
+/// The usual id of the ITM.
 const ITM: u8 = 1;
 
 /// Whether a capture begins with the synchronization of a trace port.
@@ -99,8 +99,8 @@ impl<R: Read> Read for Unframed<R> {
     }
 }
 
-/// Takes the bytes of one frame. Every even byte is either a new id or data whose lowest bit stands
-/// in the last byte; for an id, that bit says whether it holds only after the byte that follows.
+/// Takes the bytes of one frame. Every even byte is either a new id or data whose lowest bit is in
+/// the last byte; for an id, that bit says whether it holds only after the byte that follows.
 fn take(frame: &[u8; FRAME], id: &mut u8, bytes: &mut Vec<u8>) {
     let last = frame[FRAME - 1];
     for pair in 0..FRAME / 2 {

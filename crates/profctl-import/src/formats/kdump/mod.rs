@@ -29,7 +29,7 @@ pub struct KdumpText;
 static DESCRIPTOR: Descriptor = Descriptor {
     name: "kdump",
     about: "text of kdump -T, -E or -R (FreeBSD, NetBSD, OpenBSD): system calls of ktrace",
-    recognized: "at least three lines `pid command time CALL  name(…)` and the like",
+    recognized: "at least three lines such as `pid command time CALL  name(…)`",
     ..Descriptor::PLAIN
 };
 

@@ -35,7 +35,7 @@ pub struct Packets;
 static DESCRIPTOR: Descriptor = Descriptor {
     name: "perfetto",
     about: "Perfetto trace: events of tracks, calls of Linux functions",
-    recognized: "packets that hold what Perfetto's do",
+    recognized: "a sequence of valid TracePackets",
     extensions: &[".perfetto-trace", ".pftrace"],
     codes: &[&NOT_READ, &NO_STATE, &MISSING_NAME, &UNKNOWN_CLOCK],
 };

@@ -205,7 +205,7 @@ impl Reader for Lines {
             let said = match row {
                 Some(row) => self.matcher.emit(row, line.text, line.offset, &mut midnights, out),
                 None => {
-                    out.refuse(&line, "a line that a pattern of the rule matches");
+                    out.refuse(&line, "a line that matches a pattern of the rule");
                     continue;
                 }
             };

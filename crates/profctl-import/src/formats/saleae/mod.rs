@@ -15,7 +15,7 @@ pub struct Export;
 static DESCRIPTOR: Descriptor = Descriptor {
     name: "saleae",
     about: "Saleae Logic export: digital CSV, or the binary file of one digital channel",
-    recognized: "a head `Time [s],…` over rows of 0 and 1, or `<SALEAE>`",
+    recognized: "a header `Time [s],…` over rows of 0 and 1, or `<SALEAE>`",
     ..Descriptor::PLAIN
 };
 

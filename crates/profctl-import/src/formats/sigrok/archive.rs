@@ -53,9 +53,9 @@ pub(super) fn members(
         let offset = at.take()?;
         let head = archive.bytes_at(offset, HEADER).unwrap_or_default();
         if !head.starts_with(MAGIC) {
-            // The directory comes behind the last member.
+            // The directory comes after the last member.
             let ends_well = head.starts_with(b"PK\x01\x02") || head.starts_with(b"PK\x05\x06");
-            return (!ends_well).then_some(Err("the archive stops before its directory"));
+            return (!ends_well).then_some(Err("the archive ends before its directory"));
         }
         let member = member(archive, &head, offset);
         if let Ok(member) = &member
@@ -70,7 +70,7 @@ pub(super) fn members(
 /// The member whose header `head` is.
 fn member(archive: &dyn ReadAt, head: &[u8], offset: u64) -> Result<Member, &'static str> {
     let field = |at: usize, width: usize| head.get(at..at + width).map(little);
-    let cut = "the archive stops in the header of a member";
+    let cut = "the archive ends in the header of a member";
     let (flags, method) = field(6, 2).zip(field(8, 2)).ok_or(cut)?;
     let (packed, n_name) = field(18, 4).zip(field(26, 2)).ok_or(cut)?;
     let n_extra = field(28, 2).ok_or(cut)?;

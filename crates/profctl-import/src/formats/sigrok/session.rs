@@ -149,7 +149,7 @@ impl InTurn for Session {
         if !progress.part.is_empty() {
             let (found, expected) = (progress.part.len(), self.sample_bytes);
             out.diag(&SKIPPED_RECORD, input.offset(), || {
-                format!("{found} bytes at the end, expected {expected} a sample")
+                format!("{found} bytes at the end, expected {expected} per sample")
             });
         }
     }

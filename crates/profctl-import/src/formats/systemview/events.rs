@@ -79,7 +79,7 @@ impl InTurn for Recording {
                     }
                 }
                 Packet::Cut => {
-                    out.diag(&CUT_RECORD, offset, || "the last packet is not whole".into());
+                    out.diag(&CUT_RECORD, offset, || "the last packet is truncated".into());
                 }
             }
             input.consume(length);

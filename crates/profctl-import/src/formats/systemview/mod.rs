@@ -26,7 +26,7 @@ pub struct Recording;
 static DESCRIPTOR: Descriptor = Descriptor {
     name: "systemview",
     about: "SEGGER SystemView recording: tasks, interrupts, markers, API calls",
-    recognized: "a head of `;` lines that name SystemView, or its synchronization bytes",
+    recognized: "header lines with `;` that name SystemView, or its synchronization bytes",
     extensions: &[".SVDat"],
     ..Descriptor::PLAIN
 };
@@ -61,7 +61,7 @@ impl Importer for Recording {
         }
         let begins = |id: &u32| matches!(*id, packet::TRACE_START | packet::INIT);
         if start == 0 && first.len() > PACKETS_SURE && first[..PACKETS_SURE].iter().all(begins) {
-            return Recognition::Yes("synchronisation bytes, a start and a clock".into());
+            return Recognition::Yes("synchronization bytes, a start and a clock".into());
         }
         Recognition::No
     }

@@ -53,7 +53,7 @@ pub(super) const FIRST_OF_API: u32 = 32;
 const FIRST_WITH_LENGTH: u32 = 24;
 /// No packet is longer, bytes: two strings and a few numbers.
 const PACKET_MAX: usize = 1 << 18;
-/// Zero bytes that synchronise.
+/// Zero bytes that synchronize.
 pub(super) const SYNC: &[u8] = &[0; 10];
 /// The line of the head that says that ids carry the number of a core.
 const CORES: &[u8] = b"; ESP_Extension";
@@ -63,7 +63,7 @@ pub(super) enum Packet<'a> {
     /// Nothing; so is every two bytes of a synchronization.
     Nop,
     Said(Said<'a>),
-    /// Bytes that are no packet; what follows the next synchronisation may be one.
+    /// Bytes that are no packet; what follows the next synchronization may be one.
     Nonsense,
     /// The recording ends within a packet.
     Cut,
@@ -152,7 +152,7 @@ pub(super) struct Packets {
 }
 
 impl Packets {
-    /// Goes to the first packet behind the head of a recording, which is `head` or begins with it.
+    /// Goes to the first packet after the head of a recording, which is `head` or begins with it.
     pub(super) fn new(head: &[u8], input: &mut Input<'_>) -> Self {
         let start = start(head).unwrap_or(0);
         input.fill(start);

@@ -1,4 +1,4 @@
-//! The changes behind the declarations. A dump says only what changed, so it is read in order.
+//! The changes after the declarations. A dump says only what changed, so it is read in order.
 
 use std::sync::Arc;
 
@@ -87,9 +87,7 @@ impl InTurn for Changes {
             self.settle(&mut point, out);
         }
         if is_cut || point.inside == Inside::Header || point.value.is_some() {
-            out.diag(&CUT_RECORD, last, || {
-                "the dump stops in the middle of a word or a change".into()
-            });
+            out.diag(&CUT_RECORD, last, || "the dump ends within a word or a change".into());
         }
     }
 }

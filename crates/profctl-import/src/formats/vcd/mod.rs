@@ -17,7 +17,8 @@ pub struct Dump;
 
 static DESCRIPTOR: Descriptor = Descriptor {
     name: "vcd",
-    about: "value change dump of a simulator or logic analyzer, with a tag bus or a wire a function",
+    about: "value change dump of a simulator or logic analyzer, with a tag bus or one wire per \
+            function",
     recognized: "begins with `$date`, `$version`, `$timescale` or the like, and declares signals",
     extensions: &[".vcd"],
     ..Descriptor::PLAIN
