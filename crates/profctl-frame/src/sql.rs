@@ -153,7 +153,7 @@ fn repeated_column<'a>(sql: &'a str, pieces: &[(Kind, Range<usize>)]) -> Option<
 const AFTER_COLUMNS: [&str; 9] =
     ["from", "union", "intersect", "except", "where", "group", "order", "limit", "having"];
 
-/// What a column is called, if that is told: after AS, after an expression, or as in its table.
+/// The name of a column, if stated: after AS, after an expression, or as in its table.
 fn name_of<'a>(column: &[(Kind, &'a str)]) -> Option<&'a str> {
     let is_name = |(kind, text): &(Kind, &str)| match kind {
         Kind::Word => true,

@@ -92,7 +92,7 @@ impl<'a> OpenFile<'a> {
 }
 
 /// One xz stream after the other. What is not a stream after one is an error once all before it was
-/// handed out.
+/// returned.
 struct XzStreams<R> {
     inner: R,
     stream: Stream,
@@ -161,8 +161,8 @@ impl<R: BufRead> Read for XzStreams<R> {
 }
 
 impl<'a> OpenFile<'a> {
-    /// The same file, which ends with an error ([`too_large`]) where it has grown too much. For
-    /// whoever keeps all of it.
+    /// The same file, which ends with an error ([`too_large`]) where it has grown too much. For a
+    /// caller that keeps all of it.
     #[must_use]
     pub fn limited(self, max_expansion: u64) -> Self {
         let Self { bytes, compression, taken } = self;

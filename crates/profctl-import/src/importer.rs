@@ -302,7 +302,7 @@ pub trait Reader: Send {
     fn read(&mut self, block: &Block<'_>, state: &State, out: &mut Emitter) -> Option<State>;
 }
 
-/// Such a reader as one of blocks, for whoever has all bytes.
+/// Such a reader as one of blocks, for callers with all bytes.
 struct AsBlocks(Box<dyn InTurn>);
 
 impl Reader for AsBlocks {

@@ -1,5 +1,5 @@
 //! Inputs of which every part says how to read the next, or that are read at many places: one
-//! reader goes through them from beginning to end and hands on what it found in batches, so that
+//! reader goes through them from beginning to end and passes on what it found in batches, so that
 //! neither the input nor its records are ever in memory as a whole.
 
 use std::io::{self, Read};
@@ -8,7 +8,7 @@ use crate::blocks::{BLOCK, RECORD_MAX};
 use crate::emit::Emitter;
 use crate::text::Line;
 
-/// Records that are handed on together, about.
+/// Approximate number of records passed on together.
 const BATCH: usize = 1 << 14;
 
 /// Reads an input from beginning to end.
@@ -132,7 +132,7 @@ impl<'a> Input<'a> {
         self.flush(out);
     }
 
-    /// Hands on what was said so far, if it is worth it. Says whether it did.
+    /// Passes on the records so far, if there are enough. Returns whether it did.
     pub fn hand_on(&mut self, out: &mut Emitter) -> bool {
         let is_due = self.consumed >= BLOCK || out.said().len() >= BATCH;
         if is_due {
@@ -146,7 +146,7 @@ impl<'a> Input<'a> {
         self.broken = Some(error);
     }
 
-    /// Hands on all that was said so far.
+    /// Passes on all records so far.
     pub(crate) fn flush(&mut self, out: &mut Emitter) {
         if let Some(take) = &mut self.take {
             take(out, &self.held[..self.consumed], self.base);

@@ -6,7 +6,7 @@ use std::io;
 
 use profctl_model::{Cell, Table};
 
-/// Writes a table; `safe` is what [`field`] is told.
+/// Writes a table; `safe` is passed to [`field`].
 pub(super) fn write(table: &Table, safe: bool, out: &mut dyn io::Write) -> io::Result<()> {
     record(table.columns.iter().map(|column| field(&column.name, safe)), out)?;
     for row in &table.rows {

@@ -266,7 +266,7 @@ fn a_link_that_leads_nowhere_is_skipped_and_said() {
     assert!(found.stderr.contains("2.txt: no such file or directory"), "{}", found.stderr);
 }
 
-/// Files that are being written are nobody else's to read, and a signal leaves none behind.
+/// Files that are being written are private, and a signal removes them.
 #[test]
 #[cfg(unix)]
 fn a_signal_leaves_no_temporary_file() {
@@ -302,7 +302,7 @@ fn a_signal_leaves_no_temporary_file() {
                 assert!(begun.elapsed() < Duration::from_secs(20), "{arguments:?}: nothing begun");
                 std::thread::sleep(Duration::from_millis(20));
             }
-            // A file is made before its mode is told.
+            // A file is created before its mode is set.
             std::thread::sleep(Duration::from_millis(200));
             for entry in listed(&out).iter().chain(&listed(&temporary)) {
                 let mode = entry.metadata().unwrap().permissions().mode();

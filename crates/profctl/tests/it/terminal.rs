@@ -130,7 +130,7 @@ fn a_pipe_and_a_dumb_terminal_get_plain_text_of_any_width() {
     }
 }
 
-/// The column that people look for is the last to leave.
+/// The main column is the last to be omitted.
 #[test]
 fn a_narrow_summary_shows_shares() {
     for line in &SESSIONS[..3] {

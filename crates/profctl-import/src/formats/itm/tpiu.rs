@@ -69,7 +69,7 @@ pub(super) struct Unframed<R> {
     frames: Frames,
     /// Bytes of the capture that are not taken yet.
     rest: Vec<u8>,
-    /// Bytes of the ITM, those before `given` handed out.
+    /// Bytes of the ITM; those before `given` were returned.
     bytes: Vec<u8>,
     given: usize,
 }
