@@ -14,6 +14,7 @@ pub mod diff;
 pub mod replay;
 pub mod sched;
 pub mod summarize;
+pub mod sweep;
 pub mod tables;
 pub mod tree;
 

@@ -199,6 +199,49 @@ pub static EVENTS: TableSchema = TableSchema {
     ],
 };
 
+/// One row per state of a thread.
+pub static STATES: TableSchema = TableSchema {
+    name: "states",
+    version: "profctl.states/1",
+    about: "an interval in which a thread was in one state",
+    columns: &[
+        RUN,
+        column("thread", Name, "thread: name and id"),
+        column(
+            "state",
+            Name,
+            "running, runnable-woken, runnable-preempted, runnable-new, sleeping, uninterruptible, \
+             stopped, dead or unknown",
+        ),
+        column("start", Time, "start, on the clock of the run"),
+        column("end", Time, "end; quoted in SQL: \"end\""),
+        column("cpu", Small, "CPU it ran on, was queued on or had left; null if unknown"),
+        column("function", Name, "off the CPU: the innermost call when it left; null if unknown"),
+        column("waker", Name, "thread that made it runnable; null if none or unknown"),
+        column("waker_context", Name, "task, hardirq, softirq, hardirq-in-softirq or unknown"),
+        column("source", Name, "interrupt or idle loop that made it runnable, else null"),
+        column("start_seen", Flag, "1 if the record that began it was seen"),
+        column("end_seen", Flag, "1 if the record that ended it was seen"),
+    ],
+};
+
+/// One row per waking.
+pub static WAKES: TableSchema = TableSchema {
+    name: "wakes",
+    version: "profctl.wakes/1",
+    about: "a waking of a thread",
+    columns: &[
+        RUN,
+        column("time", Time, "time, on the clock of the run"),
+        column("woken", Name, "thread that was to become runnable"),
+        column("waker", Name, "thread that woke it; null if none or unknown"),
+        column("waker_context", Name, "task, hardirq, softirq, hardirq-in-softirq or unknown"),
+        column("source", Name, "interrupt or idle loop that woke it, else null"),
+        column("cpu", Small, "CPU on which it was recorded; null if unknown"),
+        column("effect", Name, "woke, started, or redundant if it was not blocked"),
+    ],
+};
+
 /// One row per loss.
 pub static GAPS: TableSchema = TableSchema {
     name: "gaps",
@@ -253,7 +296,8 @@ pub static RUNS: TableSchema = TableSchema {
 };
 
 /// Every table, the largest first.
-pub static ALL: [&TableSchema; 7] = [&SPANS, &FUNCTIONS, &THREADS, &EVENTS, &GAPS, &QUALITY, &RUNS];
+pub static ALL: [&TableSchema; 9] =
+    [&SPANS, &FUNCTIONS, &THREADS, &STATES, &WAKES, &EVENTS, &GAPS, &QUALITY, &RUNS];
 
 #[cfg(test)]
 mod tests {

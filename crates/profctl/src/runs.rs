@@ -8,7 +8,9 @@ use std::sync::Arc;
 use profctl_analyze::summarize::{By, Options, Profile, Row, Summary};
 use profctl_analyze::tables::{self, RunName, Scale, Unit};
 use profctl_model::spool::{Others, Rows};
-use profctl_model::tables::{EVENTS, FUNCTIONS, GAPS, QUALITY, RUNS, SPANS, THREADS, TableSchema};
+use profctl_model::tables::{
+    EVENTS, FUNCTIONS, GAPS, QUALITY, RUNS, SPANS, STATES, THREADS, TableSchema, WAKES,
+};
 use profctl_model::{IdVec, Names, SpanRow, Spool, Table, ThreadId};
 
 use crate::exit::Failure;
@@ -160,6 +162,12 @@ impl Run {
             }
             name if name == EVENTS.name => {
                 of_trace(|trace, run| tables::events(&trace.others, &trace.names, run))
+            }
+            name if name == STATES.name => {
+                of_trace(|trace, run| tables::states(&trace.others, &trace.names, run))
+            }
+            name if name == WAKES.name => {
+                of_trace(|trace, run| tables::wakes(&trace.others, &trace.names, run))
             }
             name if name == GAPS.name => {
                 of_trace(|trace, run| tables::gaps(&trace.others, &trace.names, run))

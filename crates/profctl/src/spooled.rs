@@ -82,7 +82,7 @@ impl About {
     pub(crate) fn header(&self) -> Header<'_> {
         let Self { others, names, meta, .. } = self;
         let (marks, gaps, calls) = (&others.marks, &others.gaps, &others.calls);
-        Header { names, meta, marks, gaps, calls }
+        Header { names, meta, marks, gaps, calls, states: &others.states }
     }
 }
 

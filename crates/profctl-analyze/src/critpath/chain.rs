@@ -24,7 +24,7 @@ use profctl_model::{
     CpuId, FuncId, RunState, ThreadId, ThreadState, Tick, Ticks, Trace, Waker, WakerContext,
 };
 
-use crate::sched::{OpenCalls, source, waker_thread};
+use crate::sched::{OpenCalls, source_of_wait, waker_thread};
 
 /// What an interval of the path is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -182,7 +182,7 @@ pub fn walk(trace: &Trace, thread: ThreadId, start: Tick, end: Tick) -> Chain {
                     follow(&mut open, by, from);
                     continue;
                 }
-                let source = source(&waker, &trace.names);
+                let source = source_of_wait(&waker, state.wait_reason, &trace.names);
                 let wait = if source.is_some() { Wait::Interrupt } else { Wait::Blocked };
                 links.push(Link { wait, source, waker: Some(waker), ..blocked });
             }

@@ -79,8 +79,9 @@ pub enum PathBy {
     Function,
 }
 
-/// The path that answers `options`: across threads where the trace says what they did.
-fn chain_of(trace: &Trace, options: &Options) -> Result<Option<Chain>, String> {
+/// The path that answers `options`: across threads; nothing where the trace does not say what they
+/// did.
+pub fn chain_of(trace: &Trace, options: &Options) -> Result<Option<Chain>, String> {
     if trace.states.is_empty() {
         return Ok(None);
     }

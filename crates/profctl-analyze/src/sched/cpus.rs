@@ -69,7 +69,8 @@ pub(super) fn rows(trace: &Trace, interrupts: &[Interrupt]) -> Vec<CpuRow> {
     }
     for row in &mut rows {
         row.unknown = window - row.busy - row.idle;
-        row.queue_max = queue(trace, Some(row.cpu)).iter().map(|step| step.1).max().unwrap_or(0);
+        let only = |cpu| cpu == Some(row.cpu);
+        row.queue_max = queue(trace, only).iter().map(|step| step.1).max().unwrap_or(0);
     }
     let mut rows: Vec<CpuRow> = rows.into_items();
     rows.retain(|row| row.busy.0 + row.idle.0 + row.queued.0 + row.switches > 0);
@@ -77,12 +78,12 @@ pub(super) fn rows(trace: &Trace, interrupts: &[Interrupt]) -> Vec<CpuRow> {
     rows
 }
 
-/// How many threads are runnable from each time on, on one CPU or anywhere.
-fn queue(trace: &Trace, cpu: Option<CpuId>) -> Vec<(Tick, u64)> {
+/// How many threads are runnable from each time on, on CPUs that `on` takes.
+fn queue(trace: &Trace, on: impl Fn(Option<CpuId>) -> bool) -> Vec<(Tick, u64)> {
     let waits = trace.states.iter().filter(|state| {
         state.state.is_runnable()
             && state.start < state.end
-            && (cpu.is_none() || state.cpu == cpu)
+            && on(state.cpu)
             && !trace.names.threads[state.thread].idle
     });
     let mut changes: Vec<(Tick, i64)> =
@@ -145,8 +146,8 @@ impl Schedule {
     }
 }
 
-/// The number of threads that wait for a CPU, over `steps` equal parts of the window.
-pub fn depth(trace: &Trace, steps: u64) -> Table {
+/// The number of threads that wait for a CPU of `rows`, over `steps` equal parts of the window.
+pub fn depth(trace: &Trace, steps: u64, rows: Rows<'_>) -> Table {
     let mut table = Table::new(
         "profctl.sched-queue/1",
         trace.meta.timebase,
@@ -158,7 +159,7 @@ pub fn depth(trace: &Trace, steps: u64) -> Table {
         ],
     );
     let (first, window) = (trace.meta.first, trace.meta.real().0);
-    let queue = queue(trace, None);
+    let queue = queue(trace, |cpu| cpu.is_none_or(|cpu| (rows.cpu)(trace.names.cpus[cpu])));
     let steps = steps.clamp(1, window.max(1));
     let bound = |step: u64| {
         Tick(first.0 + (u128::from(window) * u128::from(step) / u128::from(steps)) as u64)

@@ -19,6 +19,7 @@ mod tests;
 mod threads;
 mod tick;
 mod wakers;
+pub mod whatif;
 
 use profctl_model::{
     Cell, CpuId, FuncKind, IdVec, Names, RunState, Thread, ThreadId, ThreadState, Tick, Ticks,
@@ -138,6 +139,25 @@ pub(crate) fn source(waker: &Waker, names: &Names) -> Option<String> {
             is_idle.then(|| "idle-loop".into())
         }
     }
+}
+
+/// What a wait in a call was for, if no thread ended it: [`source`], or the timer where the call
+/// sleeps and the interrupt that ended that is not named.
+pub(crate) fn source_of_wait(
+    waker: &Waker,
+    reason: Option<profctl_model::FuncId>,
+    names: &Names,
+) -> Option<String> {
+    const SLEEPS: [&str; 4] = ["nanosleep", "clock_nanosleep", "do_nanosleep", "hrtimer_nanosleep"];
+    const PREFIXES: [&str; 3] = ["__x64_sys_", "__arm64_sys_", "__riscv_sys_"];
+    let source = source(waker, names)?;
+    let is_unnamed = matches!(source.as_str(), "hardirq" | "idle-loop");
+    let sleeps = reason.is_some_and(|func| {
+        let name = names.funcs[func].name.as_str();
+        let plain = PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix));
+        SLEEPS.contains(&plain.unwrap_or(name))
+    });
+    Some(if is_unnamed && sleeps { "timer".into() } else { source })
 }
 
 /// The thread that woke another, if it was one.

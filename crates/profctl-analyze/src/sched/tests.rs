@@ -151,7 +151,7 @@ fn threads_cpus_and_wakers() {
     "#]],
     );
     check(
-        &depth(&trace, 4),
+        &depth(&trace, 4, Rows::ALL),
         &expect![[r#"
         from|length|avg|max
         0|250|0|0

@@ -1,6 +1,7 @@
 //! Traces as the tables of SQL and of Parquet, but for the calls themselves: those are too many to
 //! hold and go row by row.
 
+mod threads;
 mod unit;
 
 use profctl_model::hash::FastMap;
@@ -9,6 +10,7 @@ use profctl_model::tables::{EVENTS, FUNCTIONS, GAPS, QUALITY, RUNS, THREADS, Tab
 use profctl_model::{Cell, CpuId, FuncId, IdVec, Names, Table, ThreadId, Timeline, sched};
 
 use crate::summarize::{FuncStats, Lengths, Profile};
+pub use threads::{states, wakes};
 pub use unit::{LARGEST, Scale, Unit};
 
 /// What a run is called in the column `run` of every table, and how its times get into them.

@@ -42,7 +42,7 @@ use crate::emit::{
 use clock::{Clock, LocalClock};
 use lanes::{Lane, Lanes};
 pub use quirks::Quirks;
-use sched::{Sched, Stamp, state_after};
+use sched::{Sched, Serving, Stamp, state_after};
 use shared::Core;
 use stack::{Moment, Stack};
 pub use switch_tags::AMBIGUOUS_SWITCH;
@@ -169,6 +169,7 @@ pub struct Stitcher<S> {
     lanes: Lanes,
     tags: SwitchTags,
     sched: Sched,
+    serving: Serving,
     clock: Clock,
     /// The texts of its marks.
     details: Vec<Box<str>>,
@@ -190,6 +191,7 @@ impl<S: SpanSink> Stitcher<S> {
             lanes,
             tags: SwitchTags::default(),
             sched: Sched::default(),
+            serving: Serving::default(),
             clock,
             details: Vec::new(),
         }
@@ -328,12 +330,21 @@ impl<S: SpanSink> Stitcher<S> {
                 let time = self.time(event, lane.cpu);
                 let thread = self.thread_of(lane);
                 self.sched.notice(thread, Stamp { time, cpu: lane.cpu });
+                let row = usize::try_from(event.extra).unwrap_or(usize::MAX);
+                if let Some(func) = func {
+                    let detail = self.details.get(row).map(|detail| &**detail);
+                    let named = (func, &self.core.names.funcs[func]);
+                    let begun = self.serving.mark(named, lane.cpu, detail);
+                    if let (Some(begun), Some(cpu)) = (begun, lane.cpu) {
+                        let interrupt = self.core.func(&begun);
+                        self.serving.enter(cpu, interrupt);
+                    }
+                }
                 let stack = self.stacks.grow_to(thread);
                 if let Some(func) = func
                     && self.core.window.holds(time)
                 {
                     let depth = stack.depth();
-                    let row = usize::try_from(event.extra).unwrap_or(usize::MAX);
                     let detail = self.details.get_mut(row).map(std::mem::take).map(Arc::from);
                     let mark = Mark { time, func, thread, depth, detail };
                     self.core.sink.record(Record::Mark(&mark), &self.core.names);
@@ -522,6 +533,7 @@ impl<S: SpanSink> Stitcher<S> {
             Some(n) => core.diags.count(&codes::LOST_EVENTS, n),
             None => core.diags.count(&codes::LOST_UNKNOWN, 1),
         }
+        self.serving.clear(lane.cpu);
         let time = self.clock.laid(lane.cpu);
         let gap = Gap { time, cpu: lane.cpu, lost };
         if core.window.holds(time) {

@@ -15,6 +15,7 @@
 
 mod feed;
 mod output;
+mod serving;
 #[cfg(test)]
 mod tests;
 
@@ -25,6 +26,7 @@ use profctl_model::{
 
 pub(super) use feed::state_after;
 pub(super) use output::ToSink;
+pub(super) use serving::Serving;
 
 /// Where the state machine writes to, and what it asks of the stacks.
 pub(super) trait Output {

@@ -1,6 +1,9 @@
 // The flame chart: calls in time order, one lane per thread and per CPU.
 
-const LANE_HEAD = 20;
+const LANE_HEAD = 24;
+/** The strip of states: where it begins in the head of a lane, and its height. */
+const STRIP_TOP = 18;
+const STRIP = 5;
 const LANE_GAP = 10;
 const ROW = 17;
 
@@ -45,7 +48,8 @@ function chartModel(page, calls, moments) {
     const { first, top } = lanes[laneOf[r]];
     return top + LANE_HEAD + (r - first) * ROW;
   };
-  const absences = absencesOf(lanes, moments);
+  const absences = stretchesOf(lanes, moments, 'away');
+  const states = stretchesOf(lanes, moments, 'state');
   const marks = marksOf(lanes, moments);
   const clock = page.clock;
   const name = (i) => page.functions[rows.func[i]];
@@ -84,6 +88,7 @@ function chartModel(page, calls, moments) {
     rows,
     lanes,
     absences,
+    states,
     marks,
     x0: 0,
     x1: Math.max(page.real, 1),
@@ -96,7 +101,7 @@ function chartModel(page, calls, moments) {
     below: (r) => (r + 1 < nRows && laneOf[r + 1] === laneOf[r] ? r + 1 : -1),
     rowAt(at) {
       const lane = lanes.find(({ top, height }) => at >= top && at < top + height);
-      if (!lane || at < lane.top + LANE_HEAD) return -1;
+      if (!lane || lane.levels === 0 || at < lane.top + LANE_HEAD) return -1;
       return lane.first + Math.min(lane.levels - 1, Math.floor((at - lane.top - LANE_HEAD) / ROW));
     },
     paint: (i) => page.functions[rows.func[i]].paint,
@@ -137,25 +142,37 @@ function chartModel(page, calls, moments) {
   }
 }
 
-/** When the thread of each lane was switched out: as rows, so that they are drawn like boxes. */
-function absencesOf(lanes, moments) {
+/**
+ * When the thread of each lane was switched out (`away`), or what it was doing (`state`): as rows,
+ * so that they are drawn like boxes.
+ */
+function stretchesOf(lanes, moments, kind) {
   const starts = [];
   const ends = [];
+  const looks = [];
   const first = new Uint32Array(lanes.length + 1);
   const columns = moments ? moments.columns : {};
+  const gaps = columns[`${kind}_gap`];
+  const lengths = columns[`${kind}_length`];
+  const look = columns[`${kind}_look`];
   let at = 0;
   for (const [index, lane] of lanes.entries()) {
     let now = 0;
-    for (let k = 0; moments && k < lane.away; k++, at++) {
-      const start = now + (columns.away_gap ? columns.away_gap[at] : 0);
-      now = start + columns.away_length[at];
+    const n = kind === 'away' ? lane.away : lane.states;
+    for (let k = 0; moments && k < n; k++, at++) {
+      const start = now + (gaps ? gaps[at] : 0);
+      now = start + lengths[at];
       starts.push(start);
       ends.push(now);
+      looks.push(look ? look[at] : 0);
     }
     first[index + 1] = starts.length;
   }
   const n = starts.length;
-  return { n, nRows: lanes.length, first, start: Float64Array.from(starts), end: Float64Array.from(ends) };
+  return {
+    n, nRows: lanes.length, first, looks,
+    start: Float64Array.from(starts), end: Float64Array.from(ends),
+  };
 }
 
 /** The instants of each lane, by time. */

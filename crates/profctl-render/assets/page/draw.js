@@ -5,6 +5,9 @@ const AXIS = 22;
 /** Below this width a label would be a letter and dots. */
 const LABEL_MIN = 26;
 
+/** The middle of the words in the head of a lane. */
+const LANE_TEXT = 10;
+
 const widths = new Map();
 
 function textWidth(context, text) {
@@ -62,6 +65,16 @@ function stripes(context, color) {
   return context.createPattern(tile, 'repeat');
 }
 
+/** A pattern of dots, likewise. */
+function dots(context, color) {
+  const tile = document.createElement('canvas');
+  tile.width = tile.height = 6;
+  const pen = tile.getContext('2d');
+  pen.fillStyle = color;
+  pen.fillRect(0, 0, 2, 2);
+  return context.createPattern(tile, 'repeat');
+}
+
 /**
  * Draws what `view` shows: `view` has the model, the window `x0`–`x1`, how far it is scrolled, its
  * size in pixels, the selected box, the search and the theme.
@@ -81,6 +94,7 @@ function drawView(context, view) {
   context.clip();
   context.translate(0, top - scroll);
   drawLanes(context, view, scale);
+  if (model.kind === 'chart') drawStates(context, view, scale);
   const plain = new Batches();
   const pale = new Batches();
   const labels = [];
@@ -201,12 +215,32 @@ function drawLanes(context, { model, theme, width, scroll, height }, scale) {
     context.fillRect(0, lane.top, width, lane.height);
     context.fillStyle = theme.ink;
     context.font = `600 ${FONT}`;
-    context.fillText(lane.label, 6, lane.top + LANE_HEAD / 2);
+    context.fillText(lane.label, 6, lane.top + LANE_TEXT);
     const after = 12 + context.measureText(lane.label).width;
     context.font = FONT;
     context.fillStyle = theme.muted;
-    if (lane.note) context.fillText(lane.note, after, lane.top + LANE_HEAD / 2);
+    if (lane.note) context.fillText(lane.note, after, lane.top + LANE_TEXT);
   }
+}
+
+/** The look of several states that are too short to distinguish. */
+const MIXED = 5;
+
+/** What the threads were doing: solid where one ran, stripes and dots where it did not. */
+function drawStates(context, { model, theme, width, height, x0, x1, scroll }, scale) {
+  const { states } = model;
+  const batches = new Batches();
+  for (const lane of model.lanes) {
+    if (lane.top + lane.height < scroll || lane.top > scroll + height) continue;
+    const put = (from, to) => {
+      const left = Math.max((states.start[from] - x0) * scale, 0);
+      const right = Math.min((states.end[to - 1] - x0) * scale, width);
+      const look = to - from === 1 ? states.looks[from] : MIXED;
+      batches.add(look, left, lane.top + STRIP_TOP, Math.max(right - left, 1), STRIP);
+    };
+    visit(states, lane.index, x0, x1, scale, (i) => put(i, i + 1), put);
+  }
+  batches.fill(context, (look) => theme.looks[look]);
 }
 
 /** When the threads were switched out: a veil over whatever they had open. */
@@ -262,13 +296,42 @@ function drawMoments(context, view, scale, h) {
       context.stroke();
       const text = lost === null ? 'lost events' : count(lost, 'event lost', 'events lost');
       if (at - lastText > 110) {
-        context.fillText(text, at + 4, lane.top + LANE_HEAD / 2);
+        context.fillText(text, at + 4, lane.top + LANE_TEXT);
         lastText = at;
       }
     }
     context.setLineDash([]);
   }
+  drawWakes(context, view, x);
   if (view.showPath && view.page.path.length > 0) drawPath(context, view, x, h);
+}
+
+/** Between two arrows to one lane, at least. */
+const WAKES_APART = 5;
+
+/** Wakings: an arrow from the strip of the waker to that of the woken. */
+function drawWakes(context, { model, theme, width, page }, x) {
+  const last = new Map();
+  context.strokeStyle = theme.muted;
+  context.fillStyle = theme.ink;
+  context.lineWidth = 1;
+  for (const [time, from, to] of page.wakes || []) {
+    const at = Math.round(x(time)) + 0.5;
+    if (at < 0 || at > width || at - (last.get(to) ?? -WAKES_APART) < WAKES_APART) continue;
+    last.set(to, at);
+    const end = model.lanes[to].top + STRIP_TOP + 2;
+    const start = from < 0 ? end - 10 : model.lanes[from].top + STRIP_TOP + 2;
+    const back = start < end ? -4 : 4;
+    context.beginPath();
+    context.moveTo(at, start);
+    context.lineTo(at, end);
+    context.stroke();
+    context.beginPath();
+    context.moveTo(at, end);
+    context.lineTo(at - 2.5, end + back);
+    context.lineTo(at + 2.5, end + back);
+    context.fill();
+  }
 }
 
 /** The critical path: a line below each segment, where its call is drawn. */
@@ -276,16 +339,24 @@ function drawPath(context, { model, theme, width, page }, x, h) {
   context.fillStyle = theme.path;
   let lastX = -1;
   let lastY = -1;
-  for (const [start, length, index, depth] of page.path) {
+  for (const [start, length, index, depth, waits] of page.path) {
     const lane = model.lanes[index];
     const left = Math.max(x(start), 0);
     const right = Math.min(x(start + length), width);
     if (right < 0 || left > width) continue;
-    const y = lane.top + LANE_HEAD + Math.min(depth, lane.levels - 1) * ROW;
+    // The middle of the line: below a call, or along the strip of a thread.
+    const y = depth < 0
+      ? lane.top + STRIP_TOP + STRIP / 2
+      : lane.top + LANE_HEAD + Math.min(depth, lane.levels - 1) * ROW + h - 1.5;
     if (right < lastX && y === lastY) continue;
-    context.fillRect(left, y + h - 3, Math.max(right - left, 1.5), 3.5);
-    if (lastY >= 0 && lastY !== y && right - left > 1) {
-      context.fillRect(left, Math.min(y, lastY) + h - 3, 1, Math.abs(y - lastY) + 3);
+    if (waits) {
+      // No thread runs there: a broken line.
+      for (let at = left; at < right; at += 6) context.fillRect(at, y - 1, Math.min(3, right - at), 2);
+    } else {
+      context.fillRect(left, y - 1.5, Math.max(right - left, 1.5), 3.5);
+    }
+    if (lastY >= 0 && lastY !== y && (right - left > 1 || depth < 0)) {
+      context.fillRect(left, Math.min(y, lastY), 1, Math.abs(y - lastY));
     }
     [lastX, lastY] = [right, y];
   }

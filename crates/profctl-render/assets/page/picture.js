@@ -234,6 +234,12 @@ function startPicture(host, page) {
     if (kind === 'diff') parts.push(...hatched(theme.hatch, 'tested, not significant'));
     parts.push(...swatch(page.mergedPaint, kind === 'chart' ? 'calls too short to draw apart' : 'paths too narrow to draw apart'));
     if (kind === 'chart') {
+      if (page.lanes.some((lane) => lane.states > 0)) {
+        parts.push([make('i', { style: `background:${theme.running}` }), `${page.looks[0]} `]);
+        const colors = [theme.runnable, theme.muted, theme.gap];
+        for (const [n, color] of colors.entries()) parts.push(...hatched(color, page.looks[n + 1]));
+        parts.push(...line(theme.muted, page.looks[4], 'border-top'));
+      }
       if (page.lanes.some((lane) => lane.away > 0)) parts.push(...hatched(theme.off_cpu, 'switched out'));
       if (page.hasPartial) parts.push(...hatched(theme.hatch, 'entry or exit not recorded'));
       if (page.lanes.some((lane) => lane.gaps.length > 0)) parts.push(...line(theme.gap, 'events lost', 'border-left'));

@@ -44,6 +44,11 @@ class View {
     theme.faintStripes = stripes(context, `${theme.hatch}50`);
     theme.awayStripes = stripes(context, theme.off_cpu);
     theme.awayVeil = `${theme.lane}99`;
+    // In the order of the looks of states: only what ran is solid.
+    theme.looks = [
+      theme.running, stripes(context, theme.runnable), stripes(context, `${theme.muted}90`),
+      stripes(context, theme.gap), dots(context, theme.muted), stripes(context, theme.running),
+    ];
     this.theme = theme;
     this.isMapOld = true;
     this.redraw();

@@ -6,12 +6,12 @@
 use std::cmp::Reverse;
 use std::ops::Range;
 
-use profctl_model::{CpuId, Gap, IdVec, Mark, ThreadId, Tick, Ticks, Trace, Turn, sched};
+use profctl_model::{CpuId, Gap, IdVec, Mark, RunState, ThreadId, Tick, Ticks, Trace, Turn, sched};
 
 /// Everything that a chart shows, in the order in which it shows it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Lanes {
-    /// Threads that made calls, the busiest first, idle ones last.
+    /// Threads that made calls, the busiest first, idle ones last; then those that only ran.
     pub threads: Vec<ThreadLane>,
     /// CPUs by number; empty unless the input says who ran where.
     pub cpus: Vec<CpuLane>,
@@ -42,6 +42,8 @@ pub struct ThreadLane {
     pub gaps: Vec<Gap>,
     /// Its instants, in order.
     pub marks: Vec<Mark>,
+    /// Whether the input says what it was doing.
+    pub has_states: bool,
 }
 
 impl ThreadLane {
@@ -83,11 +85,12 @@ impl Lanes {
             .into_iter()
             .map(|(thread, rows)| thread_lane(trace, thread, rows))
             .collect();
+        threads.extend(only_ran(trace));
         let mut place_of: IdVec<ThreadId, Option<usize>> = IdVec::default();
         for (place, lane) in threads.iter().enumerate() {
             *place_of.grow_to(lane.thread) = Some(place);
         }
-        // Threads that made no call have no lane.
+        // Threads that neither made a call nor ran have no lane.
         let place_of = |thread| place_of.get(thread).copied().flatten();
         let turns = sched::turns(&trace.states);
         for turn in &turns {
@@ -103,7 +106,12 @@ impl Lanes {
         for lane in &mut threads {
             finish(lane, trace);
         }
-        threads.sort_by_key(|lane| (lane.idle, Reverse(lane.elapsed), lane.thread));
+        threads.sort_by_key(|lane| {
+            let ran = lane.ran.iter().fold(Ticks(0), |sum, turn| sum + (turn.end - turn.start));
+            let has_calls = !lane.spans.is_empty();
+            let busy = if has_calls { lane.elapsed } else { ran };
+            (!has_calls, lane.idle, Reverse(busy), lane.thread)
+        });
         Self { threads, cpus: cpu_lanes(trace, &turns) }
     }
 
@@ -125,6 +133,24 @@ fn rows_by_thread(trace: &Trace) -> Vec<(ThreadId, Range<usize>)> {
             (group[0], rows)
         })
         .collect()
+}
+
+/// Lanes of threads that made no call, but for idle tasks.
+fn only_ran(trace: &Trace) -> Vec<ThreadLane> {
+    let mut has_calls: IdVec<ThreadId, bool> = IdVec::default();
+    for group in trace.spans.thread.chunk_by(|a, b| a == b) {
+        *has_calls.grow_to(group[0]) = true;
+    }
+    let mut lanes = Vec::new();
+    for states in trace.states.chunk_by(|a, b| a.thread == b.thread) {
+        let thread = states[0].thread;
+        let ran = states.iter().any(|state| state.state == RunState::Running);
+        let is_new = !has_calls.get(thread).copied().unwrap_or(false);
+        if ran && is_new && !trace.names.threads[thread].idle {
+            lanes.push(thread_lane(trace, thread, 0..0));
+        }
+    }
+    lanes
 }
 
 fn thread_lane(trace: &Trace, thread: ThreadId, spans: Range<usize>) -> ThreadLane {
@@ -152,6 +178,7 @@ fn thread_lane(trace: &Trace, thread: ThreadId, spans: Range<usize>) -> ThreadLa
         away: Vec::new(),
         gaps: Vec::new(),
         marks: Vec::new(),
+        has_states: !named.idle && !trace.states_of(thread).is_empty(),
     }
 }
 

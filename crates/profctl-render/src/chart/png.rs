@@ -10,7 +10,7 @@ use plotters::style::{Color as _, RGBAColor, RGBColor};
 use super::palette::{Paint, Palette, Rgb};
 use super::picture::{
     ABOUT_BASE, Area, BAR, Drawn, Edge, Entry, FONT, LINE, MARGIN, PADDING, Picture, SWATCH,
-    SWATCH_GAP, Sign, TITLE_BASE, TITLE_FONT, UprightKind,
+    SWATCH_GAP, Sign, StateLook, TITLE_BASE, TITLE_FONT, UprightKind,
 };
 use super::text;
 use super::timeline::PIXEL;
@@ -89,6 +89,10 @@ impl Canvas<'_> {
             let (x0, x1) = (whole(veil.x0), whole(veil.x1));
             self.stripes((x0, x1), (veil.y, veil.height), plot, PALETTE.off_cpu, true);
         }
+        for state in &picture.states {
+            let narrowest = state.x1.max(state.x0 + PIXEL);
+            self.state(plot.left, (state.x0, narrowest), (state.y, state.height), state.look);
+        }
         for drawn in &picture.boxes {
             self.drawn(drawn, plot);
         }
@@ -102,10 +106,23 @@ impl Canvas<'_> {
             let x = (plot.left + whole(upright.x)).min(plot.left + plot.width.saturating_sub(1));
             self.upright(x, upright.y, upright.height, upright.kind);
         }
-        let corners: Vec<(i32, i32)> =
-            picture.path.iter().map(|&(x, y)| ((plot.left + whole(x)) as i32, y as i32)).collect();
-        for pair in corners.windows(2) {
-            self.thick(pair[0], pair[1]);
+        let within = |x: u64| (plot.left + whole(x)).min(plot.left + plot.width.saturating_sub(1));
+        for arrow in &picture.arrows {
+            self.arrow(within(arrow.x), arrow.y0, arrow.y1);
+        }
+        for line in &picture.path {
+            let corners: Vec<(i32, i32)> = line
+                .points
+                .iter()
+                .map(|&(x, y)| ((plot.left + whole(x)) as i32, y as i32))
+                .collect();
+            for pair in corners.windows(2) {
+                if line.waits {
+                    self.broken(pair[0], pair[1]);
+                } else {
+                    self.thick(pair[0], pair[1]);
+                }
+            }
         }
         for (n, note) in picture.notes.iter().enumerate() {
             let y = picture.note_base(n);
@@ -154,6 +171,12 @@ impl Canvas<'_> {
             }
             Sign::Gap => self.upright(x + SWATCH / 2, top, SWATCH, UprightKind::Gap),
             Sign::Mark => self.upright(x + SWATCH / 2, top, SWATCH, UprightKind::Mark),
+            Sign::State(look) => {
+                self.fill(*x, top, SWATCH, SWATCH, PALETTE.lane);
+                let width = u64::from(SWATCH) * PIXEL;
+                self.state(*x, (0, width), (top, SWATCH), look);
+            }
+            Sign::Arrow => self.arrow(x + SWATCH / 2, top, top + SWATCH),
             Sign::Path => {
                 let (x, y) = (*x as i32, *y as i32 - 4);
                 self.thick((x, y), (x + SWATCH as i32, y));
@@ -210,6 +233,58 @@ impl Canvas<'_> {
             }
             let alpha = covered as f64 / PIXEL as f64;
             self.column((left + x as u32) as i32, y, height, color.mix(alpha));
+        }
+    }
+
+    /// A state of a thread: solid if it ran, else dots and stripes.
+    fn state(&mut self, left: u32, (x0, x1): (u64, u64), (y, height): (u32, u32), look: StateLook) {
+        let (ink, is_drawn): (Rgb, fn(i32, i32) -> bool) = match look {
+            StateLook::Running => return self.smooth(left, (x0, x1), (y, height), PALETTE.running),
+            StateLook::Runnable => (PALETTE.runnable, |x, y| (x + y).rem_euclid(4) < 2),
+            StateLook::Sleeping => (PALETTE.muted, |x, y| (x - y).rem_euclid(6) < 1),
+            StateLook::Uninterruptible => (PALETTE.gap, |x, y| (x - y).rem_euclid(5) < 2),
+            StateLook::Unknown => {
+                (PALETTE.muted, |x, y| x.rem_euclid(6) < 2 && y.rem_euclid(6) < 2)
+            }
+            StateLook::Mixed => (PALETTE.running, |x, _| x.rem_euclid(2) == 0),
+        };
+        let color = color(ink).to_rgba();
+        for x in left + whole(x0)..(left + whole(x1)).max(left + whole(x0) + 1) {
+            for y in y..y + height {
+                let (x, y) = (x as i32, y as i32);
+                if is_drawn(x, y) {
+                    self.dot(x, y, color);
+                }
+            }
+        }
+    }
+
+    /// A waking: a thin line with a head.
+    fn arrow(&mut self, x: u32, y0: u32, y1: u32) {
+        let ink = color(PALETTE.ink);
+        self.column(x as i32, y0.min(y1), y0.abs_diff(y1), ink.mix(0.55));
+        let away = if y0 < y1 { -1 } else { 1 };
+        for n in 0..5_i32 {
+            for dx in -n / 2..=n / 2 {
+                self.dot(x as i32 + dx, y1 as i32 + away * n, ink.mix(0.8));
+            }
+        }
+    }
+
+    /// A line of the critical path along which no thread runs.
+    fn broken(&mut self, (x0, y0): (i32, i32), (x1, y1): (i32, i32)) {
+        let ink = color(PALETTE.path).to_rgba();
+        for y in y0.min(y1)..=y0.max(y1) {
+            if y.rem_euclid(6) < 3 {
+                self.dot(x0, y, ink);
+                self.dot(x0 + 1, y, ink);
+            }
+        }
+        for x in x0.min(x1)..x0.max(x1) {
+            if x.rem_euclid(6) < 3 {
+                self.dot(x, y1, ink);
+                self.dot(x, y1 + 1, ink);
+            }
         }
     }
 

@@ -6,7 +6,8 @@
 use std::io::{self, Write};
 
 use profctl_model::{
-    CpuId, FuncId, Gap, IdVec, Mark, Names, PathOrder, PathRows, ThreadId, Tick, TraceMeta,
+    CpuId, FuncId, Gap, IdVec, Mark, Names, PathOrder, PathRows, ThreadId, ThreadState, Tick,
+    TraceMeta,
 };
 
 pub mod chrome;
@@ -14,6 +15,7 @@ pub mod folded;
 mod json;
 mod order;
 pub mod perfetto;
+mod perfetto_sched;
 pub mod pprof;
 pub mod speedscope;
 mod wire;
@@ -43,6 +45,8 @@ pub struct Header<'a> {
     pub gaps: &'a [Gap],
     /// How many calls each thread made.
     pub calls: &'a IdVec<ThreadId, u64>,
+    /// What threads were doing, those of one thread in time order.
+    pub states: &'a [ThreadState],
 }
 
 /// One call.

@@ -1,5 +1,6 @@
 //! Perfetto's protobuf form: a track a thread, an event at each entry, exit and instant, with the CPU
-//! and the module as annotations. `docs/export.md` says what is lost.
+//! and the module as annotations; and the kernel's events of who ran where, where the input says
+//! ([`perfetto_sched`]). `docs/export.md` says what is lost.
 //!
 //! Field numbers are those of the `.proto` files that Perfetto publishes. Names are interned and
 //! referred to by number, in one sequence of packets.
@@ -10,6 +11,7 @@ use profctl_model::hash::FastMap;
 use profctl_model::{CpuId, FuncId, FuncKind, ThreadId, Tick, Ticks};
 
 use super::order::{self, What};
+use super::perfetto_sched;
 use super::wire::Message;
 use super::{CallEnd, CallEnds, Header};
 
@@ -54,6 +56,11 @@ pub fn write(header: &Header<'_>, calls: &mut CallEnds<'_>, out: &mut dyn Write)
     writer.tell_names()?;
     writer.tell_track_of_losses()?;
     writer.tell_threads()?;
+    for packet in perfetto_sched::packets(header) {
+        writer.packet = packet;
+        writer.packet.number(10, SEQUENCE);
+        writer.end_packet()?;
+    }
     order::moments(header, calls, |time, what| match what {
         What::Call(call) => writer.call(time, &call),
         What::Mark(row) => writer.mark(time, row),

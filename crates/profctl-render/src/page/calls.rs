@@ -3,11 +3,12 @@
 //! Calls are in the order of entry, lane by lane. A start is stored as the distance from the end of
 //! the previous call on the same level (or the start of its caller), so most numbers are small.
 
-use profctl_model::{FuncKind, Tick, Trace};
+use profctl_model::{FuncKind, ThreadState, Tick, Trace};
 use serde_json::{Value, json};
 
 use super::pack::{Columns, Packed};
 use crate::chart::lanes::{CpuLane, Lanes, ThreadLane};
+use crate::chart::picture::StateLook;
 
 /// Which number a function has in the page; 0 stands for calls that were merged.
 #[derive(Debug, Default)]
@@ -332,10 +333,32 @@ impl Emitter {
     }
 }
 
-/// When threads were switched out, and instants, lane by lane as the page lists them.
-pub(super) fn moments(lanes: &Lanes, numbers: &Numbers, scale: Scale) -> Option<String> {
+/// The states of a thread that a page shows: those that have a length and are not of the dead.
+pub(super) fn states<'a>(
+    trace: &'a Trace,
+    lane: &ThreadLane,
+) -> impl Iterator<Item = (&'a ThreadState, StateLook)> {
+    let states: &[ThreadState] =
+        if lane.has_states { trace.states_of(lane.thread) } else { Default::default() };
+    states
+        .iter()
+        .filter(|state| state.start < state.end)
+        .filter_map(|state| Some((state, StateLook::of(state.state)?)))
+}
+
+/// When threads were switched out, what they were doing, and instants, lane by lane as the page
+/// lists them.
+pub(super) fn moments(
+    trace: &Trace,
+    lanes: &Lanes,
+    numbers: &Numbers,
+    scale: Scale,
+) -> Option<String> {
     let mut away_gap = Packed::unsigned("away_gap");
     let mut away_length = Packed::unsigned("away_length");
+    let mut state_gap = Packed::unsigned("state_gap");
+    let mut state_length = Packed::unsigned("state_length");
+    let mut state_look = Packed::unsigned("state_look");
     let mut mark_gap = Packed::unsigned("mark_gap");
     let mut mark_depth = Packed::unsigned("mark_depth");
     let mut mark_func = Packed::unsigned("mark_func");
@@ -351,6 +374,15 @@ pub(super) fn moments(lanes: &Lanes, numbers: &Numbers, scale: Scale) -> Option<
             now = end.max(start + 1);
         }
         let mut now = 0;
+        for (state, look) in states(trace, lane) {
+            is_empty = false;
+            let (start, end) = (scale.at(state.start).max(now), scale.at(state.end).max(now));
+            state_gap.push(start - now);
+            state_length.push((end - start).max(1));
+            state_look.push(look as u64);
+            now = end.max(start + 1);
+        }
+        let mut now = 0;
         for mark in &lane.marks {
             is_empty = false;
             let time = scale.at(mark.time).max(now);
@@ -361,7 +393,16 @@ pub(super) fn moments(lanes: &Lanes, numbers: &Numbers, scale: Scale) -> Option<
         }
     }
     let mut columns = Columns::default();
-    for column in [away_gap, away_length, mark_gap, mark_depth, mark_func] {
+    for column in [
+        away_gap,
+        away_length,
+        state_gap,
+        state_length,
+        state_look,
+        mark_gap,
+        mark_depth,
+        mark_func,
+    ] {
         columns.add(column);
     }
     (!is_empty).then(|| columns.block(json!({})))

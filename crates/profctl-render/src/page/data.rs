@@ -3,14 +3,14 @@
 use std::cmp::Reverse;
 
 use profctl_model::hash::FastMap;
-use profctl_model::{Cell, FuncKind, Table, ThreadId, Tick, Ticks, Timebase, Trace};
+use profctl_model::{Cell, FuncKind, Table, ThreadId, Tick, Ticks, Timebase, Trace, WakerContext};
 use serde_json::{Map, Value, json};
 
 use super::calls::{self, Numbers, Scale};
 use super::{Calls, Kind, Page, Picture, graph, pack};
 use crate::chart::lanes::Lanes;
 use crate::chart::palette::{Paint, Palette, STEPS};
-use crate::chart::picture::PathStep;
+use crate::chart::picture::{PathPlace, PathStep, StateLook};
 use crate::number::{self, TimeUnit};
 use crate::table::{self, visible};
 
@@ -116,6 +116,8 @@ fn theme(palette: &Palette, paints: &[Paint]) -> Value {
         "hatch": palette.hatch.to_string(),
         "path": palette.path.to_string(),
         "found": palette.found.to_string(),
+        "running": palette.running.to_string(),
+        "runnable": palette.runnable.to_string(),
         "fills": fills,
     })
 }
@@ -181,7 +183,7 @@ fn with_calls(
     let trees: Vec<_> =
         labels.iter().cloned().zip(calls.trees.iter().map(|(_, tree)| tree)).collect();
     blocks.rest.push(("data-graph", graph::trees(&trees, &numbers, scale, n_functions)));
-    if let Some(moments) = calls::moments(&lanes, &numbers, scale) {
+    if let Some(moments) = calls::moments(trace, &lanes, &numbers, scale) {
         blocks.rest.push(("data-moments", moments));
     }
     blocks.rest.push(("data-calls", whole.text));
@@ -194,18 +196,20 @@ fn with_calls(
         "functions": functions,
         "figures": names,
         "cpus": trace.names.cpus.as_slice(),
-        "lanes": lane_heads(&lanes, scale),
+        "lanes": lane_heads(trace, &lanes, scale),
         "trees": labels,
         "legend": graph::legend(&kinds, paints),
         "hasPartial": calls::has_partial(trace),
         "cut": cut,
         "path": path_of(calls, &lanes, scale),
+        "wakes": wakes(trace, &lanes, scale),
+        "looks": StateLook::ALL.map(StateLook::words),
     });
     let Value::Object(more) = more else { unreachable!("it is written as an object") };
     value.extend(more);
 }
 
-fn lane_heads(lanes: &Lanes, scale: Scale) -> Vec<Value> {
+fn lane_heads(trace: &Trace, lanes: &Lanes, scale: Scale) -> Vec<Value> {
     let cpus = lanes.cpus.iter().map(|lane| {
         json!({
             "label": format!("CPU {}", lane.number),
@@ -213,6 +217,7 @@ fn lane_heads(lanes: &Lanes, scale: Scale) -> Vec<Value> {
             "kind": "cpu",
             "levels": 1,
             "away": 0,
+            "states": 0,
             "marks": 0,
             "gaps": [],
         })
@@ -226,6 +231,7 @@ fn lane_heads(lanes: &Lanes, scale: Scale) -> Vec<Value> {
             "kind": "thread",
             "levels": lane.levels,
             "away": lane.away.len(),
+            "states": calls::states(trace, lane).count(),
             "marks": lane.marks.len(),
             "gaps": gaps,
         })
@@ -233,20 +239,50 @@ fn lane_heads(lanes: &Lanes, scale: Scale) -> Vec<Value> {
     cpus.chain(threads).collect()
 }
 
-/// The critical path: from when, how long, in which lane, on which level.
+/// The place of each thread's lane on the page.
+fn lanes_by_thread(lanes: &Lanes) -> FastMap<ThreadId, usize> {
+    let threads = lanes.threads.iter().enumerate();
+    threads.map(|(place, lane)| (lane.thread, lanes.cpus.len() + place)).collect()
+}
+
+/// The critical path: from when, how long, in which lane, on which level (-1: of the thread,
+/// whatever it called), and whether it waits there.
 fn path_of(calls: &Calls<'_>, lanes: &Lanes, scale: Scale) -> Vec<Value> {
     let spans = &calls.trace.spans;
-    let mut lane_of: FastMap<ThreadId, usize> = FastMap::default();
-    for (place, lane) in lanes.threads.iter().enumerate() {
-        lane_of.insert(lane.thread, lanes.cpus.len() + place);
-    }
+    let lane_of = lanes_by_thread(lanes);
     let step = |step: &PathStep| {
-        let call = step.call.index();
-        let lane = lane_of.get(&spans.thread[call])?;
+        let (thread, level) = match step.place {
+            PathPlace::Call(call) => {
+                (spans.thread[call.index()], i64::from(spans.depth[call.index()]))
+            }
+            PathPlace::Thread(thread) => (thread, -1),
+        };
+        let lane = lane_of.get(&thread)?;
         let start = scale.at(step.start);
-        Some(json!([start, scale.at(step.end) - start, lane, spans.depth[call]]))
+        Some(json!([start, scale.at(step.end) - start, lane, level, u8::from(step.waits)]))
     };
     calls.path.iter().filter_map(step).collect()
+}
+
+/// Wakings that a page holds at most.
+const WAKES_MAX: usize = 20_000;
+
+/// Wakings: when, the lane of the waker (-1 if it was an interrupt, or is unknown), the lane of
+/// the woken.
+fn wakes(trace: &Trace, lanes: &Lanes, scale: Scale) -> Vec<Value> {
+    let lane_of = lanes_by_thread(lanes);
+    let mut wakes: Vec<(u64, i64, usize)> = Vec::new();
+    for (to, lane) in lanes.threads.iter().enumerate() {
+        for (state, _) in calls::states(trace, lane) {
+            let Some(waker) = state.waker.filter(|_| state.start_seen) else { continue };
+            let by = waker.thread.filter(|_| waker.context == WakerContext::Task);
+            let from = by.and_then(|by| lane_of.get(&by)).map_or(-1, |from| *from as i64);
+            wakes.push((scale.at(state.start), from, lanes.cpus.len() + to));
+        }
+    }
+    wakes.sort_unstable();
+    wakes.truncate(WAKES_MAX);
+    wakes.into_iter().map(|(time, from, to)| json!([time, from, to])).collect()
 }
 
 /// The functions of the page, those of the most calls first: their numbers are the shortest.

@@ -9,6 +9,7 @@ use super::calls::{self, Numbers, Scale};
 use super::pack::tests::unpacked;
 use super::*;
 use crate::chart::lanes::Lanes;
+use crate::chart::picture::PathPlace;
 use crate::number;
 
 /// A trace of one thread from calls that end in this order: name, start, end, callees.
@@ -292,9 +293,10 @@ fn functions_carry_their_kind_color_and_figures() {
         trees: &[],
         functions: &figures,
         path: &[PathStep {
-            call: profctl_model::SpanId::from_index(1),
+            place: PathPlace::Call(profctl_model::SpanId::from_index(1)),
             start: Tick(1),
             end: Tick(4),
+            waits: false,
         }],
         calls_max: CALLS_MAX,
     };
@@ -304,6 +306,6 @@ fn functions_carry_their_kind_color_and_figures() {
     assert_eq!(names, ["", "leaf", "mid", "main", "tail"], "the most called first, irq not at all");
     assert_eq!((&functions[1]["figures"], &value["figures"]), (&json!(["3"]), &json!(["calls"])));
     assert_eq!(functions[2]["figures"], json!(null));
-    assert_eq!(value["path"], json!([[1, 3, 0, 1]]));
+    assert_eq!(value["path"], json!([[1, 3, 0, 1, 0]]));
     assert_eq!(value["lanes"][0]["levels"], 3);
 }

@@ -1,3 +1,4 @@
 //! Second opinions: slow, simple evaluators that share no code and no method with the readers.
 
 pub mod function_graph;
+pub mod sched;

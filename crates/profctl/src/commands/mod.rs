@@ -17,6 +17,7 @@ mod replay;
 mod report;
 mod sched;
 mod summarize;
+mod sweep;
 mod tree;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
@@ -72,6 +73,7 @@ pub(crate) enum Command {
     Tree(tree::Args),
     CriticalPath(critical_path::Args),
     Sched(sched::Args),
+    Sweep(sweep::Args),
     Flame(flame::Args),
     Diff(diff::Args),
     Gate(gate::Args),
@@ -97,6 +99,7 @@ impl Command {
             | Self::Tree(_)
             | Self::CriticalPath(_)
             | Self::Sched(_)
+            | Self::Sweep(_)
             | Self::Diff(_)
             | Self::Info(_)
             | Self::Query(_) => What::Report,
@@ -120,6 +123,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Tree(args) => tree::run(&args, global),
         Command::CriticalPath(args) => critical_path::run(&args, global),
         Command::Sched(args) => sched::run(&args, global),
+        Command::Sweep(args) => sweep::run(&args, global),
         Command::Flame(args) => flame::run(&args, global),
         Command::Diff(args) => diff::run(&args, global),
         Command::Gate(args) => gate::run(&args, global),

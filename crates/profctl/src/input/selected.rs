@@ -197,7 +197,11 @@ impl Selection {
     /// The same for wakeups: of a selected thread, or by one.
     pub(crate) fn keep_wakes(&self, wakes: &mut Vec<Wake>, names: &Names) {
         let takes = |thread| takes_thread(self, &names.threads[thread]);
-        wakes.retain(|wake| takes(wake.woken) || wake.waker.thread.is_some_and(takes));
+        // A thread that was merely interrupted is not the waker.
+        let woke = |wake: &Wake| {
+            wake.waker.thread.is_some_and(takes) && !wake.waker.context.is_interrupt()
+        };
+        wakes.retain(|wake| takes(wake.woken) || woke(wake));
     }
 
     /// The same for losses: those of a CPU that is not selected are omitted.

@@ -22,7 +22,8 @@ pub(crate) fn written(trace: &Trace, target: &str) -> Vec<u8> {
         *calls.grow_to(thread) += 1;
     }
     let Trace { meta, names, spans, marks, gaps, .. } = trace;
-    let header = Header { names, meta, marks, gaps, calls: &calls };
+    let states = &trace.states;
+    let header = Header { names, meta, marks, gaps, calls: &calls, states };
     let call = |id: SpanId| {
         let row = id.index();
         Call {

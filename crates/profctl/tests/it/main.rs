@@ -23,6 +23,7 @@ mod program;
 mod query;
 mod reports;
 mod safety;
+mod sched;
 mod surface;
 mod tables;
 mod terminal;

@@ -286,3 +286,54 @@ fn parquet_is_written_whole_or_not_at_all() {
         run(&["convert", "--format", "parquet", "--partition", "-o", &dataset, &trace]).failure(2);
     assert!(message.contains("exists already"), "{message}");
 }
+
+#[test]
+fn states_and_wakes_sum_to_what_sched_says() {
+    let trace = fixtures::root().join("fixtures/sched/blkio.trace.txt.zst").display().to_string();
+    let states = ask(
+        &trace,
+        "SELECT thread, state, SUM(\"end\" - start) AS length, COUNT(*) AS n FROM states \
+         GROUP BY thread, state",
+    );
+    let wakes = ask(
+        &trace,
+        "SELECT woken, SUM(CASE WHEN effect = 'woke' THEN 1 ELSE 0 END) AS n, \
+           SUM(CASE WHEN effect = 'redundant' THEN 1 ELSE 0 END) AS redundant \
+         FROM wakes GROUP BY woken",
+    );
+    let sched = run(&["sched", "-q", "--format", "json", &trace]).quiet_success();
+    let sched: Value = serde_json::from_str(&sched).unwrap();
+    let threads = sched["threads"].as_array().unwrap();
+    assert!(threads.len() > 5);
+    for thread in threads {
+        let label = format!("{}-{}", thread["name"].as_str().unwrap(), thread["tid"]);
+        let of = |state: &str| {
+            let row = states.iter().find(|row| row["thread"] == label && row["state"] == state);
+            row.map_or(0, |row| row["length"].as_u64().unwrap())
+        };
+        for (field, state) in [
+            ("run", "running"),
+            ("runnable_woken", "runnable-woken"),
+            ("runnable_preempted", "runnable-preempted"),
+            ("runnable_new", "runnable-new"),
+            ("sleeping", "sleeping"),
+            ("uninterruptible", "uninterruptible"),
+            ("unknown", "unknown"),
+        ] {
+            assert_eq!(thread[field], of(state), "{label} {field}");
+        }
+        let woken = wakes.iter().find(|row| row["woken"] == label);
+        for (field, column) in [("wakeups", "n"), ("redundant_wakings", "redundant")] {
+            let n = woken.map_or(0, |row| row[column].as_u64().unwrap());
+            assert_eq!(thread[field], n, "{label} {field}");
+        }
+    }
+    // Who ended the waits for the disk.
+    let disk = ask(
+        &trace,
+        "SELECT source, COUNT(*) AS n FROM states WHERE state = 'runnable-woken' \
+           AND thread LIKE 'blkio-%' GROUP BY source ORDER BY n DESC LIMIT 1",
+    );
+    let source = disk[0]["source"].as_str().unwrap();
+    assert!(source.starts_with("irq:virtio0-req."), "{disk:?}");
+}

@@ -22,8 +22,8 @@ const KEPT_IN: [(&str, &str); 8] = [
     ("indicatif", "profctl"),
 ];
 
-/// Folders of fixtures that are no format: saved profiles to compare.
-const OTHER_FIXTURES: [&str; 1] = ["diff"];
+/// Folders of fixtures that are no format: saved profiles to compare, recordings with answers.
+const OTHER_FIXTURES: [&str; 3] = ["diff", "minix-quantum", "sched"];
 
 const LINES_MAX: usize = 600;
 

@@ -25,6 +25,7 @@ mod squeeze;
 mod tails;
 mod variance;
 mod verdict;
+mod welch;
 
 #[cfg(test)]
 mod tests;
@@ -39,6 +40,7 @@ pub use ranks::{Shift, hodges_lehmann, mann_whitney_exact};
 pub use tails::{Distribution, TAIL_PERCENT, TAIL_RUNS_MIN, tail_interval};
 pub use variance::Components;
 pub use verdict::selected_level;
+pub use welch::ratio_of_runs;
 
 use dealt::Rule;
 use design::{Contrast, Layout};

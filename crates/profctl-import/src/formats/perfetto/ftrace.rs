@@ -4,7 +4,9 @@ use profctl_model::diag::codes::SKIPPED_RECORD;
 
 use super::reading::Reading;
 use super::wire::{Fields, Value};
-use crate::emit::{LaneKey, LaneRef, NameRef, PrevState, Stated, ThreadKey, Waking, WakingKind};
+use crate::emit::{
+    LaneKey, LaneRef, NameRef, PrevState, Stated, ThreadKey, WakerContext, Waking, WakingKind,
+};
 
 /// Takes a bundle of events of one CPU.
 pub(super) fn bundle(reading: &mut Reading<'_>, bundle: &[u8], sequence: u32) {
@@ -37,12 +39,13 @@ fn event(
     (cpu, sequence): (u32, u32),
     has_lost: &mut bool,
 ) -> Option<()> {
-    let (mut time, mut task, mut said) = (None, 0, None);
+    let (mut time, mut task, mut said, mut flags) = (None, 0, None, None);
     let mut fields = Fields::of(bytes);
     for (number, value) in fields.by_ref() {
         match (number, value) {
             (1, Value::Number(stamp)) => time = Some(stamp.min(u64::MAX - 1)),
             (2, Value::Number(id)) => task = id,
+            (5, Value::Number(bits)) => flags = Some(bits),
             (4 | 17 | 20 | 114 | 437 | 438, Value::Bytes(bytes)) => said = Some((number, bytes)),
             _ => {}
         }
@@ -84,7 +87,8 @@ fn event(
                 _ => WakingKind::Wakeup,
             };
             let target_cpu = target_cpu.and_then(|cpu| u32::try_from(cpu).ok());
-            reading.out.waking(at, woken, Waking { kind, target_cpu, ..Waking::default() });
+            let context = flags.map_or(WakerContext::Unknown, context);
+            reading.out.waking(at, woken, Waking { kind, target_cpu, context });
         }
         None => reading.not_read("it has a kernel event that is not a call"),
     }
@@ -103,6 +107,16 @@ fn prev_state(state: u64) -> PrevState {
         _ if state & 2 != 0 => PrevState::Uninterruptible,
         _ if state & 1 != 0 => PrevState::Sleeping,
         _ => PrevState::Unknown(b'?'),
+    }
+}
+
+/// What a CPU was doing, from the flags of an event (`TRACE_FLAG_HARDIRQ`, `TRACE_FLAG_SOFTIRQ`).
+fn context(flags: u64) -> WakerContext {
+    match (flags & 0x08 != 0, flags & 0x10 != 0) {
+        (true, true) => WakerContext::HardAndSoftIrq,
+        (true, false) => WakerContext::HardIrq,
+        (false, true) => WakerContext::SoftIrq,
+        (false, false) => WakerContext::Task,
     }
 }
 

@@ -41,6 +41,7 @@ impl<S: SpanSink> Stitcher<S> {
             let stack = self.stacks.grow_to(thread);
             stack.cpu = to.cpu.or(stack.cpu);
         }
+        self.serving.clear(to.cpu);
         let (sched, mut out) = self.scheduler();
         sched.switch(Stamp { time, cpu: to.cpu }, left, to.thread, &mut out);
     }
@@ -54,6 +55,7 @@ impl<S: SpanSink> Stitcher<S> {
         let funcs = &self.core.names.funcs;
         let is_interrupt = |func: &FuncId| funcs[*func].kind == FuncKind::Interrupt;
         let interrupt = self.stacks.grow_to(thread).open_funcs().find(is_interrupt);
+        let interrupt = self.serving.on(at.cpu).or(interrupt);
         let context = match (context, interrupt) {
             (WakerContext::Unknown, Some(func)) if funcs[func].name.starts_with("softirq") => {
                 WakerContext::SoftIrq

@@ -1,15 +1,17 @@
 //! The chart as a picture: lanes below one another, time from left to right.
 
-use profctl_model::{FuncKind, SpanId, Thread, Tick, Ticks, Trace, Turn};
+use profctl_model::{FuncKind, SpanId, Thread, ThreadId, Tick, Ticks, Trace, Turn};
 
 use super::super::axis;
 use super::super::lanes::{CpuLane, Lanes, ThreadLane};
 use super::super::palette::Paint;
 use super::super::text;
 use super::super::timeline::{self, Block, Content, Item, LaidOut, PIXEL, TimeScale, Timeline};
+use super::threads::{self, STRIP};
 use super::words::{Words, merged_note};
 use super::{
-    Band, Drawn, Edge, FONT, MARGIN, Picture, ROW, Scale, Sign, Upright, UprightKind, Veil, pixels,
+    Band, Drawn, Edge, FONT, MARGIN, PathLine, Picture, ROW, Scale, Sign, StateLook, Upright,
+    UprightKind, Veil, pixels,
 };
 use crate::number::{self, TimeUnit};
 
@@ -50,12 +52,23 @@ pub struct ChartOptions {
 /// An interval of the critical path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PathStep {
-    /// The call that it lies in; its thread and its level are the path's.
-    pub call: SpanId,
+    /// Where it is.
+    pub place: PathPlace,
     /// From.
     pub start: Tick,
     /// To.
     pub end: Tick,
+    /// Whether the thread on the path waits.
+    pub waits: bool,
+}
+
+/// Where a segment of the critical path is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PathPlace {
+    /// In a call; its thread and its level are the path's.
+    Call(SpanId),
+    /// In a thread, whatever it called.
+    Thread(ThreadId),
 }
 
 /// Draws a trace; the steps of `path`, in order, are drawn over it.
@@ -86,7 +99,7 @@ pub fn chart(trace: &Trace, lanes: &Lanes, path: &[PathStep], options: &ChartOpt
         total: timebase.reported(laid.scale.total) as f64,
         units: axis::units(timebase, options.unit),
     };
-    let mut draw = Draw { trace, words, laid: &laid, options, picture, y: 0, rows: 1 };
+    let mut draw = Draw { trace, words, laid: &laid, options, picture, y: 0, rows: 1, strip: 0 };
     draw.y = draw.picture.plot.top;
     for lane in &lanes.cpus {
         draw.cpu(lane);
@@ -97,10 +110,17 @@ pub fn chart(trace: &Trace, lanes: &Lanes, path: &[PathStep], options: &ChartOpt
         draw.thread(lane, boxes);
     }
     draw.path(path, lanes, &tops);
+    let (arrows, left_out) = threads::arrows(trace, lanes, &tops, &laid.scale);
+    draw.picture.arrows = arrows;
     let bottom = draw.y;
     let mut picture = draw.picture;
     picture.plot.height = bottom.saturating_sub(picture.plot.top + LANE_GAP);
     let mut notes = options.notes.clone();
+    if left_out > 0 {
+        let wakings = number::count(left_out as u64, "waking is", "wakings are");
+        notes
+            .push(format!("{wakings} not drawn for want of room: see a part with --from, --until"));
+    }
     if picture.boxes.iter().any(|drawn| drawn.merged) {
         notes.push(merged_note("calls", laid.narrowest, layout.narrowest.max(PIXEL)));
     }
@@ -156,6 +176,19 @@ fn legend(trace: &Trace, lanes: &Lanes, laid: &Timeline, path: bool) -> Vec<(Sig
     let has_modules = trace.names.funcs.iter().any(|func| func.module.is_some());
     let functions = if has_modules { "function, by module" } else { "function, by name" };
     let any = |has: fn(&ThreadLane) -> bool| lanes.threads.iter().any(has);
+    let mut looks = [false; StateLook::ALL.len()];
+    for lane in lanes.threads.iter().filter(|lane| lane.has_states) {
+        for state in trace.states_of(lane.thread) {
+            if let Some(look) = StateLook::of(state.state) {
+                looks[look as usize] = true;
+            }
+        }
+    }
+    let wakes = trace.states.iter().any(|state| state.waker.is_some());
+    let states = StateLook::ALL
+        .into_iter()
+        .map(|look| (looks[look as usize], Sign::State(look), look.words()))
+        .chain([(looks[0] && wakes, Sign::Arrow, "wakeup")]);
     [
         (seen[0], Sign::Fill(middle), functions),
         (seen[1], Sign::Fill(Paint::Syscall { shade: 1 }), "system call"),
@@ -163,12 +196,13 @@ fn legend(trace: &Trace, lanes: &Lanes, laid: &Timeline, path: bool) -> Vec<(Sig
         (seen[3], Sign::Fill(Paint::Idle), "idle"),
         (merged, Sign::Fill(Paint::Merged), "several calls, merged"),
         (partial, Sign::Hatched(middle), "entry or exit not recorded"),
-        (any(|lane| !lane.away.is_empty()), Sign::Veil, "switched out"),
+        (any(|lane| !lane.away.is_empty() && lane.levels > 0), Sign::Veil, "switched out"),
         (any(|lane| !lane.gaps.is_empty()), Sign::Gap, "events lost"),
         (any(|lane| !lane.marks.is_empty()), Sign::Mark, "instant"),
         (path, Sign::Path, "critical path"),
     ]
     .into_iter()
+    .chain(states)
     .filter(|&(is_there, ..)| is_there)
     .map(|(_, sign, words)| (sign, words))
     .collect()
@@ -184,10 +218,13 @@ struct Draw<'a> {
     y: u32,
     /// Rows of the latest lane.
     rows: u32,
+    /// What its strip of states takes up.
+    strip: u32,
 }
 
 impl Draw<'_> {
     fn cpu(&mut self, lane: &CpuLane) {
+        self.strip = 0;
         let band = self.band(1, 0, cpu_label(lane), None);
         for stay in merged_stays(&lane.ran, &self.laid.scale, self.laid.narrowest) {
             let drawn = match stay.ran.as_slice() {
@@ -239,7 +276,7 @@ impl Draw<'_> {
 
     /// Opens a lane of so many rows, and a rail for instants, and says its place.
     fn band(&mut self, rows: u32, rail: u32, label: String, detail: Option<String>) -> usize {
-        let height = rows.max(1) * ROW - 1 + rail;
+        let height = self.strip + rows.max(1) * ROW - 1 + rail;
         let tip = match &detail {
             Some(detail) => format!("{label}, {detail}"),
             None => label.clone(),
@@ -255,22 +292,30 @@ impl Draw<'_> {
     fn row(&self, band: usize, level: u32) -> u32 {
         let Band { y, .. } = self.picture.bands[band];
         let row = if self.options.upward { self.rows - 1 - level } else { level };
-        y + row * ROW
+        y + self.strip + row * ROW
     }
 
     fn thread(&mut self, lane: &ThreadLane, boxes: &LaidOut) {
         let rail = if lane.marks.is_empty() { 0 } else { RAIL };
+        let states = self.trace.states_of(lane.thread);
+        self.strip = strip_of(lane);
+        if lane.has_states {
+            let (scale, narrowest) = (&self.laid.scale, self.laid.narrowest);
+            let strip = threads::strip(states, self.y, scale, narrowest, &self.words);
+            self.picture.states.extend(strip);
+        }
         let band = self.band(boxes.levels, rail, lane.label.clone(), second_line(lane));
         for item in &boxes.items {
             let drawn = self.item(item, band, lane);
             self.picture.boxes.push(drawn);
         }
         let Band { y, height, .. } = self.picture.bands[band];
+        let (y, height) = (y + self.strip, height - self.strip);
         let scale = self.laid.scale;
         // Less than half of what is merged elsewhere: a veil says that nothing ran below it.
         let apart = (self.laid.narrowest / 2).max(PIXEL);
         let mut veils: Vec<Veil> = Vec::new();
-        for stretch in &lane.away {
+        for stretch in lane.away.iter().filter(|_| boxes.levels > 0) {
             let (x0, x1) = (scale.x(stretch.start), scale.x(stretch.end));
             match veils.last_mut() {
                 Some(last) if x0 < last.x1 + apart => last.x1 = last.x1.max(x1),
@@ -407,18 +452,21 @@ impl Draw<'_> {
         tip
     }
 
-    /// The critical path: along the lower edge of the rows that its steps lie in.
+    /// The critical path: along the lower edge of the rows that its steps lie in, or along the
+    /// strips of threads.
     fn path(&mut self, steps: &[PathStep], lanes: &Lanes, tops: &[u32]) {
         let spans = &self.trace.spans;
         let mut corners: Vec<(u64, u32)> = Vec::new();
         for step in steps {
-            let thread = spans.thread[step.call.index()];
+            let PathPlace::Call(call) = step.place else { continue };
+            let thread = spans.thread[call.index()];
             let Some(lane) = lanes.threads.iter().position(|lane| lane.thread == thread) else {
                 continue;
             };
             let band = self.picture.bands.iter().position(|band| band.y == tops[lane]);
             self.rows = self.laid.lanes[lane].levels.max(1);
-            let level = spans.depth[step.call.index()].min(self.rows - 1);
+            self.strip = strip_of(&lanes.threads[lane]);
+            let level = spans.depth[call.index()].min(self.rows - 1);
             let y = self.row(band.expect("every lane has a band"), level) + ROW - 3;
             let (x0, x1) = (self.laid.scale.x(step.start), self.laid.scale.x(step.end));
             // Steps narrower than half a pixel only move the line up and down.
@@ -428,8 +476,16 @@ impl Draw<'_> {
             }
         }
         corners.dedup();
-        self.picture.path = corners;
+        if !corners.is_empty() {
+            self.picture.path.push(PathLine { points: corners, waits: false });
+        }
+        self.picture.path.extend(threads::path(steps, lanes, tops, &self.laid.scale));
     }
+}
+
+/// What the strip of a lane takes up.
+fn strip_of(lane: &ThreadLane) -> u32 {
+    if lane.has_states { STRIP } else { 0 }
 }
 
 /// Turns on a CPU that are drawn as one.

@@ -6,9 +6,10 @@
 mod chart;
 mod diff;
 mod graph;
+mod threads;
 mod words;
 
-pub use chart::{ChartOptions, PathStep, chart};
+pub use chart::{ChartOptions, PathPlace, PathStep, chart};
 pub use diff::{DiffOptions, diff};
 pub use graph::{GraphOptions, graph};
 
@@ -68,8 +69,12 @@ pub struct Picture {
     pub veils: Vec<Veil>,
     /// Losses and instants.
     pub uprights: Vec<Upright>,
-    /// Corners of the critical path; nothing if it is not drawn.
-    pub path: Vec<(u64, u32)>,
+    /// What threads were doing.
+    pub states: Vec<StateBox>,
+    /// Who woke whom.
+    pub arrows: Vec<Arrow>,
+    /// The critical path; nothing if it is not drawn.
+    pub path: Vec<PathLine>,
     /// What the colors mean.
     pub legend: Vec<Entry>,
     /// Notes: losses, repairs, what was merged.
@@ -184,6 +189,74 @@ pub struct Veil {
     pub height: u32,
 }
 
+/// How a state of a thread looks. Only what ran is drawn solid.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum StateLook {
+    /// It ran.
+    Running,
+    /// It waited for a CPU.
+    Runnable,
+    /// It was blocked, and a signal would have ended that.
+    Sleeping,
+    /// It was blocked, and no signal would have ended that; or stopped.
+    Uninterruptible,
+    /// Unknown.
+    Unknown,
+    /// Several of these, too short to distinguish.
+    Mixed,
+}
+
+impl StateLook {
+    /// Every one, in the order of a legend.
+    pub const ALL: [Self; 6] = [
+        Self::Running,
+        Self::Runnable,
+        Self::Sleeping,
+        Self::Uninterruptible,
+        Self::Unknown,
+        Self::Mixed,
+    ];
+}
+
+/// A state of a thread, in the strip of its lane.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StateBox {
+    /// Left edge.
+    pub x0: u64,
+    /// Right edge.
+    pub x1: u64,
+    /// Upper edge.
+    pub y: u32,
+    /// Its height.
+    pub height: u32,
+    /// How it looks.
+    pub look: StateLook,
+    /// What is known of it.
+    pub tip: String,
+}
+
+/// A waking: an arrow straight up or down.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Arrow {
+    /// Where.
+    pub x: u64,
+    /// Where it begins.
+    pub y0: u32,
+    /// Where its head is.
+    pub y1: u32,
+    /// What is known of it.
+    pub tip: String,
+}
+
+/// A part of the critical path.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PathLine {
+    /// Its corners.
+    pub points: Vec<(u64, u32)>,
+    /// Whether the thread on the path waits: a broken line.
+    pub waits: bool,
+}
+
 /// What an upright line means.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum UprightKind {
@@ -229,6 +302,10 @@ pub enum Sign {
     Mark,
     /// The line of the critical path.
     Path,
+    /// A state of a thread.
+    State(StateLook),
+    /// The arrow of a waking.
+    Arrow,
 }
 
 /// An entry of the legend.

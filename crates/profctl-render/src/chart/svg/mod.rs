@@ -9,7 +9,7 @@ use std::fmt::{self, Write};
 use super::palette::{Paint, Palette};
 use super::picture::{
     ABOUT_BASE, BAR, Drawn, Edge, Entry, FONT, LINE, MARGIN, PADDING, Picture, SWATCH, SWATCH_GAP,
-    Sign, TITLE_BASE, TITLE_FONT, Upright, UprightKind,
+    Sign, StateLook, TITLE_BASE, TITLE_FONT, Upright, UprightKind,
 };
 use super::text;
 
@@ -83,7 +83,7 @@ impl Svg<'_> {
              text{{font:{FONT}px system-ui,\"Segoe UI\",\"Helvetica Neue\",\"DejaVu Sans\",sans-serif}}\n\
              .title{{font-size:{TITLE_FONT}px;font-weight:600}}\n\
              .b{{cursor:pointer;outline:none}} .b text,.v,.p{{pointer-events:none}}\n\
-             .p{{fill:none;stroke-width:2.5;stroke-linejoin:round}}\n\
+             .p{{fill:none;stroke-width:2.5;stroke-linejoin:round}} .pw{{stroke-dasharray:3 3}}\n\
              .e1{{stroke-width:1.2}} .e2{{stroke-width:1.2;stroke-dasharray:4 3}}\n\
              .u line{{stroke-width:1.5}} .gap{{stroke-dasharray:3 2}}\n\
              .b:hover rect.s{{stroke-width:1}} .b:focus rect.s,.hit rect.s{{stroke-width:1.6}}\n\
@@ -106,14 +106,32 @@ impl Svg<'_> {
         let of_legend = self.picture.legend.iter().map(|entry| match entry.sign {
             Sign::Fill(paint) | Sign::Hatched(paint) | Sign::Edged(paint, _) => Some(paint),
             Sign::After => Some(AFTER),
-            Sign::Before | Sign::Veil | Sign::Gap | Sign::Mark | Sign::Path => None,
+            Sign::Before
+            | Sign::Veil
+            | Sign::Gap
+            | Sign::Mark
+            | Sign::Path
+            | Sign::State(_)
+            | Sign::Arrow => None,
         });
         of_boxes.chain(of_legend).flatten().collect()
     }
 
     fn theme(&mut self, palette: &Palette, paints: &BTreeSet<Paint>) -> fmt::Result {
         let Palette {
-            background, lane, ink, muted, grid, gap, off_cpu, hatch, path, found, ..
+            background,
+            lane,
+            ink,
+            muted,
+            grid,
+            gap,
+            off_cpu,
+            hatch,
+            path,
+            found,
+            running,
+            runnable,
+            ..
         } = palette;
         write!(
             self.out,
@@ -121,6 +139,9 @@ impl Svg<'_> {
              .note,.about,.t text{{fill:{muted}}} .t line{{stroke:{grid}}}\n\
              .gap{{stroke:{gap}}} .mark{{stroke:{muted}}} .hl{{stroke:{hatch}}} .vl{{stroke:{off_cpu}}} \
              .p{{stroke:{path}}} .b0{{fill:{muted}}}\n\
+             .st0{{fill:{running}}} .q0{{stroke:{running}}} .q1{{stroke:{runnable}}} \
+             .q2{{stroke:{muted}}} .q3{{stroke:{gap}}} .wl{{stroke:{ink};stroke-width:1;opacity:.55}} \
+             .wh{{fill:{ink};opacity:.7}}\n\
              .e1,.e2{{stroke:{hatch}}} .b:hover rect.s,.b:focus rect.s,.hit rect.s{{stroke:{found}}} \
              #find{{color:{ink};background:{lane};border:1px solid {grid}}}\n"
         )?;
@@ -139,9 +160,29 @@ impl Svg<'_> {
                 if class == "vl" { "4" } else { "1.5" },
             )
         };
+        // States of threads: only what ran is solid.
+        let strip = |n: usize, turn: &str, class: &str, every: u32, line: &str| {
+            format!(
+                "<pattern id=\"st{n}\" width=\"{every}\" height=\"{every}\" \
+                 patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate({turn})\">\
+                 <line class=\"{class}\" y2=\"{every}\" {line}/></pattern>"
+            )
+        };
+        let strips = if self.picture.states.is_empty() {
+            String::new()
+        } else {
+            [
+                strip(1, "45", "q1", 4, "stroke-width=\"3\""),
+                strip(2, "-45", "q2", 6, "stroke-width=\"1\""),
+                strip(3, "-45", "q3", 5, "stroke-width=\"2\""),
+                strip(4, "0", "q2", 6, "stroke-width=\"2\" stroke-dasharray=\"2 4\""),
+                strip(5, "0", "q0", 3, "stroke-width=\"1.5\""),
+            ]
+            .concat()
+        };
         writeln!(
             self.out,
-            "<defs>{}{}</defs>",
+            "<defs>{}{}{strips}</defs>",
             pattern("hatch", "45", "hl"),
             pattern("veil", "-45", "vl")
         )
@@ -201,6 +242,18 @@ impl Svg<'_> {
                 }
                 Sign::Gap => upright("gap"),
                 Sign::Mark => upright("mark"),
+                Sign::State(StateLook::Running) => swatch("st0", ""),
+                Sign::State(look) => {
+                    swatch("lane", "")
+                        + &swatch("", &format!(" fill=\"url(#st{})\"", look as usize))
+                }
+                Sign::Arrow => {
+                    let (x, bottom) = (x + SWATCH / 2, top + SWATCH);
+                    let head = head(u64::from(x) * 100, top, bottom);
+                    format!(
+                        "<line class=\"wl\" x1=\"{x}\" x2=\"{x}\" y1=\"{top}\" y2=\"{bottom}\"/>{head}"
+                    )
+                }
                 Sign::Path => {
                     let (y, right) = (y - 4, x + SWATCH);
                     format!("<path class=\"p\" d=\"M{x} {y}H{right}\"/>")
@@ -270,6 +323,7 @@ impl Svg<'_> {
             plot.left, plot.width
         )?;
         self.veils("fill=\"url(#veil)\" opacity=\".6\"")?;
+        self.states()?;
         for drawn in &self.picture.boxes {
             self.drawn(drawn)?;
         }
@@ -289,14 +343,46 @@ impl Svg<'_> {
                 x = place(*x),
             )?;
         }
-        if !self.picture.path.is_empty() {
-            write!(self.out, "<polyline class=\"p\" points=\"")?;
-            for (x, y) in &self.picture.path {
+        for arrow in &self.picture.arrows {
+            let (x, y0, y1) = (arrow.x, arrow.y0, arrow.y1);
+            writeln!(
+                self.out,
+                "<g class=\"u\" data-x=\"{x}\" transform=\"translate({x} 0)\"><title>{}</title>\
+                 <line class=\"wl\" y1=\"{y0}\" y2=\"{y1}\"/>{}</g>",
+                escaped(&arrow.tip),
+                head(0, y0, y1),
+                x = place(x),
+            )?;
+        }
+        for line in &self.picture.path {
+            let waits = if line.waits { " pw" } else { "" };
+            write!(self.out, "<polyline class=\"p{waits}\" points=\"")?;
+            for (x, y) in &line.points {
                 write!(self.out, "{},{y} ", place(*x))?;
             }
             writeln!(self.out, "\"/>")?;
         }
         writeln!(self.out, "</svg>")
+    }
+
+    fn states(&mut self) -> fmt::Result {
+        for state in &self.picture.states {
+            let fill = match state.look {
+                StateLook::Running => "class=\"st0\"".to_owned(),
+                look => format!("fill=\"url(#st{})\"", look as usize),
+            };
+            writeln!(
+                self.out,
+                "<g class=\"st\"><title>{}</title><rect {fill} x=\"{}\" y=\"{}\" width=\"{}\" \
+                 height=\"{}\"/></g>",
+                escaped(&state.tip),
+                place(state.x0),
+                state.y,
+                place((state.x1 - state.x0).max(NARROWEST)),
+                state.height
+            )?;
+        }
+        Ok(())
     }
 
     fn veils(&mut self, look: &str) -> fmt::Result {
@@ -370,6 +456,16 @@ fn edge_class(edge: Edge) -> &'static str {
         Edge::Solid => " e1",
         Edge::Dashed => " e2",
     }
+}
+
+/// The head of an arrow that comes from `y0` and ends at `y1`.
+fn head(x: u64, y0: u32, y1: u32) -> String {
+    let back = if y0 < y1 { y1.saturating_sub(5) } else { y1 + 5 };
+    let (left, right) = match x {
+        0 => ("-3".to_owned(), "3".to_owned()),
+        x => (place(x.saturating_sub(300)), place(x + 300)),
+    };
+    format!("<path class=\"wh\" d=\"M{} {y1}L{left} {back}H{right}Z\"/>", place(x))
 }
 
 fn bar(class: &str, x: u32, y: u32) -> String {

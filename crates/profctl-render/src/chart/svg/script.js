@@ -16,7 +16,7 @@
   const PADDING = 4, LEAST_LABEL = 22, LEAST_WIDTH = 0.4;
 
   // Every group of rectangles with its unzoomed places.
-  const groups = [...plot.querySelectorAll('g.b, g.v')].map((element) => {
+  const groups = [...plot.querySelectorAll('g.b, g.v, g.st')].map((element) => {
     const rects = [...element.querySelectorAll('rect')].map((rect) => ({
       rect, x: number(rect, 'x'), width: number(rect, 'width'),
     }));
@@ -33,9 +33,10 @@
   const groupOf = new Map(boxes.map((box) => [box.element, box]));
   const uprights = [...plot.querySelectorAll('g.u')].map((element) => (
     { element, x: Number(element.dataset.x) }));
-  const path = plot.querySelector('polyline');
-  const corners = path ? path.getAttribute('points').trim().split(' ').map((corner) => (
-    corner.split(',').map(Number))) : [];
+  const paths = [...plot.querySelectorAll('polyline')].map((path) => ({
+    path, corners: path.getAttribute('points').trim().split(' ').map((corner) => (
+      corner.split(',').map(Number))),
+  }));
 
   // What is seen: from and to, in unzoomed places.
   let view = [0, plotWidth];
@@ -84,7 +85,9 @@
     for (const { element, x } of uprights) {
       element.setAttribute('transform', `translate(${place(x).toFixed(2)} 0)`);
     }
-    if (path) path.setAttribute('points', corners.map(([x, y]) => `${place(x).toFixed(2)},${y}`).join(' '));
+    for (const { path, corners } of paths) {
+      path.setAttribute('points', corners.map(([x, y]) => `${place(x).toFixed(2)},${y}`).join(' '));
+    }
     reset.classList.toggle('off', view[0] === 0 && view[1] === plotWidth);
     drawAxis(place);
   }

@@ -7,11 +7,16 @@ use super::*;
 use crate::chart::frames::Frames;
 use crate::chart::lanes::Lanes;
 use crate::chart::picture::{
-    ChartOptions, DiffOptions, GraphOptions, PathStep, chart, diff, graph,
+    ChartOptions, DiffOptions, GraphOptions, PathPlace, PathStep, chart, diff, graph,
 };
 use crate::chart::testing::{frames, random_trace, trace};
 use crate::number::TimeUnit;
-use profctl_model::{PairedNode, PairedTree, PathCost, Tick, Timebase, Trace};
+use profctl_model::{PairedNode, PairedTree, PathCost, SpanId, Tick, Timebase, Trace};
+
+fn step(call: SpanId, start: u64, end: u64) -> PathStep {
+    let place = PathPlace::Call(call);
+    PathStep { place, start: Tick(start), end: Tick(end), waits: false }
+}
 
 fn chart_options(title: &str) -> ChartOptions {
     ChartOptions {
@@ -93,11 +98,7 @@ fn a_chart_shows_calls_gaps_and_absences() {
          gap:0:95 mark:a:50",
     );
     let spans: Vec<_> = trace.spans.ids().collect();
-    let path = [
-        PathStep { call: spans[0], start: Tick(0), end: Tick(40) },
-        PathStep { call: spans[3], start: Tick(40), end: Tick(60) },
-        PathStep { call: spans[0], start: Tick(60), end: Tick(100) },
-    ];
+    let path = [step(spans[0], 0, 40), step(spans[3], 40, 60), step(spans[0], 60, 100)];
     let options = ChartOptions { narrowest: 1000, ..chart_options("chart") };
     let picture = chart(&trace, &Lanes::of(&trace), &path, &options);
     check(

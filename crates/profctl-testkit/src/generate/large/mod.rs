@@ -5,6 +5,7 @@
 
 mod logs;
 mod more;
+mod sched;
 mod text;
 mod trace_dat;
 mod uftrace;
@@ -17,7 +18,7 @@ pub use uftrace::{Create, write_uftrace};
 use walk::{TASKS, Walk};
 
 /// The formats that can be made, by name.
-pub const LARGE_FORMATS: [&str; 16] = [
+pub const LARGE_FORMATS: [&str; 17] = [
     "function_graph",
     "function_graph-abstime-proc",
     "plain",
@@ -34,6 +35,7 @@ pub const LARGE_FORMATS: [&str; 16] = [
     "speedscope",
     "folded",
     "trace_dat",
+    "ftrace-sched",
 ];
 /// Formats with a single stack.
 const OF_ONE_STACK: [&str; 7] = ["mcrae", "probe", "vcd", "saleae", "sigrok", "gem5", "speedscope"];
@@ -47,6 +49,9 @@ const CHUNK: usize = 1 << 20;
 pub fn write_large(format: &str, bytes: u64, seed: u64, out: &mut impl Write) -> io::Result<u64> {
     if format == "trace_dat" {
         return trace_dat::write(bytes, seed, out);
+    }
+    if format == "ftrace-sched" {
+        return sched::write(bytes, seed, out);
     }
     let mut walk = Walk::new(seed, if OF_ONE_STACK.contains(&format) { 1 } else { CPUS });
     let mut text = Text { names: walk.names.clone(), out: Vec::with_capacity(2 * CHUNK) };

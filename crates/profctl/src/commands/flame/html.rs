@@ -1,11 +1,12 @@
 //! Interactive pages: the calls of a trace, or two sides merged.
 
 use profctl_analyze::critpath;
+use profctl_analyze::critpath::chain::{Link, Wait};
 use profctl_analyze::diff::{Comparison, PathComparison};
 use profctl_analyze::summarize::{By, Options, Profile, Source, TableOptions};
 use profctl_analyze::tree;
 use profctl_model::{Table, Trace};
-use profctl_render::chart::picture::PathStep;
+use profctl_render::chart::picture::{PathPlace, PathStep};
 use profctl_render::number;
 use profctl_render::page::{self, Begin, CALLS_MAX, Calls, Kind, Page, Paired, Picture};
 
@@ -153,12 +154,39 @@ pub(crate) fn known(profile: &Profile, columns: &[&str]) -> Vec<String> {
     known.map(|&column| column.to_owned()).collect()
 }
 
-/// The critical path of the longest call; empty if there is no call.
+/// The critical path that a page shows unasked; empty if there is none.
 pub(crate) fn path_of(trace: &Trace) -> Vec<PathStep> {
-    let steps = critpath::steps(trace, &critpath::Options::default()).unwrap_or_default();
-    let step =
-        |step: critpath::Step| PathStep { call: step.call, start: step.start, end: step.end };
-    steps.into_iter().map(step).collect()
+    path(trace, None, None).unwrap_or_default()
+}
+
+/// The critical path of the slowest call of a function; else of a thread, across threads where the
+/// trace says what they did; else of the longest call.
+pub(super) fn path(
+    trace: &Trace,
+    of: Option<String>,
+    thread: Option<String>,
+) -> Result<Vec<PathStep>, String> {
+    let options = critpath::Options { of, thread, ..critpath::Options::default() };
+    let chain = match options.of {
+        None => critpath::chain_of(trace, &options)?,
+        Some(_) => None,
+    };
+    if let Some(chain) = chain {
+        let step = |link: &Link| PathStep {
+            place: PathPlace::Thread(link.thread),
+            start: link.start,
+            end: link.end,
+            waits: link.wait != Wait::Running,
+        };
+        return Ok(chain.links.iter().map(step).collect());
+    }
+    let step = |step: critpath::Step| PathStep {
+        place: PathPlace::Call(step.call),
+        start: step.start,
+        end: step.end,
+        waits: false,
+    };
+    Ok(critpath::steps(trace, &options)?.into_iter().map(step).collect())
 }
 
 /// What is known of a profile as a whole.

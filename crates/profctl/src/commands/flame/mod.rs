@@ -4,7 +4,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::ArgGroup;
-use profctl_analyze::critpath::{self, Which};
 use profctl_analyze::summarize::{By, Quality};
 use profctl_model::{PathOrder, PathRow, Trace, TraceMeta};
 use profctl_render::chart::frames::Frames;
@@ -64,7 +63,7 @@ pub(crate) struct Args {
     /// Draw the graph of each thread separately; a page has a switch for it
     #[arg(long, group = "of_graphs")]
     per_thread: bool,
-    /// Mark the critical path of the longest call, or of the slowest call of FUNC, in a chart
+    /// Mark the critical path in a chart: of a thread, across threads, or of the slowest call of FUNC
     #[arg(
         long,
         value_name = "FUNC",
@@ -267,11 +266,8 @@ fn graph(
 fn steps(trace: &Trace, args: &Args) -> Result<Vec<PathStep>, Failure> {
     let Some(of) = &args.critical_path else { return Ok(Vec::new()) };
     let of = Some(of).filter(|name| !name.is_empty()).cloned();
-    let options = critpath::Options { of, which: Which::Slowest, thread: None, at: None };
-    let steps = critpath::steps(trace, &options).map_err(Failure::usage)?;
-    let step =
-        |step: critpath::Step| PathStep { call: step.call, start: step.start, end: step.end };
-    Ok(steps.into_iter().map(step).collect())
+    let thread = args.selection.thread.first().cloned();
+    html::path(trace, of, thread).map_err(Failure::usage)
 }
 
 fn compared(

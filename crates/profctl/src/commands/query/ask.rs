@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use profctl_analyze::summarize::By;
 use profctl_frame::{Database, Described, Error, ParquetFile, SpanNames, tables_of};
-use profctl_model::tables::{ALL, ColumnKind, EVENTS, GAPS, SPANS, THREADS, TableSchema};
+use profctl_model::tables::{
+    ALL, ColumnKind, EVENTS, GAPS, SPANS, STATES, THREADS, TableSchema, WAKES,
+};
 use profctl_model::{Cell, Column, Role, Table, Timebase};
 use profctl_render::table::{self, Format};
 
@@ -77,7 +79,7 @@ fn database(
     global: &Global,
 ) -> Result<Database, Failure> {
     let mut database = Database::default();
-    let of_traces = [&SPANS, &THREADS, &EVENTS, &GAPS].map(|table| table.name);
+    let of_traces = [&SPANS, &THREADS, &STATES, &WAKES, &EVENTS, &GAPS].map(|table| table.name);
     let missing = tables.iter().map(|table| table.name).find(|name| of_traces.contains(name));
     if let Some(missing) = missing {
         for run in runs.all.iter().filter(|run| run.trace.is_none()) {

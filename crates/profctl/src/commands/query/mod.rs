@@ -12,7 +12,7 @@ use crate::runs::IN_MEMORY;
 #[cfg(feature = "tables")]
 pub(crate) use ask::of_frame;
 
-/// Query traces with SQL: tables spans, functions, threads, events, gaps, quality, runs
+/// Query traces with SQL: tables spans, functions, threads, states, wakes, events, gaps, quality, runs
 ///
 /// Several traces are queried together; the column `run` distinguishes them. Times are integers in
 /// one unit for all the traces: nanoseconds, unless a clock is finer or counts. docs/cookbook.md

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use profctl_analyze::critpath;
+use profctl_analyze::critpath::{self, PathBy};
 use profctl_analyze::summarize::{By, Options, Profile, Quality, Summary, TableOptions};
 use profctl_analyze::tree;
 use profctl_model::{Cell, Column, Role, Table, Ticks, Timebase, Trace, TraceBuilder};
@@ -74,14 +74,14 @@ fn written(
 ) -> Result<String, Failure> {
     let functions = functions(profile)?;
     // A trace of sums only has no calls to draw.
-    let drawn = trace.filter(|trace| !trace.spans.is_empty());
+    let drawn = trace.filter(|trace| !(trace.spans.is_empty() && trace.states.is_empty()));
     let figures = html::figures(profile);
     let trees = drawn.map(tree::by_thread).unwrap_or_default();
     let path = drawn.map(html::path_of).unwrap_or_default();
     let critical = drawn.and_then(|trace| {
         let options = critpath::Options::default();
-        let in_order = longest(critpath::table(trace, &options).ok()?);
-        Some([in_order, critpath::by_function(trace, &options).ok()?])
+        let report = |by| critpath::report(trace, &options, by).ok();
+        Some([longest(report(PathBy::Segment)?), report(PathBy::Function)?])
     });
     let diagnostics = diagnostics(&profile.quality, profile.timebase);
     let table = |heading: &str, table, sorted_by, names_functions| Section::Table {
