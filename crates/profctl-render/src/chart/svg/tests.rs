@@ -104,8 +104,11 @@ fn a_chart_shows_calls_gaps_and_absences() {
     check(
         &picture,
         &expect![[r#"
-            <svg id="plot" x="57" y="0" width="329" height="270">
-            <g class="v"><rect fill="url(#veil)" opacity=".6" x="230.3" y="163" width="65.8" height="42"/></g>
+            <svg id="plot" x="57" y="0" width="329" height="279">
+            <g class="v"><rect fill="url(#veil)" opacity=".6" x="230.3" y="172" width="65.8" height="42"/></g>
+            <g class="st"><title>running for 70 us</title><rect class="st0" x="0" y="163" width="230.3" height="7"/></g>
+            <g class="st"><title>sleeping for 20 us</title><rect fill="url(#st2)" x="230.3" y="163" width="65.8" height="7"/></g>
+            <g class="st"><title>running for 10 us</title><rect class="st0" x="296.1" y="163" width="32.9" height="7"/></g>
             <g class="b" data-l="0"><title>a
             ran 70 us on CPU 0
             then sleeping</title><rect class="s f11" x="0" y="139" width="229.8" height="17"/><text x="4" y="151">a</text></g>
@@ -116,24 +119,24 @@ fn a_chart_shows_calls_gaps_and_absences() {
             elapsed: 100 us
             net: 78 us
             from 0 us on a, CPU 0
-            exit not recorded</title><rect class="s s0" x="0" y="163" width="328.5" height="17"/><rect fill="url(#hatch)" opacity=".35" x="0" y="163" width="328.5" height="17"/><text x="4" y="175">sys_read</text></g>
+            exit not recorded</title><rect class="s s0" x="0" y="172" width="328.5" height="17"/><rect fill="url(#hatch)" opacity=".35" x="0" y="172" width="328.5" height="17"/><text x="4" y="184">sys_read</text></g>
             <g class="b" data-l="1" data-m="1"><title>2 calls, mostly f
             elapsed: 2 us
             from 10 us to 13 us on a
-            the first: f</title><rect class="s mg" x="32.9" y="181" width="9.37" height="17"/></g>
+            the first: f</title><rect class="s mg" x="32.9" y="190" width="9.37" height="17"/></g>
             <g class="b" data-l="1"><title>irq
             interrupt
             elapsed: 20 us
             net: 20 us
-            from 40 us on a, CPU 0</title><rect class="s i0" x="131.6" y="181" width="65.3" height="17"/><text x="135.6" y="193">irq</text></g>
-            <g class="v"><rect class="bg" opacity=".3" x="230.3" y="163" width="65.8" height="42"/></g>
-            <g class="u" data-x="312.55" transform="translate(312.55 0)"><title>lost here: an unknown number of events</title><line class="gap" y1="163" y2="205"/></g>
-            <g class="u" data-x="164.5" transform="translate(164.5 0)"><title>mark</title><line class="mark" y1="199" y2="205"/></g>
-            <polyline class="p" points="0,178 131.6,178 131.6,196 197.4,196 197.4,178 329,178 "/>
+            from 40 us on a, CPU 0</title><rect class="s i0" x="131.6" y="190" width="65.3" height="17"/><text x="135.6" y="202">irq</text></g>
+            <g class="v"><rect class="bg" opacity=".3" x="230.3" y="172" width="65.8" height="42"/></g>
+            <g class="u" data-x="312.55" transform="translate(312.55 0)"><title>lost here: an unknown number of events</title><line class="gap" y1="172" y2="214"/></g>
+            <g class="u" data-x="164.5" transform="translate(164.5 0)"><title>mark</title><line class="mark" y1="208" y2="214"/></g>
+            <polyline class="p" points="0,187 131.6,187 131.6,205 197.4,205 197.4,187 329,187 "/>
             </svg>
-            <text class="note" x="14" y="228">lost: 1 gap</text>
-            <text class="note" x="14" y="245">merged: calls narrower than 10 pixels are drawn as blocks that c…</text>
-            <text class="note tool" x="14" y="278">click or Enter zooms, Escape goes back, / searches, n finds the n…</text>
+            <text class="note" x="14" y="237">lost: 1 gap</text>
+            <text class="note" x="14" y="254">merged: calls narrower than 10 pixels are drawn as blocks that c…</text>
+            <text class="note tool" x="14" y="287">click or Enter zooms, Escape goes back, / searches, n finds the n…</text>
         "#]],
     );
 }
