@@ -37,17 +37,17 @@ fn factors_are_of_the_same_variant() {
     let cells: [(usize, usize, &[f64]); 4] =
         [(1, 0, &[16.0]), (0, 1, &[85.0]), (0, 0, &[15.0]), (1, 1, &[30.0])];
     let sweep = sweep(&cells, &[(5.67, 0.01), (1.5, 0.05)]);
-    expect![[r"
+    expect![[r#"
         variant|condition|runs|mean|factor|ci_low|ci_high
         100 ms|idle|1|15000000000|-|-|-
-        100 ms|loaded|1|85000000000|5.666666666666667|-|-
+        100 ms|loaded|1|85000000000|5.67x|-|-
         18 ms|idle|1|16000000000|-|-|-
-        18 ms|loaded|1|30000000000|1.875|-|-
+        18 ms|loaded|1|30000000000|1.88x|-|-
         # I/O: factors of `idle`
         # no intervals: they need two runs of both conditions
         # holds: claim 0 (factor 5.667)
         # does not hold: claim 1 (factor 5.667, claimed 1.500)
-    "]]
+    "#]]
     .assert_eq(&show(&sweep.table()));
 }
 

@@ -139,7 +139,7 @@ mod tests {
     fn times_and_counts_do_not_mix() {
         let cycles = Timebase { unit: TickUnit::Cycles, ..Timebase::NANOSECONDS };
         let error = Unit::common([cycles, Timebase::NANOSECONDS].iter()).unwrap_err();
-        assert_eq!(error, "the trace counts ns, the ones before it cycles");
+        assert_eq!(error, "the trace counts ns, earlier ones cycles");
         let unit = Unit::common([cycles].iter()).unwrap();
         assert_eq!((unit.name().as_str(), unit.of(&cycles).apply(7)), ("cycles", 7));
         assert_eq!(
