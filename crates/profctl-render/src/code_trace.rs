@@ -31,31 +31,14 @@ const DIGITS: usize = 4;
 /// named only where they change, times are rounded, and names are cut.
 pub fn write(table: &Table, style: &Style, out: &mut dyn io::Write) -> io::Result<()> {
     let columns = Columns::of(table);
-    let lanes: Vec<String> = table.rows.iter().map(|row| columns.lane(row)).collect();
     let is_one = |column| {
         let mut texts = table.rows.iter().map(|row| columns.cell(row, column));
         let mut texts = texts.by_ref().filter(|cell| **cell != Cell::Null);
         texts.next().is_none_or(|first| texts.all(|other| other == first))
     };
     let several = !is_one("thread") || !is_one("cpu");
-    let widest = lanes.iter().map(|lane| width(lane)).max().unwrap_or(0);
-
-    let layout = Layout::new(table, &columns, style, if several { widest + 3 } else { 0 });
-    let mut named = None;
-    for (row, lane) in table.rows.iter().zip(&lanes) {
-        let line = Line::new(row, &columns, table, style, layout.digits);
-        let pad = " ".repeat(widest - width(lane));
-        match (several, layout.names_lanes) {
-            (true, true) => writeln!(out, "{}", layout.text(&line, &format!(" [{lane}{pad}]")))?,
-            (true, false) if named != Some(lane) => {
-                writeln!(out, "[{lane}]")?;
-                named = Some(lane);
-                writeln!(out, "{}", layout.text(&line, ""))?;
-            }
-            _ => writeln!(out, "{}", layout.text(&line, ""))?,
-        }
-    }
-    write_notes(&table.notes, style, out)
+    let widest = table.rows.iter().map(|row| width(&columns.lane(row))).max().unwrap_or(0);
+    Writer::new(Lanes { several, widest }, *style).part(table, out)
 }
 
 /// What is known of all lines of a code trace that is written in parts.
@@ -81,24 +64,49 @@ impl Lanes {
     }
 }
 
-/// Writes some of the lines of a code trace, without a width: as [`write()`] does, which writes all.
-pub fn write_part(
-    table: &Table,
+/// Writes a code trace in parts, as [`write()`] does in one. The layout for a terminal is that of the
+/// first part; where a later line does not fit, it is indented less and its times are rounded.
+#[derive(Debug)]
+pub struct Writer {
     lanes: Lanes,
-    style: &Style,
-    out: &mut dyn io::Write,
-) -> io::Result<()> {
-    let columns = Columns::of(table);
-    let style = Style { width: None, ..*style };
-    let layout = Layout::new(table, &columns, &style, 0);
-    for row in &table.rows {
-        let line = Line::new(row, &columns, table, &style, layout.digits);
-        let lane = columns.lane(row);
-        let pad = " ".repeat(lanes.widest.saturating_sub(width(&lane)));
-        let lane = if lanes.several { format!(" [{lane}{pad}]") } else { String::new() };
-        writeln!(out, "{}", layout.text(&line, &lane))?;
+    style: Style,
+    layout: Option<Layout>,
+    /// The thread and CPU that were named last.
+    named: Option<String>,
+}
+
+impl Writer {
+    /// For lines of these threads and CPUs.
+    pub fn new(lanes: Lanes, style: Style) -> Self {
+        Self { lanes, style, layout: None, named: None }
     }
-    write_notes(&table.notes, &style, out)
+
+    /// Writes some lines.
+    pub fn part(&mut self, table: &Table, out: &mut dyn io::Write) -> io::Result<()> {
+        let columns = Columns::of(table);
+        let Self { lanes: Lanes { several, widest }, style, named, .. } = self;
+        let room = if *several { *widest + 3 } else { 0 };
+        let layout = *self.layout.get_or_insert_with(|| Layout::new(table, &columns, style, room));
+        let room = if layout.names_lanes { room } else { 0 };
+        for row in &table.rows {
+            let mut line = Line::new(row, &columns, table, style, layout.digits);
+            if line.width(NAME) + room > layout.limit {
+                line = Line::new(row, &columns, table, style, layout.digits.min(DIGITS));
+            }
+            let lane = columns.lane(row);
+            if *several && layout.names_lanes {
+                let pad = " ".repeat(widest.saturating_sub(width(&lane)));
+                writeln!(out, "{}", layout.text(&line, &format!(" [{lane}{pad}]")))?;
+                continue;
+            }
+            if *several && named.as_ref() != Some(&lane) {
+                writeln!(out, "[{lane}]")?;
+                *named = Some(lane);
+            }
+            writeln!(out, "{}", layout.text(&line, ""))?;
+        }
+        write_notes(&table.notes, style, out)
+    }
 }
 
 /// The places of the columns.
@@ -216,6 +224,7 @@ impl<'a> Line<'a> {
 }
 
 /// How lines are laid out.
+#[derive(Clone, Copy, Debug)]
 struct Layout {
     /// Columns of indentation per level.
     step: usize,
@@ -255,7 +264,8 @@ impl Layout {
     }
 
     fn text(&self, line: &Line<'_>, lane: &str) -> String {
-        let indent = (self.step * line.depth.min(MAX_INDENT)).min(self.most);
+        let room = self.limit.saturating_sub(line.width(NAME) + width(lane));
+        let indent = (self.step * line.depth.min(MAX_INDENT)).min(self.most).min(room);
         let used = indent + line.width(0) + width(lane);
         let name = shortened(&line.name, self.limit.saturating_sub(used).max(NAME));
         let indent = " ".repeat(indent + 1);

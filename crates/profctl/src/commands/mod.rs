@@ -20,7 +20,7 @@ mod summarize;
 mod sweep;
 mod tree;
 
-use clap::{CommandFactory as _, Parser, Subcommand};
+use clap::{ArgGroup, CommandFactory as _, Parser, Subcommand};
 
 use crate::args::Global;
 use crate::exit::{Exit, Failure};
@@ -61,7 +61,11 @@ pub(crate) struct Cli {
 pub(crate) fn command() -> clap::Command {
     // Flags of comparisons are shared; this command compares only if it is asked to.
     Cli::command().mut_subcommand("flame", |flame| {
-        flame.mut_group("Comparing", |flags| flags.conflicts_with("trace"))
+        let of_comparisons = flame.get_groups().filter(|group| group.get_id() == "Comparing");
+        let flags: Vec<_> = of_comparisons.flat_map(ArgGroup::get_args).cloned().collect();
+        flags
+            .into_iter()
+            .fold(flame, |flame, flag| flame.mut_arg(flag, |flag| flag.conflicts_with("trace")))
     })
 }
 

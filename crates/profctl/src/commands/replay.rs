@@ -51,7 +51,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     let is_part = args.around.is_some() || args.slowest.is_some();
-    if global.format() == Format::Table && !is_part && style::of(global).width.is_none() {
+    if global.format() == Format::Table && !is_part {
         return stream(args, global);
     }
     let trace = read::load(&args.trace, &args.reading, &args.selection, global)?;
@@ -70,8 +70,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
 /// Rows that are written at a time.
 const PART: usize = 1 << 12;
 
-/// The whole code trace, however long it is. On a terminal, the layout depends on every line, so
-/// there it is made in memory.
+/// The whole code trace, however long it is.
 fn stream(args: &Args, global: &Global) -> Result<Exit, Failure> {
     let mut session = Session::new(&args.reading, &args.selection, By::Function, global)?;
     let spooled = Spooled::read(&args.trace, &mut session, Limits::default())?;
@@ -83,7 +82,7 @@ fn stream(args: &Args, global: &Global) -> Result<Exit, Failure> {
     let highlight = highlight.transpose()?;
     others.marks.iter().for_each(|mark| places.add(mark.thread, None));
     let lanes = places.lanes(names);
-    let style = style::of(global);
+    let mut writer = code_trace::Writer::new(lanes, style::of(global));
     let mut shown = replay::Rows::new(names, meta.timebase, highlight, args.depth, &others.marks);
     let mut out = NewFile::of(global)?;
     let mut table = shown.table();
@@ -98,7 +97,7 @@ fn stream(args: &Args, global: &Global) -> Result<Exit, Failure> {
             }
         }
         if table.rows.len() >= PART || line.is_none() {
-            written = code_trace::write_part(&table, lanes, &style, &mut out);
+            written = writer.part(&table, &mut out);
             table.rows.clear();
         }
         if line.is_none() {
