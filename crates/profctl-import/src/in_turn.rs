@@ -155,7 +155,7 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// Bytes of the input that were dealt with.
+    /// Bytes of the input that were read.
     pub(crate) fn dealt_with(&self) -> u64 {
         self.place
     }

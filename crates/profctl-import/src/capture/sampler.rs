@@ -60,7 +60,7 @@ impl Levels {
         self.before[word].unwrap_or(self.now[word])
     }
 
-    /// Whether all that was said belongs to a timestamp that was dealt with.
+    /// Whether all that was said belongs to a timestamp that was settled.
     pub(crate) fn is_settled(&self) -> bool {
         !self.touched
     }
