@@ -54,7 +54,12 @@ make-trace FORMAT SIZE SEED="1":
 
 # Measure the error rates of `diff` for docs/statistics.md.
 calibrate REPEATS="200":
-    @cargo run --quiet --release --package profctl-bench --bin calibrate -- {{ REPEATS }}
+    @cargo run --quiet --profile calibrate --package profctl-bench --bin calibrate -- {{ REPEATS }}
+    @cargo run --quiet --profile calibrate --package profctl-bench --bin calibrate_gate -- {{ REPEATS }}
+
+# The same with the recordings in FOLDER (`../shared/kernel/stat`): their runs dealt, changes planted.
+calibrate-real FOLDER="" COMPARISONS="300":
+    @cargo run --quiet --profile calibrate --package profctl-bench --bin calibrate_real -- "{{ FOLDER }}" {{ COMPARISONS }}
 
 # Install the readers of other tools for `just interop`.
 interop-install:

@@ -11,6 +11,7 @@
 
 pub mod critpath;
 pub mod diff;
+pub mod history;
 pub mod replay;
 pub mod sched;
 pub mod summarize;
@@ -19,6 +20,7 @@ pub mod tables;
 pub mod tree;
 
 mod find;
+mod random;
 
 #[cfg(test)]
 mod schemas;

@@ -6,6 +6,7 @@ pub mod diag;
 pub mod hash;
 pub mod id;
 pub mod names;
+pub mod report;
 pub mod sched;
 pub mod span;
 pub mod spool;

@@ -6,6 +6,7 @@
 
 pub mod chart;
 pub mod code_trace;
+pub mod comparison;
 pub mod escape;
 pub mod export;
 pub mod number;

@@ -7,3 +7,4 @@ pub mod fixtures;
 pub mod generate;
 pub mod invariants;
 pub mod oracle;
+pub mod plant;

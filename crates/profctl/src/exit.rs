@@ -25,8 +25,20 @@ pub(crate) enum Exit {
     Inconclusive = 4,
     /// `--strict` was given and the input was incomplete.
     Incomplete = 5,
+    /// `gate --bisect`: this build cannot be judged.
+    Untestable = 125,
     /// A live stream was interrupted, and what was read of it was reported.
     Interrupted = 130,
+}
+
+impl Exit {
+    /// The same for `git bisect run`, which skips what it cannot judge at 125.
+    pub(crate) fn of_bisect(self) -> Self {
+        match self {
+            Self::Done | Self::Regressed => self,
+            _ => Self::Untestable,
+        }
+    }
 }
 
 impl From<Exit> for ExitCode {

@@ -5,7 +5,8 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use profctl_model::Table;
-use profctl_render::{code_trace, table};
+use profctl_render::table::Format;
+use profctl_render::{Style, code_trace, table};
 use tempfile::NamedTempFile;
 
 use crate::args::Global;
@@ -19,7 +20,7 @@ const BUFFER: usize = 256 << 10;
 
 /// Writes `report` as the user asked.
 pub(crate) fn write_table(report: &Table, global: &Global) -> Result<(), Failure> {
-    if global.format() == table::Format::Parquet {
+    if global.format() == Format::Parquet {
         return write_parquet(report, global);
     }
     let mut bytes = Vec::new();
@@ -43,13 +44,21 @@ fn write_parquet(_: &Table, _: &Global) -> Result<(), Failure> {
 
 /// Writes a replay: for terminals as a code trace, else as a table.
 pub(crate) fn write_replay(report: &Table, global: &Global) -> Result<(), Failure> {
-    if global.format() != table::Format::Table {
+    if global.format() != Format::Table {
         return write_table(report, global);
     }
     let mut bytes = Vec::new();
     code_trace::write(report, &style::of(global), &mut bytes)
         .expect("memory takes what is written to it");
     write_bytes(&bytes, global)
+}
+
+/// A table as text, without color and at any width.
+pub(crate) fn table_text(report: &Table, format: Format) -> String {
+    let mut bytes = Vec::new();
+    table::write(report, format, &Style::default(), &mut bytes)
+        .expect("memory takes what is written to it");
+    String::from_utf8(bytes).expect("tables are text")
 }
 
 /// Writes a finished report to a file of its own; `-` is standard output.

@@ -2,7 +2,7 @@
 
 use profctl_model::Timeline;
 
-use super::{Options, Run, Side};
+use super::{Options, Run, Side, odd, stats};
 use crate::summarize::{By, Profile, count};
 
 /// A difference between the sides that affects how to read the comparison.
@@ -14,10 +14,52 @@ pub struct Warning {
     pub message: String,
     /// Whether no verdict can be given because of it.
     pub veto: bool,
+    /// Whether the sides differ in more than the build, so that a verdict may be about that: a gate
+    /// does not give one unless it is told to.
+    pub confounds: bool,
+}
+
+/// The warning that each side is one block.
+pub(super) fn one_block() -> Warning {
+    Warning {
+        code: "blocks",
+        message: "each side is one block: differences between blocks and between builds cannot be \
+                  separated"
+            .into(),
+        veto: false,
+        confounds: true,
+    }
+}
+
+/// Warns of runs that drift in the order of their names, where the drift alone can make a difference
+/// of more than `margin`.
+pub(super) fn order_of_runs(
+    sides: [&Side; 2],
+    rows: &[stats::Row],
+    margin: f64,
+    warnings: &mut Vec<Warning>,
+) {
+    // Runs in blocks of their own, or paired ones, were not recorded one after the other.
+    if sides.iter().any(|side| side.runs.iter().any(|run| run.block.is_some())) {
+        return;
+    }
+    let Some(drift) = odd::drift(sides, rows).filter(|drift| drift.abs() > margin) else { return };
+    let percent = (drift.abs().exp2() - 1.0) * 100.0;
+    let direction = if drift > 0.0 { "slower" } else { "faster" };
+    warnings.push(Warning {
+        code: "order",
+        message: format!(
+            "runs become {direction} in the order of their names, by {percent:.0}% from the middle \
+             of one side to that of the other if sides were recorded one after the other: record \
+             them interleaved"
+        ),
+        veto: false,
+        confounds: true,
+    });
 }
 
 /// How much longer the runs of one side may last before it is mentioned.
-const DURATION_MAX: f64 = 1.25;
+const DURATION_MAX: f64 = 1.1;
 /// Which share of the net time should be in functions that both sides have.
 const COMMON_MIN: f64 = 0.5;
 
@@ -29,7 +71,9 @@ pub(super) fn check(
     options: &Options<'_>,
 ) -> Vec<Warning> {
     let mut warnings = Vec::new();
-    let mut say = |code, veto, message| warnings.push(Warning { code, message, veto });
+    let mut say = |code, veto, message| {
+        warnings.push(Warning { code, message, veto, confounds: false });
+    };
     let [before, after] = merged;
     for profile in merged {
         if profile.by != By::Function {
@@ -64,6 +108,7 @@ pub(super) fn check(
         }
     }
     differences(sides, merged, &mut say);
+    let by_length = lengths(sides);
     for (name, share) in ["before", "after"].into_iter().zip(common) {
         if share < COMMON_MIN {
             let percent = share * 100.0;
@@ -72,6 +117,7 @@ pub(super) fn check(
             say("functions", false, message);
         }
     }
+    warnings.extend(by_length);
     warnings
 }
 
@@ -128,21 +174,42 @@ fn differences(
         // A recorder that filters calls gives different sums.
         say("input", name == RECORDED, format!("{name}: before {a}, after {b}"));
     }
-    let real = sides.map(|side| {
-        let mut real: Vec<u64> = side.runs.iter().map(|run| run.profile.real).collect();
-        real.sort_unstable();
-        real[real.len() / 2] as f64
-    });
-    let (short, long) = (real[0].min(real[1]), real[0].max(real[1]));
-    if short > 0.0 && long > DURATION_MAX * short {
-        let (longer, _) = order(real[0] > real[1]);
-        let factor = long / short;
-        say(
-            "duration",
-            false,
-            format!("runs {longer} last {factor:.2} times longer: is it the same workload?"),
-        );
+}
+
+/// Whether the runs of one side last longer, and what that means: a build that does more needs more
+/// time, and whoever records for longer sees more of everything.
+fn lengths(sides: [&Side; 2]) -> Option<Warning> {
+    let logs = |of: fn(&Profile) -> u64| {
+        sides.map(|side| -> Vec<f64> {
+            side.runs.iter().map(|run| (of(&run.profile) as f64).log2()).collect()
+        })
+    };
+    let (real, calls) = (logs(|profile| profile.real), logs(Profile::calls));
+    if !real.iter().chain(&calls).flatten().all(|log| log.is_finite()) {
+        return None;
     }
+    let mean = |side: &[f64]| side.iter().sum::<f64>() / side.len() as f64;
+    let (longer, more) = (mean(&real[1]) - mean(&real[0]), mean(&calls[1]) - mean(&calls[0]));
+    if longer.abs() <= DURATION_MAX.log2() {
+        return None;
+    }
+    let (word, _) = order(longer < 0.0);
+    let factor = longer.abs().exp2();
+    let message = |rest: &str| format!("runs {word} last {factor:.2} times longer{rest}");
+    let say = |confounds, rest: &str| {
+        Some(Warning { code: "duration", message: message(rest), veto: false, confounds })
+    };
+    if more.abs() <= DURATION_MAX.log2() || (more > 0.0) != (longer > 0.0) {
+        return say(false, ", and make about as many calls");
+    }
+    // Where somebody stopped the recording after a time, times of runs agree better than their calls.
+    let spread = |logs: &[Vec<f64>; 2]| {
+        logs.iter().flat_map(|side| side.iter().map(|log| (log - mean(side)).powi(2))).sum::<f64>()
+    };
+    let by_time = spread(&real) < spread(&calls) / 4.0;
+    let times = more.abs().exp2();
+    let rest = format!(" and make {times:.2} times the calls: is it the same workload?");
+    say(by_time || more < 0.0, &rest)
 }
 
 /// The fact that says which calls were recorded, where not all were.

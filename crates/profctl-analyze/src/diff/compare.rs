@@ -2,14 +2,16 @@
 
 use super::align;
 use super::comparability;
-use super::decide::{Asking, decide, explain, order, sensitivity};
+use super::decide::{Asking, decide, order, sensitivity};
 use super::moved;
+use super::odd;
 use super::paths::{self, PathComparison};
 use super::seen::RunRows;
 use super::side::{Run, Side, counts};
 use super::stats::{self, Replicate};
 use super::types::{Comparison, Entry, Function, Interval, SideSummary, Tail};
-use super::{Options, Verdict};
+use super::whole::WholeRun;
+use super::{Measure, Options, Verdict};
 use crate::summarize::{Profile, Row};
 
 /// Compares two sides. Fails if the runs of one side do not count the same thing.
@@ -44,7 +46,7 @@ fn both(
     let mut functions: Vec<Function> =
         pairings.iter().map(|pairing| seen.function(pairing)).collect();
 
-    let warnings = comparability::check(
+    let mut warnings = comparability::check(
         sides,
         merged.each_ref(),
         [common(&functions, false), common(&functions, true)],
@@ -56,35 +58,40 @@ fn both(
         (true, None) => Interval::WithinTrace,
         (false, _) => Interval::BetweenRuns,
     };
-    // Filters use both sides together, so they are independent of the side.
+    // What decides looks at both sides together, so it cannot favor one.
     let asking = Asking::new(merged.each_ref(), options);
     let testable: Vec<usize> =
         (0..functions.len()).filter(|&index| asking.asks(&functions[index])).collect();
     let design = design(sides, options);
-    let mut outcome = None;
-    for &measure in &options.measures {
-        let rows: Vec<stats::Row> =
-            testable.iter().map(|&index| seen.values(&pairings[index], measure)).collect();
-        let tested = stats::test(&design, &rows, &options.stats);
-        let judged = match (interval, options.calibration) {
-            (Interval::Calibrated, Some(calibration)) => {
-                let asked = testable.iter().map(|&index| {
-                    let function = &functions[index];
-                    let se = seen.se_within(&pairings[index], function, measure);
-                    (&function.name, &function.module, se)
-                });
-                calibration.judge(measure, asked, &rows, &options.stats)
-            }
-            _ => tested.rows.clone(),
-        };
-        for (&index, tested) in testable.iter().zip(judged) {
-            functions[index].tests[measure.index()] = Some(tested);
-        }
-        outcome.get_or_insert(tested);
+    if options.measures.is_empty() {
+        return Err("no measure, expected net, total or elapsed".into());
     }
+    let mut rows: Vec<Vec<stats::Row>> = options.measures.iter().map(|_| Vec::new()).collect();
+    for &index in &testable {
+        let values =
+            seen.values(&pairings[index], &functions[index].name, &options.measures, options);
+        rows.iter_mut().zip(values).for_each(|(rows, row)| rows.push(row));
+    }
+    let mut outcomes = stats::test_together(&design, &rows, &options.stats);
+    let mut all_tested = Vec::new();
+    for ((&measure, rows), outcome) in options.measures.iter().zip(&rows).zip(&mut outcomes) {
+        if let (Interval::Calibrated, Some(calibration)) = (interval, options.calibration) {
+            let asked = testable.iter().map(|&index| {
+                let function = &functions[index];
+                let se = seen.se_within(&pairings[index], function, measure);
+                (&function.name, &function.module, se)
+            });
+            outcome.rows = calibration.judge(measure, asked, rows, &options.stats);
+        }
+        for (&index, tested) in testable.iter().zip(&outcome.rows) {
+            functions[index].tests[measure.index()] = Some(*tested);
+            all_tested.push(*tested);
+        }
+    }
+    let selected_level = stats::selected_level(&all_tested);
     for (pairing, function) in pairings.iter().zip(&mut functions) {
         let is_testable = function.tests.iter().any(Option::is_some);
-        decide(function, interval, is_testable, &options.measures);
+        decide(function, interval, is_testable, &options.measures, selected_level);
         if interval == Interval::WithinTrace
             && function.before.is_there()
             && function.after.is_there()
@@ -92,15 +99,24 @@ fn both(
             function.interval = seen.within(pairing).map(|within| (within.low, within.high));
         }
     }
-    let outcome = outcome.ok_or("no measure, expected net, total or elapsed")?;
+    let odd = if interval == Interval::BetweenRuns {
+        let least = (1.0 + options.stats.margin).log2();
+        comparability::order_of_runs(sides, &rows[0], least, &mut warnings);
+        odd::find(sides, &rows[0], least / 2.0)
+    } else {
+        Vec::new()
+    };
+    let outcome = outcomes.swap_remove(0);
     let knows_lengths = merged.iter().all(|profile| profile.has_percentiles);
     for &index in testable.iter().filter(|_| knows_lengths) {
         let runs = [0, 1].map(|side| seen.in_runs(&pairings[index], side));
         functions[index].tail = Tail::of(runs, outcome.replicate == Replicate::Runs);
     }
     let moved = moved::find(&functions);
-    for moved in &moved {
-        explain(&mut functions, moved);
+    moved::explain(&mut functions, &moved);
+    let mut whole = WholeRun::of(sides, &design, interval, &functions, options);
+    if outcome.confounded && !single {
+        warnings.push(comparability::one_block());
     }
     let veto = warnings.iter().any(|warning| warning.veto);
     let mut timebase = merged[0].timebase;
@@ -123,9 +139,13 @@ fn both(
                 function.verdict = Verdict::Inconclusive;
             }
         }
+        if whole.verdict != Verdict::NotTested {
+            whole.verdict = Verdict::Inconclusive;
+        }
     }
     let tested = functions.iter().filter(|function| function.was_tested()).count() as u64;
-    let sensitivity = sensitivity(&functions);
+    let sensitivities = Measure::ALL.map(|measure| sensitivity(&functions, measure));
+    let sensitivity = sensitivities[options.measures[0].index()];
     let unchanged = functions.iter().filter(|function| function.is_unchanged()).count() as u64;
     functions.sort_by(|a, b| {
         let by_name = || (&a.name, &a.module).cmp(&(&b.name, &b.module));
@@ -136,6 +156,7 @@ fn both(
         before: summary(&before, before_profile),
         after: summary(&after, after_profile),
         timebase,
+        whole,
         global: Some(outcome.global).filter(|global| global.factor.is_finite()),
         interval,
         replicate: outcome.replicate,
@@ -146,6 +167,9 @@ fn both(
         unchanged,
         tested,
         sensitivity,
+        sensitivities,
+        plan: outcome.plan,
+        odd,
         renames,
         moved,
         margin: options.stats.margin,

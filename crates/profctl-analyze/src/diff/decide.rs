@@ -3,14 +3,15 @@
 use std::cmp::Reverse;
 
 use super::side::{SideStats, counts};
-use super::types::{Function, Interval, Moved};
+use super::types::{Function, Interval};
 use super::{Measure, Options, Verdict, stats};
 use crate::summarize::Profile;
 
-pub(super) fn sensitivity(functions: &[Function]) -> Option<f64> {
-    let of_net = |function: &Function| function.tests[Measure::Net.index()].as_ref().map(|t| t.mde);
+/// The change that would be seen 8 times in 10 by a measure: the median over functions.
+pub(super) fn sensitivity(functions: &[Function], measure: Measure) -> Option<f64> {
+    let mde = |function: &Function| function.tests[measure.index()].as_ref().map(|t| t.mde);
     let mut changes: Vec<f64> =
-        functions.iter().filter_map(of_net).filter(|mde| mde.is_finite()).collect();
+        functions.iter().filter_map(mde).filter(|mde| mde.is_finite()).collect();
     changes.sort_by(f64::total_cmp);
     changes.get(changes.len() / 2).map(|mde| mde.exp2() - 1.0)
 }
@@ -21,6 +22,7 @@ pub(super) fn decide(
     interval: Interval,
     testable: bool,
     measures: &[Measure],
+    selected_level: f64,
 ) {
     let (before, after) = (function.before.is_there(), function.after.is_there());
     let ratio = |measure: Measure| {
@@ -55,7 +57,13 @@ pub(super) fn decide(
     if let Some(tested) = tested.filter(|_| interval != Interval::WithinTrace)
         && tested.verdict != stats::Verdict::NotTested
     {
-        let ends = (tested.ci_low.exp2(), tested.ci_high.exp2());
+        let picked = [Verdict::Regressed, Verdict::Suspect, Verdict::Improved];
+        let ends = if picked.contains(&function.verdict) {
+            tested.interval(selected_level)
+        } else {
+            (tested.ci_low, tested.ci_high)
+        };
+        let ends = (ends.0.exp2(), ends.1.exp2());
         function.ratio = Some(tested.estimate.exp2());
         function.interval = Some(ends).filter(|ends| ends.0.is_finite() && ends.1.is_finite());
         return;
@@ -63,41 +71,16 @@ pub(super) fn decide(
     function.ratio = if before && after { ratio(function.measure) } else { None };
 }
 
-/// Priority of verdicts where measures differ: a change has priority over all others.
+/// Which verdict outweighs which, where measures differ: a change does, whatever the others say, and
+/// nothing is known to be the same unless every measure says so.
 fn severity(verdict: Verdict) -> u8 {
     match verdict {
         Verdict::Regressed => 0,
         Verdict::Suspect => 1,
         Verdict::Improved => 2,
-        Verdict::Inconclusive | Verdict::Equivalent | Verdict::New | Verdict::Gone => 3,
-        Verdict::NotTested => 4,
-    }
-}
-
-/// Downgrades the verdict of a function whose net time changed because of inlining or outlining,
-/// unless its elapsed time changed too.
-pub(super) fn explain(functions: &mut [Function], moved: &Moved) {
-    let Some(caller) = functions.iter_mut().find(|function| function.name == moved.caller) else {
-        return;
-    };
-    explain_one(caller, moved);
-}
-
-/// The same of one function, or path, of the caller.
-pub(super) fn explain_one(caller: &mut Function, moved: &Moved) {
-    caller.moved = Some(moved.callee.clone());
-    if caller.measure == Measure::Elapsed {
-        return;
-    }
-    let elapsed = caller.tests[Measure::Elapsed.index()].as_ref().map(|tested| tested.verdict);
-    match (caller.verdict, moved.inlined) {
-        (Verdict::Regressed, true) if elapsed != Some(stats::Verdict::Regressed) => {
-            caller.verdict = Verdict::Suspect;
-        }
-        (Verdict::Improved, false) if elapsed != Some(stats::Verdict::Improved) => {
-            caller.verdict = Verdict::Inconclusive;
-        }
-        _ => {}
+        Verdict::Inconclusive | Verdict::New | Verdict::Gone => 3,
+        Verdict::Equivalent => 4,
+        Verdict::NotTested => 5,
     }
 }
 
@@ -118,7 +101,7 @@ pub(super) fn order(function: &Function) -> (Verdict, bool, bool, Reverse<u64>) 
         None if function.measure == Measure::Net && function.was_tested() => {
             function.parts.from_cost.unsigned_abs()
         }
-        None => function.parts.delta_net.unsigned_abs(),
+        None => function.weight(),
     };
     (function.verdict, elapsed, by_chance, Reverse(size))
 }

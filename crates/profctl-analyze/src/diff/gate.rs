@@ -1,16 +1,67 @@
 //! The gate: applies a policy to a comparison.
 
+use std::collections::BTreeMap;
+
+use profctl_model::report::Answer;
+
 use super::stats;
 use super::types::{Comparison, Function, Interval};
-use super::{Side, SideStats, Verdict};
+use super::whole::{WHOLE_RUN, Why, why};
+use super::{Measure, Side, SideStats, Verdict};
 
 /// What fails the gate.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Policy {
     /// Whether a suspect function is as bad as a regressed one.
     pub strict: bool,
-    /// Upper limits of functions.
+    /// Whether to give a verdict where the sides differ in more than the build.
+    pub allow_confounded: bool,
+    /// The only function to judge, where one is asked for.
+    pub only: Option<String>,
+    /// What functions may cost at most.
     pub budgets: Vec<Budget>,
+    /// What is known of single functions, and of the whole run, by name.
+    pub standings: BTreeMap<String, Standing>,
+}
+
+/// What a policy says of one function.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Standing {
+    /// Who answers for it.
+    pub owner: Option<String>,
+    /// Why it does not stand against a build, whatever is found of it.
+    pub excuse: Option<Excuse>,
+}
+
+/// Why a function that became slower does not stand against a build.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Excuse {
+    /// Somebody accepted the change, and gave this reason.
+    Accepted(String),
+    /// It is known to flip between states: it is shown, not judged.
+    Quarantined,
+    /// It takes longer because of another function, whose change was accepted.
+    Calls(String),
+}
+
+impl Excuse {
+    /// The name in JSON.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Accepted(_) => "accepted",
+            Self::Quarantined => "quarantined",
+            Self::Calls(_) => "calls-accepted",
+        }
+    }
+
+    /// For people.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Accepted(reason) => format!("accepted: {reason}"),
+            Self::Quarantined => "in quarantine".into(),
+            Self::Calls(name) => format!("because of {name}, which is accepted"),
+        }
+    }
 }
 
 /// An upper limit of one function.
@@ -159,28 +210,6 @@ impl State {
     }
 }
 
-/// The answer of a gate.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Answer {
-    /// No regression and no budget exceeded.
-    Pass,
-    /// Something became slower, or a budget was exceeded.
-    Regressed,
-    /// Too little data.
-    Inconclusive,
-}
-
-impl Answer {
-    /// The name in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Pass => "pass",
-            Self::Regressed => "regressed",
-            Self::Inconclusive => "inconclusive",
-        }
-    }
-}
-
 /// The answer and what it rests on.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Judgement {
@@ -188,15 +217,22 @@ pub struct Judgement {
     pub answer: Answer,
     /// Why, a sentence each, without a full stop.
     pub reasons: Vec<String>,
-    /// The functions that fail the gate, as indices into [`Comparison::functions`].
+    /// Whether the whole run stands against it.
+    pub whole: bool,
+    /// The functions that stand against it, as places in [`Comparison::functions`]: causes before
+    /// their callers.
     pub offending: Vec<usize>,
+    /// Functions that became slower and do not stand against it, and why not.
+    pub excused: Vec<(usize, Excuse)>,
+    /// New functions that make up for much of what became slower, as places likewise.
+    pub new: Vec<usize>,
     /// What became of the budgets, in the order of the policy.
     pub budgets: Vec<Spent>,
 }
 
 /// Judges a comparison.
 pub fn judge(comparison: &Comparison, policy: &Policy) -> Judgement {
-    let stands_against = |function: &Function| match function.verdict {
+    let counts_as_slower = |verdict: Verdict| match verdict {
         Verdict::Regressed => true,
         Verdict::Suspect => policy.strict,
         Verdict::Improved
@@ -206,34 +242,131 @@ pub fn judge(comparison: &Comparison, policy: &Policy) -> Judgement {
         | Verdict::NotTested
         | Verdict::Equivalent => false,
     };
-    let functions = comparison.functions.iter().enumerate();
-    let offending: Vec<usize> =
-        functions.filter(|(_, function)| stands_against(function)).map(|(at, _)| at).collect();
+    let is_asked =
+        |function: &Function| policy.only.as_ref().is_none_or(|only| *only == function.name);
+    let functions = &comparison.functions;
+    let slower: Vec<usize> = (0..functions.len())
+        .filter(|&at| counts_as_slower(functions[at].verdict) && is_asked(&functions[at]))
+        .collect();
+    let mut excused: Vec<(usize, Excuse)> = slower
+        .iter()
+        .filter_map(|&at| {
+            let standing = policy.standings.get(&functions[at].name)?;
+            Some((at, standing.excuse.clone()?))
+        })
+        .collect();
+    let direct: Vec<usize> = excused.iter().map(|(at, _)| *at).collect();
+    for &at in &slower {
+        if !direct.contains(&at)
+            && let Some(cause) = because_of(&functions[at], functions, &direct)
+        {
+            excused.push((at, Excuse::Calls(cause)));
+        }
+    }
+    excused.sort_by_key(|(at, _)| *at);
+    let mut offending = slower;
+    offending.retain(|at| excused.iter().all(|(other, _)| other != at));
+    let whole = policy.only.is_none()
+        && (counts_as_slower(comparison.whole.verdict) || run_wide(comparison))
+        && !is_excused(comparison, policy, &excused);
+    let new = if whole || !offending.is_empty() { new_functions(comparison) } else { Vec::new() };
     let budgets: Vec<Spent> =
         policy.budgets.iter().map(|budget| spend(comparison, budget)).collect();
-    let with = |state: State| budgets.iter().filter(|spent| spent.state == state).count() as u64;
-    let (exceeded, unknown) = (with(State::Exceeded), with(State::Unknown));
-    let (answer, reasons) = answer(comparison, &offending, exceeded, unknown, &budgets);
-    Judgement { answer, reasons, offending, budgets }
+    let mut judgement = Judgement {
+        answer: Answer::Inconclusive,
+        reasons: Vec::new(),
+        whole,
+        offending,
+        excused,
+        new,
+        budgets,
+    };
+    (judgement.answer, judgement.reasons) = answer(comparison, policy, &judgement);
+    judgement
+}
+
+/// Whether all functions became slower by the same factor.
+fn run_wide(comparison: &Comparison) -> bool {
+    comparison.interval == Interval::BetweenRuns
+        && !comparison.has_veto()
+        && comparison.global.is_some_and(|global| global.verdict == stats::Verdict::Regressed)
+}
+
+/// The part of what a caller takes longer that accepted functions must make up for.
+const EXPLAINED_MIN: f64 = 0.8;
+
+/// The accepted function that makes a caller of it slower, if that is all there is to it.
+fn because_of(one: &Function, functions: &[Function], accepted: &[usize]) -> Option<String> {
+    if one.measure != Measure::Elapsed {
+        return None;
+    }
+    let grown =
+        |function: &Function| function.after.elapsed as f64 - function.before.elapsed as f64;
+    let wanted = EXPLAINED_MIN * grown(one);
+    let all: f64 = accepted.iter().map(|&at| grown(&functions[at]).max(0.0)).sum();
+    let largest = accepted
+        .iter()
+        .max_by(|&&a, &&b| grown(&functions[a]).total_cmp(&grown(&functions[b])).then(b.cmp(&a)))?;
+    (all >= wanted).then(|| functions[*largest].name.clone())
+}
+
+/// Whether what the whole run takes longer is accepted: by name, or because accepted functions make
+/// up for what is beyond the margin.
+fn is_excused(comparison: &Comparison, policy: &Policy, excused: &[(usize, Excuse)]) -> bool {
+    if policy.standings.get(WHOLE_RUN).is_some_and(|standing| standing.excuse.is_some()) {
+        return true;
+    }
+    let accepted: f64 = excused
+        .iter()
+        .filter(|(_, excuse)| matches!(excuse, Excuse::Accepted(_)))
+        .map(|(at, _)| comparison.functions[*at].parts.delta_net.max(0) as f64)
+        .sum();
+    let [before, after] = comparison.whole.busy.map(|busy| busy as f64);
+    accepted > 0.0 && after - accepted <= before * (1.0 + comparison.margin)
+}
+
+/// The part of the busy time that a new function must take to be named.
+const NEW_MIN: f64 = 0.005;
+
+fn new_functions(comparison: &Comparison) -> Vec<usize> {
+    let busy = comparison.whole.busy[1] as f64;
+    let functions = comparison.functions.iter().enumerate();
+    let is_one = |(at, function): (usize, &Function)| {
+        let large = function.after.net as f64 >= NEW_MIN * busy;
+        (function.verdict == Verdict::New && large).then_some(at)
+    };
+    functions.filter_map(is_one).collect()
 }
 
 fn answer(
     comparison: &Comparison,
-    offending: &[usize],
-    exceeded: u64,
-    unknown: u64,
-    budgets: &[Spent],
+    policy: &Policy,
+    judgement: &Judgement,
 ) -> (Answer, Vec<String>) {
     use crate::summarize::count;
-    let vetoes = comparison.warnings.iter().filter(|warning| warning.veto);
-    let vetoes: Vec<String> = vetoes.map(|warning| warning.message.clone()).collect();
+    let Judgement { offending, budgets, .. } = judgement;
+    let with = |state: State| budgets.iter().filter(|spent| spent.state == state).count() as u64;
+    let (exceeded, unknown) = (with(State::Exceeded), with(State::Unknown));
+    let stands =
+        |warning: &&super::Warning| warning.veto || warning.confounds && !policy.allow_confounded;
+    let vetoes: Vec<String> =
+        comparison.warnings.iter().filter(stands).map(|warning| warning.message.clone()).collect();
     if !vetoes.is_empty() {
         return (Answer::Inconclusive, vetoes);
     }
     let mut reasons = Vec::new();
+    if judgement.whole {
+        reasons.push(whole_reason(comparison));
+    }
     if !offending.is_empty() {
+        let callers = |at: &&usize| comparison.functions[**at].measure == Measure::Elapsed;
+        let callers = offending.iter().filter(callers).count() as u64;
         let functions = count(offending.len() as u64, "function", "functions");
-        reasons.push(format!("{functions} slower by more than the margin"));
+        let callers = match callers {
+            0 => String::new(),
+            n => format!(" ({n} of them including callees)"),
+        };
+        reasons.push(format!("{functions} slower by more than the margin{callers}"));
     }
     if exceeded > 0 {
         reasons.push(format!("{} exceeded", count(exceeded, "budget", "budgets")));
@@ -249,17 +382,122 @@ fn answer(
         });
         return (Answer::Inconclusive, reasons.collect());
     }
+    if let Some(only) = &policy.only {
+        return answer_on(comparison, only);
+    }
     if comparison.tested > 0 {
         let functions = count(comparison.tested, "function", "functions");
-        return (
-            Answer::Pass,
-            vec![format!("{functions} tested, none slower by more than the margin")],
-        );
+        let mut reasons = vec![format!("{functions} tested, none slower by more than the margin")];
+        if !judgement.excused.is_empty() {
+            let excused = count(judgement.excused.len() as u64, "function", "functions");
+            reasons[0] = format!("{functions} tested, {excused} slower and excused by the policy");
+        }
+        return (Answer::Pass, reasons);
     }
     if !budgets.is_empty() {
         return (Answer::Pass, vec!["all budgets kept; nothing else was tested".into()]);
     }
     (Answer::Inconclusive, vec![untested(comparison)])
+}
+
+/// The answer on a single function that did not become slower for sure.
+fn answer_on(comparison: &Comparison, only: &str) -> (Answer, Vec<String>) {
+    let Some(function) = comparison.functions.iter().find(|function| function.name == *only) else {
+        return (Answer::Inconclusive, vec![format!("no function `{only}` in the trace")]);
+    };
+    let reason = vec![format!("{only}: {}", function.verdict.name())];
+    match function.verdict {
+        Verdict::Equivalent | Verdict::Improved | Verdict::Gone => (Answer::Pass, reason),
+        _ if function.is_unchanged() => (Answer::Pass, vec![format!("{only}: unchanged")]),
+        _ => (Answer::Inconclusive, reason),
+    }
+}
+
+/// What the whole run does more, and which function most of that is.
+fn whole_reason(comparison: &Comparison) -> String {
+    let whole = &comparison.whole;
+    let percent = |ratio: f64| format!("{:+.1}%", (ratio - 1.0) * 100.0);
+    let ratio = whole.ratio().unwrap_or(1.0);
+    let mut text = if whole.verdict == Verdict::Regressed || whole.verdict == Verdict::Suspect {
+        format!("whole run: busy time {}", percent(ratio))
+    } else {
+        let factor = comparison.global.map_or(1.0, |global| global.factor.exp2());
+        format!("run-wide: net time per call of the median function {}", percent(factor))
+    };
+    let [before, after] = whole.calls.map(|calls| calls as f64);
+    if before > 0.0 && (after / before - 1.0).abs() > comparison.margin {
+        text.push_str(", calls ");
+        text.push_str(&percent(after / before));
+    }
+    if let Some(cause) = whole.causes.first() {
+        text.push_str("; most of it: ");
+        text.push_str(&cause.text());
+    }
+    text
+}
+
+impl super::Cause {
+    /// The function and what it does, for people.
+    pub fn text(&self) -> String {
+        let what = match self.why {
+            Why::Slower => "slower",
+            Why::Faster => "faster",
+            Why::MoreCalls => "called more often",
+            Why::FewerCalls => "called less often",
+            Why::New => "new",
+            Why::Gone => "gone",
+        };
+        let caller = self.caller.as_ref().map(|caller| format!(", called by {caller}"));
+        format!("{} ({what}{})", self.name, caller.unwrap_or_default())
+    }
+}
+
+/// Something to look at first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Suspicion {
+    /// Its place in [`Comparison::functions`].
+    pub at: usize,
+    /// What it does.
+    pub why: Why,
+}
+
+impl Judgement {
+    /// What stands against the build, causes before callers: new functions and those that became
+    /// slower themselves or are called more often, then those that take longer with what they call.
+    pub fn in_order(&self, comparison: &Comparison) -> Vec<Suspicion> {
+        let functions = &comparison.functions;
+        let mut all: Vec<Suspicion> = self
+            .offending
+            .iter()
+            .chain(&self.new)
+            .map(|&at| Suspicion { at, why: functions[at].why() })
+            .collect();
+        all.sort_by_key(|one| {
+            let function = &functions[one.at];
+            let is_caller = function.measure == Measure::Elapsed;
+            (is_caller, std::cmp::Reverse(function.weight()), one.at)
+        });
+        all
+    }
+}
+
+impl Function {
+    /// What it adds to a run: its own time, or where it is called more often, that of all it calls
+    /// too, since its callees are then called more often because of it.
+    pub(super) fn weight(&self) -> u64 {
+        let own = self.parts.delta_net.unsigned_abs();
+        match self.why() {
+            Why::MoreCalls | Why::FewerCalls | Why::New | Why::Gone => {
+                own.max(self.after.elapsed.abs_diff(self.before.elapsed))
+            }
+            Why::Slower | Why::Faster => own,
+        }
+    }
+
+    /// How its net time in a run changed.
+    pub fn why(&self) -> Why {
+        why(self)
+    }
 }
 
 /// Why nothing was tested.
@@ -301,38 +539,90 @@ fn spend(comparison: &Comparison, budget: &Budget) -> Spent {
     Spent { budget: budget.clone(), before, after, state }
 }
 
-/// The function into which a self-test puts its regression: the slowest of those that are known not
-/// to have changed, else the slowest of those that were tested, else one with a budget.
+/// The function into which a self-test puts its regression: the dearest of those that are known not
+/// to have changed and in which a change of twice the margin shows, else the dearest of those that
+/// were tested, else one with a budget.
 pub fn victim<'a>(comparison: &'a Comparison, policy: &Policy) -> Option<&'a Function> {
     let dearest = |wanted: &dyn Fn(&Function) -> bool| {
         let functions = comparison.functions.iter().filter(|function| wanted(function));
         functions.max_by_key(|function| function.after.net)
     };
-    let calm = |function: &Function| function.verdict == Verdict::Equivalent;
+    let excused = |function: &Function| {
+        policy.standings.get(&function.name).is_some_and(|standing| standing.excuse.is_some())
+    };
+    let calm = |function: &Function| function.verdict == Verdict::Equivalent && !excused(function);
+    let sharp = |function: &Function| {
+        let seen = function.tests[Measure::Net.index()].as_ref().map(|tested| tested.mde);
+        calm(function) && seen.is_some_and(|mde| mde <= (1.0 + 2.0 * comparison.margin).log2())
+    };
+    let tested = |function: &Function| function.was_tested() && !excused(function);
     let budgeted =
         |function: &Function| policy.budgets.iter().any(|budget| budget.function == function.name);
-    dearest(&calm).or_else(|| dearest(&Function::was_tested)).or_else(|| dearest(&budgeted))
+    dearest(&sharp)
+        .or_else(|| dearest(&calm))
+        .or_else(|| dearest(&tested))
+        .or_else(|| dearest(&budgeted))
 }
 
-/// Makes every call of a function take `factor` times as long, in all runs of a side.
-pub fn inject(side: &mut Side, names: &[&str], module: Option<&str>, factor: u64) {
+/// The change that a self-test makes of a function: twice the margin, or what shows for sure where
+/// that does not.
+pub fn injected(function: &Function, margin: f64) -> f64 {
+    let seen = function.tests[Measure::Net.index()].as_ref().map_or(f64::NAN, |tested| tested.mde);
+    let twice = 1.0 + 2.0 * margin;
+    if seen.is_finite() { twice.max((1.25 * seen).exp2()) } else { twice.max(2.0) }
+}
+
+/// What a self-test makes worse.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Injection {
+    /// Every call takes so many times as long.
+    Slower(f64),
+    /// It is called so many times.
+    Calls(u64),
+}
+
+/// Makes a function worse, in all runs of a side: its times, their histograms, its calls.
+pub fn inject(side: &mut Side, names: &[&str], module: Option<&str>, what: Injection) {
     for run in &mut side.runs {
         for row in &mut run.profile.rows {
-            if !names.contains(&row.name.as_str()) || row.module.as_deref() != module {
-                continue;
+            if names.contains(&row.name.as_str()) && row.module.as_deref() == module {
+                worsen(&mut row.stats, what);
             }
-            let stats = &mut row.stats;
-            let more = stats.net.saturating_mul(factor - 1);
+        }
+    }
+}
+
+fn worsen(stats: &mut crate::summarize::FuncStats, what: Injection) {
+    match what {
+        Injection::Slower(factor) => {
+            let scaled = |time: u64| (time as f64 * factor).round() as u64;
+            let more = scaled(stats.net).saturating_sub(stats.net);
             stats.net = stats.net.saturating_add(more);
             stats.wall = stats.wall.saturating_add(more);
             stats.elapsed = stats.elapsed.saturating_add(more);
-            let more = stats.net_of_calls.sum.saturating_mul(factor - 1);
-            stats.elapsed_of_calls.sum = stats.elapsed_of_calls.sum.saturating_add(more);
-            for length in [&mut stats.net_of_calls.sum, &mut stats.net_of_calls.max] {
-                *length = length.saturating_mul(factor);
+            let net = &mut stats.net_of_calls;
+            let more = scaled(net.sum).saturating_sub(net.sum);
+            let longest = scaled(net.max).saturating_sub(net.max);
+            net.sum = net.sum.saturating_add(more);
+            net.max = net.max.saturating_add(longest);
+            net.squares = (net.squares as f64 * factor * factor) as u128;
+            let ratio = ((factor * 1e6).round() as u128, 1_000_000);
+            net.histogram = net.histogram.scaled(ratio);
+            let elapsed = &mut stats.elapsed_of_calls;
+            // How much of each call was its own is not kept: all calls grow by the same part.
+            let all = (elapsed.sum.saturating_add(more)) as f64 / elapsed.sum.max(1) as f64;
+            elapsed.sum = elapsed.sum.saturating_add(more);
+            elapsed.max = elapsed.max.saturating_add(longest).max(net.max);
+            elapsed.squares = (elapsed.squares as f64 * all * all) as u128;
+            elapsed.histogram = elapsed.histogram.scaled(((all * 1e6).round() as u128, 1_000_000));
+        }
+        Injection::Calls(times) => {
+            let mut one = stats.clone();
+            // The calls are whole ones: what was seen in part is not repeated.
+            one.partial = 0;
+            for _ in 1..times {
+                stats.merge(&one);
             }
-            let longest = stats.net_of_calls.max.max(stats.elapsed_of_calls.max);
-            stats.elapsed_of_calls.max = longest;
         }
     }
 }

@@ -4,9 +4,9 @@
 use profctl_model::{FuncKind, Timeline};
 use serde::Serialize;
 
-use super::gate::{Judgement, Limit, Spent};
+use super::gate::{Judgement, Limit, Policy, Spent};
 use super::notes::BLOCK_COST;
-use super::stats::{self, Components, Replicate, Tested};
+use super::stats::{self, Components, Tested};
 use super::table::{chances, matched_as};
 use super::types::{Comparison, Function, MatchedBy, SideSummary, Tail};
 use super::{Measure, SideStats, Verdict};
@@ -20,6 +20,7 @@ struct DiffFile<'a> {
     before: SideFile<'a>,
     after: SideFile<'a>,
     timebase: TimebaseFile,
+    whole: WholeFile<'a>,
     global: Option<GlobalFile>,
     interval: &'static str,
     replicate: &'static str,
@@ -28,7 +29,11 @@ struct DiffFile<'a> {
     margin: f64,
     fdr: f64,
     sensitivity: Option<f64>,
+    sensitivities: SensitivitiesFile,
+    plan: Option<PlanFile>,
     comparability: Vec<WarningFile<'a>>,
+    odd_runs: Vec<OddFile<'a>>,
+    retracted: Vec<&'a str>,
     counts: CountsFile,
     matched: Vec<MatchedCountFile>,
     renames: Vec<RenameFile<'a>>,
@@ -48,11 +53,16 @@ struct GateFile<'a> {
     before: SideFile<'a>,
     after: SideFile<'a>,
     timebase: TimebaseFile,
+    whole: WholeFile<'a>,
     global: Option<GlobalFile>,
     interval: &'static str,
     sensitivity: Option<f64>,
+    plan: Option<PlanFile>,
     comparability: Vec<WarningFile<'a>>,
+    odd_runs: Vec<OddFile<'a>>,
+    retracted: Vec<&'a str>,
     counts: CountsFile,
+    excused: Vec<ExcusedFile<'a>>,
     budgets: Vec<BudgetFile<'a>>,
     rows: Vec<FunctionFile<'a>>,
 }
@@ -121,7 +131,57 @@ struct GlobalFile {
     ci_low: Option<f64>,
     ci_high: Option<f64>,
     p: Option<f64>,
+    verdict: &'static str,
     normalized: bool,
+}
+
+#[derive(Serialize)]
+struct WholeFile<'a> {
+    busy_before: u64,
+    busy_after: u64,
+    calls_before: u64,
+    calls_after: u64,
+    ratio: Option<f64>,
+    verdict: &'static str,
+    busy: Option<TestFile>,
+    calls: Option<TestFile>,
+    causes: Vec<CauseFile<'a>>,
+}
+
+#[derive(Serialize)]
+struct CauseFile<'a> {
+    name: &'a str,
+    why: &'static str,
+    delta_net: i64,
+    caller: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct SensitivitiesFile {
+    net: Option<f64>,
+    total: Option<f64>,
+    elapsed: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct PlanFile {
+    more: u32,
+    found: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct OddFile<'a> {
+    run: &'a str,
+    side: &'static str,
+    ratio: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct ExcusedFile<'a> {
+    function: &'a str,
+    why: &'static str,
+    reason: String,
+    owner: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -136,6 +196,7 @@ struct WarningFile<'a> {
     code: &'static str,
     message: &'a str,
     veto: bool,
+    confounds: bool,
 }
 
 /// How many functions have which verdict; `unchanged` ones are in none of the others.
@@ -244,6 +305,8 @@ struct TestFile {
     q_regressed: Option<f64>,
     q_improved: Option<f64>,
     q_equivalent: Option<f64>,
+    q_dealt: Option<f64>,
+    retracted: bool,
     p_ranks: Option<f64>,
     sensitivity: Option<f64>,
     runs_needed: Option<u32>,
@@ -268,15 +331,24 @@ impl Comparison {
             before: side(&self.before),
             after: side(&self.after),
             timebase: timebase(self),
+            whole: whole(self),
             global: global(self),
             interval: self.interval.name(),
-            replicate: replicate(self.replicate),
+            replicate: self.replicate.name(),
             confounded: self.confounded,
             components: self.components.as_ref().map(components),
             margin: self.margin,
             fdr: self.fdr,
             sensitivity: self.sensitivity.and_then(finite),
+            sensitivities: {
+                let [net, total, elapsed] =
+                    self.sensitivities.map(|sensitivity| sensitivity.and_then(finite));
+                SensitivitiesFile { net, total, elapsed }
+            },
+            plan: plan(self),
             comparability: warnings(self),
+            odd_runs: odd(self),
+            retracted: retracted(self),
             counts: counts(self),
             matched: matched(self),
             renames: self
@@ -305,6 +377,7 @@ impl Comparison {
     pub fn to_gate_json(
         &self,
         judgement: &Judgement,
+        judged_by: &Policy,
         policy: &serde_json::Value,
         exit_code: u8,
     ) -> String {
@@ -319,11 +392,29 @@ impl Comparison {
             before: side(&self.before),
             after: side(&self.after),
             timebase: timebase(self),
+            whole: whole(self),
             global: global(self),
             interval: self.interval.name(),
             sensitivity: self.sensitivity.and_then(finite),
+            plan: plan(self),
             comparability: warnings(self),
+            odd_runs: odd(self),
+            retracted: retracted(self),
             counts: counts(self),
+            excused: judgement
+                .excused
+                .iter()
+                .map(|(at, excuse)| {
+                    let function = self.functions[*at].name.as_str();
+                    let standing = judged_by.standings.get(function);
+                    ExcusedFile {
+                        function,
+                        why: excuse.name(),
+                        reason: excuse.text(),
+                        owner: standing.and_then(|standing| standing.owner.as_deref()),
+                    }
+                })
+                .collect(),
             budgets: judgement.budgets.iter().map(budget).collect(),
             rows: judgement.offending.iter().map(|&at| function(&self.functions[at])).collect(),
         };
@@ -405,6 +496,7 @@ fn global(comparison: &Comparison) -> Option<GlobalFile> {
         ci_low: finite(global.ci_low.exp2()),
         ci_high: finite(global.ci_high.exp2()),
         p: finite(global.p),
+        verdict: Verdict::from(global.verdict).name(),
         normalized: global.normalized,
     })
 }
@@ -417,12 +509,45 @@ fn components(components: &Components) -> ComponentsFile {
     }
 }
 
-fn replicate(replicate: Replicate) -> &'static str {
-    match replicate {
-        Replicate::Runs => "runs",
-        Replicate::Blocks => "blocks",
-        Replicate::Pairs => "pairs",
+fn whole(comparison: &Comparison) -> WholeFile<'_> {
+    let whole = &comparison.whole;
+    WholeFile {
+        busy_before: whole.busy[0],
+        busy_after: whole.busy[1],
+        calls_before: whole.calls[0],
+        calls_after: whole.calls[1],
+        ratio: whole.ratio(),
+        verdict: whole.verdict.name(),
+        busy: whole.busy_tested.as_ref().map(test),
+        calls: whole.calls_tested.as_ref().map(test),
+        causes: whole
+            .causes
+            .iter()
+            .map(|cause| CauseFile {
+                name: &cause.name,
+                why: cause.why.name(),
+                delta_net: cause.delta,
+                caller: cause.caller.as_deref(),
+            })
+            .collect(),
     }
+}
+
+fn plan(comparison: &Comparison) -> Option<PlanFile> {
+    comparison.plan.map(|plan| PlanFile { more: plan.more, found: finite(plan.found) })
+}
+
+fn odd(comparison: &Comparison) -> Vec<OddFile<'_>> {
+    let mut files = Vec::new();
+    for super::Odd { after, run, ratio } in &comparison.odd {
+        let side = if *after { "after" } else { "before" };
+        files.push(OddFile { run, side, ratio: finite(*ratio) });
+    }
+    files
+}
+
+fn retracted(comparison: &Comparison) -> Vec<&str> {
+    comparison.retracted().map(|function| function.name.as_str()).collect()
 }
 
 fn warnings(comparison: &Comparison) -> Vec<WarningFile<'_>> {
@@ -433,6 +558,7 @@ fn warnings(comparison: &Comparison) -> Vec<WarningFile<'_>> {
             code: warning.code,
             message: &warning.message,
             veto: warning.veto,
+            confounds: warning.confounds,
         })
         .collect()
 }
@@ -548,6 +674,8 @@ fn test(tested: &Tested) -> TestFile {
         q_regressed: finite(tested.q_regressed),
         q_improved: finite(tested.q_improved),
         q_equivalent: finite(tested.q_equivalent),
+        q_dealt: finite(tested.q_dealt),
+        retracted: tested.retracted,
         p_ranks: tested.p_ranks.and_then(finite),
         sensitivity: finite(tested.mde.exp2() - 1.0),
         runs_needed: tested.runs_needed,

@@ -9,7 +9,8 @@ pub enum Measure {
     Net,
     /// Net time of a run: whether it costs more altogether, be it through more calls.
     Total,
-    /// Elapsed time per call: whether it takes longer including callees.
+    /// Elapsed time of a call without the interrupts in it: whether it takes longer with all that
+    /// it calls.
     Elapsed,
 }
 
@@ -17,9 +18,8 @@ impl Measure {
     /// Every measure; where two say the same of a function, the first is shown.
     pub const ALL: [Self; 3] = [Self::Net, Self::Total, Self::Elapsed];
 
-    /// What is tested unless asked otherwise. More calls of a function appear in the elapsed time
-    /// of its callers; more outermost calls are more work.
-    pub const DEFAULT: [Self; 2] = [Self::Net, Self::Elapsed];
+    /// What is tested unless asked otherwise.
+    pub const DEFAULT: [Self; 3] = Self::ALL;
 
     /// The name on the command line and in JSON.
     pub fn name(self) -> &'static str {
@@ -44,17 +44,27 @@ impl Measure {
         }
     }
 
-    /// The time that is compared, for reports.
+    /// How many times the least number of calls a function needs to be tested by it. The time of
+    /// what is called, and how often, is a mixture: of few calls, one that takes another way is a
+    /// difference of its own.
+    pub(super) fn calls_factor(self) -> f64 {
+        match self {
+            Self::Net => 1.0,
+            Self::Total | Self::Elapsed => 3.0,
+        }
+    }
+
+    /// What people read: the time that is compared.
     pub fn about(self) -> &'static str {
         match self {
             Self::Net => "net time per call",
             Self::Total => "net time per run",
-            Self::Elapsed => "elapsed time per call",
+            Self::Elapsed => "elapsed time per call without interrupts",
         }
     }
 
     /// Its binary logarithm in a run with these calls; NaN where there is none.
-    pub(super) fn of(self, stats: &FuncStats) -> f64 {
+    pub(crate) fn of(self, stats: &FuncStats) -> f64 {
         let measured = stats.measured();
         let per_call = |of_calls: u64, of_all: u64| match (measured, stats.calls) {
             (0, 0) => f64::NAN,
@@ -63,7 +73,15 @@ impl Measure {
         };
         let value = match self {
             Self::Net => per_call(stats.net_of_calls.sum, stats.net),
-            Self::Elapsed => per_call(stats.elapsed_of_calls.sum, stats.elapsed),
+            Self::Elapsed => per_call(
+                // Never less than its own time, however coarse the clock.
+                stats
+                    .elapsed_of_calls
+                    .sum
+                    .saturating_sub(stats.interrupted)
+                    .max(stats.net_of_calls.sum),
+                stats.elapsed,
+            ),
             Self::Total => stats.net as f64,
         };
         if value > 0.0 { value.log2() } else { f64::NAN }

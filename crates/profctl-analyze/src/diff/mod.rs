@@ -13,6 +13,7 @@ mod activations;
 mod align;
 mod calibration;
 mod canonical;
+mod compact;
 mod comparability;
 mod compare;
 mod decide;
@@ -21,7 +22,11 @@ mod json;
 mod measure;
 mod moved;
 mod notes;
+mod odd;
+#[cfg(test)]
+mod planted;
 mod renamed;
+mod report;
 mod run_paths;
 mod seen;
 mod series;
@@ -31,20 +36,31 @@ mod tails;
 #[cfg(test)]
 mod tests;
 mod types;
+mod whole;
 
 pub use align::Rule;
 pub use calibration::Calibration;
+pub use compact::compact;
 pub use comparability::Warning;
 pub use compare::{compare, compare_with_paths};
 pub use decompose::Parts;
 pub use measure::Measure;
+pub use odd::{Odd, natural_order};
 pub use paths::{Found, PathComparison, RunPaths};
 pub use series::{Series, SeriesSink};
+pub(crate) use side::counts;
 pub use side::{Run, Side, SideStats};
-pub use table::{Section, Shown, Sum};
+pub use table::Shown;
 pub use types::{
     Comparison, Function, Interval, Matched, MatchedBy, Moved, Rename, SideSummary, Tail,
 };
+pub use whole::{Cause, WHOLE_RUN, WholeRun, Why};
+
+/// The margin of a function, by its name, where it has one of its own.
+pub type Margins<'a> = &'a dyn Fn(&str) -> Option<f64>;
+
+/// Whether a block of the side before counts for a function, by their names.
+pub type Since<'a> = &'a dyn Fn(&str, &str) -> bool;
 
 /// How to compare.
 pub struct Options<'a> {
@@ -68,6 +84,26 @@ pub struct Options<'a> {
     pub rules: Vec<&'a Rule<'a>>,
     /// How much runs of the baseline vary, for sides of a single run.
     pub calibration: Option<&'a Calibration>,
+    /// The margin of a function, by its name, where it has one of its own.
+    pub margins: Option<Margins<'a>>,
+    /// Whether a block of the side before counts for a function, by their names: where the side is a
+    /// history, those before the function's last change do not.
+    pub since: Option<Since<'a>>,
+}
+
+impl Options<'_> {
+    /// The margin of a function that has one of its own.
+    fn margin_of(&self, name: &str) -> Option<f64> {
+        self.margins.and_then(|margins| margins(name))
+    }
+
+    /// Whether a run before counts for a function.
+    fn counts(&self, name: &str, run: &Run) -> bool {
+        match (self.since, &run.block) {
+            (Some(since), Some(block)) => since(name, block),
+            _ => true,
+        }
+    }
 }
 
 impl Default for Options<'_> {
@@ -76,17 +112,28 @@ impl Default for Options<'_> {
             stats: stats::Options::default(),
             measures: Measure::DEFAULT.into(),
             paired: false,
-            calls_min: 5.0,
+            calls_min: 10.0,
             share_min: 0.0,
             loss_max: 0.01,
             renames: true,
             rules: Vec::new(),
             calibration: None,
+            margins: None,
+            since: None,
         }
     }
 }
 
-/// The verdict on a function.
+/// What a function is known by from build to build: its name without what a compiler appends.
+pub(crate) fn function_key(name: &str) -> String {
+    let canonical = canonical::canonical(name);
+    match canonical.fragment {
+        Some(fragment) => format!("{}.{fragment}", canonical.base),
+        None => canonical.base.to_owned(),
+    }
+}
+
+/// What is said of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Verdict {
     /// Slower by more than the margin.

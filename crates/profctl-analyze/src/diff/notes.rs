@@ -15,6 +15,7 @@ impl Comparison {
         self.comparability(&mut notes);
         self.measurements(&mut notes);
         self.drift(&mut notes);
+        self.retractions(&mut notes);
         self.undecided(&mut notes);
         self.more_calls(&mut notes);
         self.matches(&mut notes);
@@ -40,8 +41,23 @@ impl Comparison {
 
     fn comparability(&self, notes: &mut Vec<String>) {
         for warning in &self.warnings {
-            let what = if warning.veto { "not comparable" } else { "differs" };
+            let what = match (warning.veto, warning.confounds) {
+                (true, _) => "not comparable",
+                (false, true) => "confounded",
+                (false, false) => "differs",
+            };
             notes.push(format!("{what}: {}", warning.message));
+        }
+        let odd = self.odd.iter().map(|odd| {
+            let side = if odd.after { "after" } else { "before" };
+            let change = (odd.ratio - 1.0) * 100.0;
+            format!("{} ({side}, {change:+.1}% in the median function)", odd.run)
+        });
+        if let Some(list) = list(odd.collect()) {
+            notes.push(format!(
+                "unlike the other runs of its side: {list}: one such run makes functions \
+                 inconclusive; --exclude-run NAME leaves it out"
+            ));
         }
     }
 
@@ -77,13 +93,6 @@ impl Comparison {
         if let Some(components) = &self.components {
             notes.push(variance(components));
         }
-        if self.confounded {
-            notes.push(
-                "each side is one block: differences between blocks and between builds cannot be \
-                 separated"
-                    .into(),
-            );
-        }
     }
 
     /// A change of nearly all functions.
@@ -97,8 +106,32 @@ impl Comparison {
         }
     }
 
-    /// The number of additional runs needed.
+    /// What was taken back, and why.
+    fn retractions(&self, notes: &mut Vec<String>) {
+        let names: Vec<String> = self
+            .retracted()
+            .map(|function| {
+                let tested = function.tests.iter().flatten().filter(|tested| tested.retracted);
+                let share = tested.map(|tested| tested.q_dealt).fold(f64::NAN, f64::min);
+                format!("{} (q {share:.2})", function.name)
+            })
+            .collect();
+        if let Some(list) = list(names) {
+            notes.push(format!("withdrawn, as permuting the runs gives such changes too: {list}"));
+        }
+    }
+
+    /// How many more measurements would help.
     fn undecided(&self, notes: &mut Vec<String>) {
+        if let Some(plan) = &self.plan {
+            let of = self.replicate.name();
+            notes.push(format!(
+                "record {} more {of} of each side, interleaved: a change of {:.0}% would then be \
+                 found in half of the functions",
+                plan.more,
+                plan.found * 100.0
+            ));
+        }
         let open = self.changed().filter(|function| {
             matches!(function.verdict, Verdict::Inconclusive | Verdict::Suspect)
         });
@@ -112,11 +145,7 @@ impl Comparison {
         else {
             return;
         };
-        let of = match self.replicate {
-            Replicate::Runs => "runs",
-            Replicate::Blocks => "blocks",
-            Replicate::Pairs => "pairs",
-        };
+        let of = self.replicate.name();
         let functions = count(needed.len() as u64, "function", "functions");
         notes.push(format!(
             "inconclusive: {functions}; about {runs} {of} per side would decide half of them"

@@ -5,7 +5,7 @@ use profctl_model::hash::FastMap;
 use super::side::{Run, Side, SideStats};
 use super::stats::{self, block_bootstrap_ratio};
 use super::types::{Function, Matched, MatchedBy, Pairing};
-use super::{Measure, Parts, Verdict};
+use super::{Measure, Options, Parts, Verdict};
 use crate::summarize::{FuncStats, Profile};
 
 /// Where a function is in the profile of a run.
@@ -107,22 +107,44 @@ impl<'a> RunRows<'a> {
         }
     }
 
-    /// What the test is given: one number per run.
-    pub(super) fn values(&self, pairing: &Pairing, measure: Measure) -> stats::Row {
-        let of = |side: usize| -> Vec<f64> {
-            let runs = 0..self.sides[side].runs.len();
-            runs.map(|run| measure.of(&self.in_run(pairing, side, run))).collect()
-        };
-        let calls: Vec<f64> = [0, 1]
-            .into_iter()
-            .flat_map(|side| {
-                let runs = 0..self.sides[side].runs.len();
-                runs.map(move |run| self.in_run(pairing, side, run).calls).filter(|&n| n > 0)
-            })
-            .map(|calls| (calls as f64).log2())
+    /// What the test is given: a number a run.
+    pub(super) fn values(
+        &self,
+        pairing: &Pairing,
+        name: &str,
+        measures: &[Measure],
+        options: &Options<'_>,
+    ) -> Vec<stats::Row> {
+        let runs = [0, 1].map(|side| self.in_runs(pairing, side));
+        let calls: Vec<f64> = runs
+            .iter()
+            .flatten()
+            .filter(|run| run.calls > 0)
+            .map(|run| (run.calls as f64).log2())
             .collect();
         let intensity = calls.iter().sum::<f64>() / calls.len().max(1) as f64;
-        stats::Row { before: of(0), after: of(1), intensity }
+        let margin = options.margin_of(name);
+        let mean = |side: &Vec<FuncStats>| {
+            let calls: u64 = side.iter().map(|run| run.calls.saturating_add(run.partial)).sum();
+            calls as f64 / side.len().max(1) as f64
+        };
+        let calls = f64::midpoint(mean(&runs[0]), mean(&runs[1]));
+        let of = |measure: Measure, side: usize| -> Vec<f64> {
+            let value = |(at, run): (usize, &FuncStats)| {
+                let enough = calls >= measure.calls_factor() * options.calls_min;
+                let counts = side == 1 || options.counts(name, &self.sides[0].runs[at]);
+                let counts = counts && enough;
+                if counts { measure.of(run) } else { f64::NAN }
+            };
+            runs[side].iter().enumerate().map(value).collect()
+        };
+        let row = |&measure: &Measure| stats::Row {
+            before: of(measure, 0),
+            after: of(measure, 1),
+            intensity,
+            margin,
+        };
+        measures.iter().map(row).collect()
     }
 
     /// The within-trace standard error of the binary logarithm of a ratio of two single traces: a

@@ -38,7 +38,7 @@ pub struct Side {
 impl Side {
     /// Puts the runs into an order that does not depend on how they came, and makes nanoseconds
     /// (or counts) the tick of all of them.
-    pub(super) fn settle(&mut self) {
+    pub(crate) fn settle(&mut self) {
         for run in &mut self.runs {
             run.profile.convert_to_reported_unit();
         }
@@ -126,7 +126,14 @@ impl SideStats {
         measured.or_else(|| self.total.elapsed.checked_div(self.total.calls))
     }
 
-    /// Calls in a run, incomplete ones included, as a floating-point number.
+    /// Elapsed time of a call without the interrupts in it, likewise.
+    pub fn inclusive_avg(&self) -> Option<u64> {
+        let sum = self.total.elapsed_of_calls.sum.saturating_sub(self.total.interrupted);
+        let measured = sum.checked_div(self.total.measured());
+        measured.or_else(|| self.total.elapsed.checked_div(self.total.calls))
+    }
+
+    /// Calls in a run, partial ones included, as a number that need not be whole.
     pub(super) fn calls_per_run(&self) -> f64 {
         let all = self.total.calls.saturating_add(self.total.partial);
         all as f64 / f64::from(self.of_runs.max(1))
@@ -139,8 +146,8 @@ pub(super) fn rounded(sum: u64, n: u64) -> u64 {
     sum / n + u64::from(sum % n >= n.div_ceil(2))
 }
 
-/// Whether functions of this kind can regress.
-pub(super) fn counts(kind: Option<FuncKind>) -> bool {
+/// Whether the time of functions of this kind is anybody's cost.
+pub(crate) fn counts(kind: Option<FuncKind>) -> bool {
     match kind {
         None | Some(FuncKind::Function | FuncKind::Syscall | FuncKind::Interrupt) => true,
         Some(FuncKind::Idle | FuncKind::Switch | FuncKind::Mark) => false,

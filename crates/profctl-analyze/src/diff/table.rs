@@ -3,6 +3,7 @@
 
 use std::cmp::Reverse;
 
+use profctl_model::report::Section;
 use profctl_model::{Cell, Column, Role, Table, Ticks};
 
 use super::stats::Replicate;
@@ -33,28 +34,6 @@ pub struct Shown<'a> {
     pub all: bool,
     /// Whether to show 99th percentiles.
     pub tails: bool,
-}
-
-/// A section of the report.
-#[derive(Clone, Debug)]
-pub struct Section {
-    /// What they have in common: `slower`, `faster` …
-    pub title: String,
-    /// How many there are, shown or not.
-    pub count: usize,
-    /// The change of the time of a run that they make together, where it can be added up.
-    pub sum: Option<(Sum, i64)>,
-    /// Those to show, the largest change first.
-    pub table: Table,
-}
-
-/// What of the rows of a section is added up.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Sum {
-    /// The change of net time.
-    Net,
-    /// The part of it that is due to slower or faster calls.
-    Cost,
 }
 
 /// How the rows of a section are measured.
@@ -101,7 +80,16 @@ impl Comparison {
         ];
         // Without verdicts, rows are ordered by their sums.
         if self.interval == Interval::WithinTrace && self.tested == 0 {
-            sections.push(self.section("changed", Layout::Single, shown, undecided));
+            let beyond = |function: &Function| function.is_beyond(self.margin);
+            sections.push(self.section(
+                "beyond the margin within these traces (look here; nothing is proven)",
+                Layout::Single,
+                shown,
+                |f| undecided(f) && beyond(f),
+            ));
+            sections.push(
+                self.section("changed", Layout::Single, shown, |f| undecided(f) && !beyond(f)),
+            );
         } else if shown.all || self.tested == 0 || self.has_veto() {
             sections.push(self.section(
                 "more net time, inconclusive",
@@ -148,9 +136,9 @@ impl Comparison {
             rows.sort_by_key(|function| Reverse(most(function)));
         }
         let part = |function: &&Function| match layout {
-            Layout::Net if self.tested > 0 => Some((Sum::Cost, function.parts.from_cost)),
+            Layout::Net if self.tested > 0 => Some(("from cost", function.parts.from_cost)),
             Layout::Net | Layout::OneSide | Layout::Undecided | Layout::Single => {
-                Some((Sum::Net, function.parts.delta_net))
+                Some(("net", function.parts.delta_net))
             }
             Layout::Elapsed => None,
         };
@@ -252,8 +240,8 @@ impl Comparison {
                 Cell::Change(parts.from_cost),
             ],
             Layout::Elapsed => vec![
-                optional_time(before.elapsed_avg()),
-                optional_time(after.elapsed_avg()),
+                optional_time(before.inclusive_avg()),
+                optional_time(after.inclusive_avg()),
                 Cell::Count(before.calls),
                 Cell::Count(after.calls),
             ],

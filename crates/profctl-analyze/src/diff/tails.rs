@@ -1,9 +1,10 @@
 //! 99th percentiles per run, shown with the verdicts without affecting them.
 
+use profctl_model::report::Section;
 use profctl_model::{Cell, Column, Role, Table, Ticks};
 
 use super::stats::{Distribution, TAIL_PERCENT, TAIL_RUNS_MIN, tail_interval};
-use super::table::{SCHEMA, Section, Shown, label};
+use super::table::{SCHEMA, Shown, label};
 use super::types::{Comparison, Function, Tail};
 use crate::summarize::FuncStats;
 

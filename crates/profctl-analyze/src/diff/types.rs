@@ -5,8 +5,10 @@ use profctl_model::{FuncKind, Timebase};
 
 use super::comparability::Warning;
 use super::measure::Measure;
+use super::odd::Odd;
 use super::side::SideStats;
-use super::stats::{self, Components, Global, Replicate, Tested};
+use super::stats::{self, Components, Global, Plan, Replicate, Tested};
+use super::whole::WholeRun;
 use super::{Parts, Verdict};
 use crate::summarize::Profile;
 
@@ -157,6 +159,13 @@ impl Function {
         self.tests[self.measure.index()].as_ref()
     }
 
+    /// Whether the interval within two single traces lies beyond the margin: nothing is proven by
+    /// that, and nothing better is known of two single traces.
+    pub fn is_beyond(&self, margin: f64) -> bool {
+        let above = 1.0 + margin;
+        self.interval.is_some_and(|(low, high)| low > above || high < above.recip())
+    }
+
     /// Whether any measure could be tested.
     pub(super) fn was_tested(&self) -> bool {
         let tested = |test: &Tested| test.verdict != stats::Verdict::NotTested;
@@ -185,7 +194,9 @@ pub struct Comparison {
     pub after: SideSummary,
     /// The clock of all times in here: nanoseconds or counts.
     pub timebase: Timebase,
-    /// The run-wide change; nothing if there is no function to compute it from.
+    /// What all functions cost together.
+    pub whole: WholeRun,
+    /// What moved all functions alike; nothing if there is no function to tell it from.
     pub global: Option<Global>,
     /// What intervals are about.
     pub interval: Interval,
@@ -206,7 +217,13 @@ pub struct Comparison {
     /// Minimum detectable change at a power of 80 %, as a ratio minus 1: median over the tested
     /// functions, of net time per call.
     pub sensitivity: Option<f64>,
-    /// Possible renames that were not certain enough.
+    /// The same of each measure, as [`Measure::ALL`] lists them.
+    pub sensitivities: [Option<f64>; 3],
+    /// What more measurements would show.
+    pub plan: Option<Plan>,
+    /// Runs that are unlike the others of their side.
+    pub odd: Vec<Odd>,
+    /// New names that were not sure enough.
     pub renames: Vec<Rename>,
     /// Inlined and outlined functions.
     pub moved: Vec<Moved>,
@@ -236,7 +253,20 @@ impl Comparison {
         names.fold((0, 0), |(rows, all), names| (rows + 1, all + names))
     }
 
-    /// Whether a difference rules out any verdict.
+    /// Functions that would have been called changed by a measure, had not dealing the runs shown
+    /// such changes by luck.
+    pub fn retracted(&self) -> impl Iterator<Item = &Function> {
+        self.functions.iter().filter(|function| {
+            let taken_back = function.tests.iter().flatten().any(|tested| tested.retracted);
+            let claimed = matches!(
+                function.verdict,
+                Verdict::Regressed | Verdict::Suspect | Verdict::Improved
+            );
+            taken_back && !claimed
+        })
+    }
+
+    /// Whether something stands against any verdict.
     pub fn has_veto(&self) -> bool {
         self.warnings.iter().any(|warning| warning.veto)
     }

@@ -158,7 +158,7 @@ impl Histogram {
     }
 
     /// The same counts of values that are `numerator / denominator` times as large.
-    pub(super) fn scaled(&self, (numerator, denominator): (u128, u128)) -> Self {
+    pub(crate) fn scaled(&self, (numerator, denominator): (u128, u128)) -> Self {
         let mut scaled = Self::default();
         for (unit, part) in self.parts().filter(|(_, part)| !part.is_empty()) {
             let unit = unit.times(numerator, denominator);

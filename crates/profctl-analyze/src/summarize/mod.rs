@@ -6,6 +6,7 @@
 //! saved, read back and merged with those of other traces.
 
 mod histogram;
+mod interrupts;
 mod json;
 #[cfg(test)]
 mod merging;
@@ -32,6 +33,7 @@ pub use quality::{Diagnostic, Quality};
 pub use stats::{FuncStats, Lengths};
 pub use table::{Matching, TableOptions};
 
+use interrupts::Interrupts;
 use pending::Pending;
 use stats::{Lasted, Usual};
 
@@ -112,6 +114,8 @@ pub struct Summary {
     others: Vec<FuncStats>,
     /// Three histograms a row: of usual leaves, of net and of elapsed times.
     pending: Pending,
+    /// The interrupts that calls are around.
+    interrupts: Interrupts,
     /// By function, where rows are something else.
     funcs: IdVec<FuncId, Option<FuncInfo>>,
     /// The modules that have a row, in the order of their rows.
@@ -167,6 +171,7 @@ impl Summary {
             usual: Vec::new(),
             others: Vec::new(),
             pending: Pending::default(),
+            interrupts: Interrupts::default(),
             funcs: IdVec::default(),
             modules: Vec::new(),
             threads: IdVec::default(),
@@ -346,12 +351,19 @@ impl SpanSink for Summary {
             self.last_thread = Some(span.thread);
             *self.threads.grow_to(span.thread) = true;
         }
+        let interrupted = self.interrupts.inside(span);
         if self.options.by == By::Function && self.separate.is_none() {
             self.add(span.func.index(), span);
+            if interrupted > 0 {
+                self.others[span.func.index()].add_interrupted(span, interrupted);
+            }
             return;
         }
         let (index, idle) = self.row_of(span.func, span.interrupt, span.thread, span.cpu, names);
         self.add(index, span);
+        if interrupted > 0 {
+            self.others[index].add_interrupted(span, interrupted);
+        }
         if idle && self.options.by != By::Function {
             self.others[index].add_idle(span.net);
         }

@@ -1,6 +1,6 @@
 //! The flat profile of a trace that is in memory already.
 
-use profctl_model::{FuncId, FuncKind, Span, SpanId, SpanSink as _, Trace};
+use profctl_model::{FuncId, FuncKind, IdVec, Span, SpanId, SpanSink as _, ThreadId, Trace};
 
 use super::{By, Options, Profile, Source, Summary};
 
@@ -19,8 +19,8 @@ impl Profile {
         }
         let outermost = outermost(trace, options.by);
         let mut summary = Summary::new(options);
-        for id in spans.ids() {
-            let row = id.index();
+        for row in in_order_of_their_ends(trace) {
+            let id = SpanId::from_index(row);
             let span = Span {
                 func: spans.func[id],
                 thread: spans.thread[row],
@@ -41,6 +41,26 @@ impl Profile {
         }
         summary.finish(&trace.names, &trace.meta, source)
     }
+}
+
+/// The calls such that each comes after what it called, as a stream has them.
+fn in_order_of_their_ends(trace: &Trace) -> Vec<usize> {
+    let spans = &trace.spans;
+    let mut order = Vec::with_capacity(spans.len());
+    let mut open: IdVec<ThreadId, Vec<usize>> = IdVec::default();
+    for row in 0..spans.len() {
+        let open = open.grow_to(spans.thread[row]);
+        let parent = spans.parent[row].map(SpanId::index);
+        while let Some(ended) = open.pop_if(|top| Some(*top) != parent) {
+            order.push(ended);
+        }
+        open.push(row);
+    }
+    for mut open in open.into_items() {
+        open.reverse();
+        order.append(&mut open);
+    }
+    order
 }
 
 /// Which calls have no caller, or caller of a caller, in the same row of a profile by `by`.

@@ -259,6 +259,7 @@ impl Profile {
                 &mut stats.elapsed,
                 &mut stats.net,
                 &mut stats.stolen,
+                &mut stats.interrupted,
                 &mut stats.idle,
             ] {
                 *time = reported(*time);

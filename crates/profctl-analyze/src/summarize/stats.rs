@@ -26,6 +26,9 @@ pub struct FuncStats {
     pub net: u64,
     /// Elapsed time of the interrupts that interrupted it, over all calls.
     pub stolen: u64,
+    /// Elapsed time of the interrupts inside complete calls, however deep; nothing of calls that ran
+    /// as interrupts themselves.
+    pub interrupted: u64,
     /// The part of `net` that was spent in functions of kind idle.
     pub idle: u64,
     /// Outermost calls, incomplete ones included.
@@ -135,6 +138,14 @@ impl FuncStats {
         }
     }
 
+    /// Notes how much of a call that was added went to interrupts.
+    #[cold]
+    pub(super) fn add_interrupted(&mut self, span: &Span, interrupted: u64) {
+        if !span.fidelity.is_partial() {
+            self.interrupted = self.interrupted.saturating_add(interrupted);
+        }
+    }
+
     /// Adds calls of which the input gives only the sum. What was never called was running when the
     /// recording began, and so is an incomplete call.
     #[cold]
@@ -181,6 +192,7 @@ impl FuncStats {
             (&mut self.elapsed, other.elapsed),
             (&mut self.net, other.net),
             (&mut self.stolen, other.stolen),
+            (&mut self.interrupted, other.interrupted),
             (&mut self.idle, other.idle),
             (&mut self.outermost, other.outermost),
             (&mut self.callees, other.callees),

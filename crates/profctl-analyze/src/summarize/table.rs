@@ -48,11 +48,12 @@ const DEFAULT_COLUMNS: [&str; 9] =
     ["elapsed", "net", "calls", "net_max", "net_avg", "net_min", "real_pct", "net_pct", "name"];
 
 /// The columns that leave a narrow table before the others.
-const LEFT_OUT_FIRST: [&str; 11] = [
+const LEFT_OUT_FIRST: [&str; 12] = [
     "real_pct",
     "kind",
     "module",
     "elapsed_max",
+    "interrupted",
     "stolen",
     "off_cpu",
     "wall",
@@ -119,6 +120,7 @@ static KNOWN: &[Known] = &[
         time_or_null(context.profile.knows_off_cpu.then_some(row.stats.off_cpu))
     }),
     ("stolen", "Stolen", Role::Time, None, |row, _| time(row.stats.stolen)),
+    ("interrupted", "Interrupted", Role::Time, None, |row, _| time(row.stats.interrupted)),
     ("real_pct", "% real", Role::Percent, None, |row, context| {
         context.profile.real_pct(row).map_or(Cell::Null, Cell::Percent)
     }),

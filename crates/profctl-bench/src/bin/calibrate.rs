@@ -189,6 +189,7 @@ fn verdicts(runs: &Runs, series: &[Series], options: &Options) -> Vec<Verdict> {
             before: series.before.clone(),
             after: series.after.clone(),
             intensity: series.intensity,
+            margin: None,
         })
         .collect();
     test(&design, &rows, options).rows.iter().map(|row| row.verdict).collect()

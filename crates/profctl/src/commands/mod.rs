@@ -9,6 +9,7 @@ mod formats;
 mod gate;
 mod generate;
 mod help;
+mod history;
 mod info;
 mod man;
 mod merge;
@@ -81,6 +82,7 @@ pub(crate) enum Command {
     Flame(flame::Args),
     Diff(diff::Args),
     Gate(gate::Args),
+    History(history::Args),
     Convert(convert::Args),
     Report(report::Args),
     Info(info::Args),
@@ -105,6 +107,7 @@ impl Command {
             | Self::Sched(_)
             | Self::Sweep(_)
             | Self::Diff(_)
+            | Self::History(_)
             | Self::Info(_)
             | Self::Query(_) => What::Report,
             Self::Gate(args) => args.what(),
@@ -131,6 +134,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Flame(args) => flame::run(&args, global),
         Command::Diff(args) => diff::run(&args, global),
         Command::Gate(args) => gate::run(&args, global),
+        Command::History(args) => history::run(&args, global),
         Command::Convert(args) => convert::run(&args, global),
         Command::Report(args) => report::run(&args, global),
         Command::Info(args) => info::run(&args, global),

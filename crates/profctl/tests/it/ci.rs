@@ -57,7 +57,7 @@ fn run_step(name: &str, folder: &str, inputs: &[(&str, &str)]) -> Run {
         given.unwrap_or_else(|| match input {
             "profctl" => env!("CARGO_BIN_EXE_profctl"),
             "reports" => "profctl-reports",
-            "config" | "arguments" => "",
+            "config" | "arguments" | "history" => "",
             other => panic!("{other} has no default"),
         })
     };
@@ -139,7 +139,7 @@ fn the_job_for_gitlab_ends_as_the_gate_does() {
     let base = runs(&scratch, "base", &[("f", 1000), ("g", 2000)]);
     let slow = runs(&scratch, "slow", &[("f", 1300), ("g", 2000)]);
     let commands = commands();
-    assert_eq!(commands.len(), 3, "{commands:?}");
+    assert_eq!(commands.len(), 5, "{commands:?}");
     let folder = Path::new(env!("CARGO_BIN_EXE_profctl")).parent().unwrap();
     let found = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap_or_default());
     for (n, (after, arguments, code)) in

@@ -61,11 +61,12 @@ fn slower_and_faster_stand_apart() {
     let after = runs(&scratch, "after", &[("f", 1300), ("g", 1500), ("h", 700), ("new", 90)]);
     let found = run(&["diff", &before, &after]).quiet_success();
     let found = found.replace(&scratch.path(""), "");
-    expect![[r"
+    expect![[r#"
         before     before: 6 runs, 37.293 us busy per run, plain
         after      after: 6 runs, 36.103 us busy per run, plain
+        whole run  busy 37.294 us to 36.104 us (-3.19%; 95%: -3.66% to -2.72%), 41 calls: equivalent
         run-wide   0.00% (net time per call, median function; 95%: -0.63% to +0.64%; p 1.000)
-        functions  1 regressed, 1 improved, 1 new, 1 gone, 2 identical (margin 5%; minimum detectable change 5.6%, median function)
+        functions  1 regressed, 1 improved, 1 new, 1 gone, 2 identical (margin 5%; minimum detectable change, median function: net 5.6%)
 
         slower: 1; from cost +3.000 us per run
         Times in us
@@ -92,7 +93,7 @@ fn slower_and_faster_stand_apart() {
          0.141     0.014       60  6 of 6    old
 
         note: matched: 1 function by suffix (2 names)
-    "]]
+    "#]]
     .assert_eq(&found);
     let markdown = run(&["diff", "--format", "markdown", &before, &after]).quiet_success();
     assert!(markdown.contains("### slower: 1") && markdown.contains("| `f` "), "{markdown}");
@@ -193,11 +194,12 @@ fn paths_of_calls_are_compared() {
     let (before, after) = (scratch.file("b.txt", trace(100)), scratch.file("a.txt", trace(150)));
     let found = run(&["diff", "--paths", &before, &after]).quiet_success();
     let found = found.replace(&scratch.path(""), "");
-    expect![[r"
-        before    b.txt: 1 run, 140 ns busy, plain
-        after     a.txt: 1 run, 190 ns busy, plain
-        run-wide  0.00% (net time per call, median function)
-        paths     2 not-tested, 1 identical
+    expect![[r#"
+        before     b.txt: 1 run, 140 ns busy, plain
+        after      a.txt: 1 run, 190 ns busy, plain
+        whole run  busy 140 ns to 190 ns (+35.71%), 3 calls: inconclusive
+        run-wide   0.00% (net time per call, median function)
+        paths      2 not-tested, 1 identical
 
         Times in ns
          Before  After  Delta  Delta net  from calls  from cost  # before  # after  ratio   (95% low/high)  verdict     depth   name
@@ -205,9 +207,9 @@ fn paths_of_calls_are_compared() {
             140    190    +50          0           0          0         1        1  1.00x                -  not-tested      0   main
             100    150    +50        +50           0        +50         1        1  1.50x                -  not-tested      1     f
         note: not shown: 1 path below the limits of depth and change
-        note: differs: runs after last 1.36 times longer: is it the same workload?
+        note: differs: runs after last 1.36 times longer, and make about as many calls
         note: one run per side cannot show run-to-run noise: record at least 3 per side; intervals cover variation within these two traces only
-    "]]
+    "#]]
     .assert_eq(&found);
     let same = run(&["diff", "--paths", &before, &before]).quiet_success();
     assert!(same.contains("note: no path changed: 3 paths in both"), "{same}");

@@ -12,6 +12,7 @@ mod exports;
 mod flame;
 mod gate;
 mod growth;
+mod history;
 mod html;
 mod made;
 mod merge;

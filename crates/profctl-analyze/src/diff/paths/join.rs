@@ -3,7 +3,8 @@
 use profctl_model::hash::FastMap;
 use profctl_model::{NodeId, PairedNode, PairedTree, PathCost, Timebase};
 
-use super::super::decide::{Asking, decide, explain_one};
+use super::super::decide::{Asking, decide};
+use super::super::moved::explain_one;
 use super::super::run_paths::{RunPaths, Sums};
 use super::super::side::{Side, SideStats, rounded};
 use super::super::stats;
@@ -47,15 +48,21 @@ pub(in super::super) fn compare(
     let asking = Asking::new(ground.merged, options);
     let tested: Vec<usize> =
         (0..joined.len()).filter(|&index| asking.asks(&functions[index])).collect();
-    for &measure in &options.measures {
-        let rows: Vec<stats::Row> =
-            tested.iter().map(|&index| values(&joined[index], runs, measure)).collect();
-        let outcome = stats::test(ground.design, &rows, &options.stats);
+    let rows: Vec<Vec<stats::Row>> = options
+        .measures
+        .iter()
+        .map(|&measure| tested.iter().map(|&index| values(&joined[index], runs, measure)).collect())
+        .collect();
+    let outcomes = stats::test_together(ground.design, &rows, &options.stats);
+    let mut all_tested = Vec::new();
+    for (&measure, outcome) in options.measures.iter().zip(outcomes) {
         for (&index, row) in tested.iter().zip(outcome.rows) {
             functions[index].tests[measure.index()] = Some(row);
+            all_tested.push(row);
         }
     }
-    // A calibration has the variation of functions, not of paths.
+    let selected_level = stats::selected_level(&all_tested);
+    // A calibration knows how much functions vary, not paths.
     let interval = match ground.interval {
         Interval::Calibrated => Interval::WithinTrace,
         other => other,
@@ -65,7 +72,7 @@ pub(in super::super) fn compare(
     let mut ids: Vec<NodeId> = Vec::with_capacity(joined.len());
     for (path, mut function) in joined.iter().zip(functions) {
         let is_testable = function.tests.iter().any(Option::is_some);
-        decide(&mut function, interval, is_testable, &options.measures);
+        decide(&mut function, interval, is_testable, &options.measures, selected_level);
         for moved in ground.moved {
             if moved.caller == function.name {
                 explain_one(&mut function, moved);
@@ -215,7 +222,7 @@ fn values(path: &Joined, runs: [usize; 2], measure: Measure) -> stats::Row {
         .map(|(_, sums)| (sums.calls as f64).log2())
         .collect();
     let intensity = called.iter().sum::<f64>() / called.len().max(1) as f64;
-    stats::Row { before: of(0), after: of(1), intensity }
+    stats::Row { before: of(0), after: of(1), intensity, margin: None }
 }
 
 fn is_unchanged(path: &Joined, runs: [usize; 2]) -> bool {

@@ -2,7 +2,7 @@
 //! bootstrap. Run-to-run variation is not included.
 
 use super::order::{quantile, sorted};
-use super::random::Random;
+use crate::random::Random;
 
 /// A ratio of means, after ÷ before, and the 95 % interval of it inside these two traces.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,9 +45,11 @@ impl Block {
 }
 
 /// The interval of the ratio of the means of a call in two series of blocks, in the order of their
-/// time, by a circular block bootstrap (Politis and Romano 1992): neighboring blocks are resampled
-/// together, so that the interval includes their correlation. None where a side is empty or its
-/// mean is not positive.
+/// time, by a circular block bootstrap (Politis and Romano 1992): neighboring blocks are drawn
+/// together, so that the interval knows of what neighbors share. The logarithm of the ratio is
+/// studentized by its error within each resample (Davison and Hinkley 1997, section 5.2), so that
+/// resamples that look calm do not count as sure. None where a side is empty or its mean is not
+/// positive.
 pub fn block_bootstrap_ratio(before: &[Block], after: &[Block], seed: u64) -> Option<Interval> {
     let means = [before, after].map(|side| Block::of(side).mean());
     let ratio = means[1] / means[0];
@@ -56,21 +58,46 @@ pub fn block_bootstrap_ratio(before: &[Block], after: &[Block], seed: u64) -> Op
     }
     let mut random = Random(seed);
     let [before, after] = [before, after].map(|side| resampled(side, &mut random));
-    let ratios: Vec<f64> = before
-        .iter()
-        .zip(&after)
-        .map(|(before, after)| after / before)
-        .filter(|ratio| ratio.is_finite())
+    let off = |before: Estimate, after: Estimate| Estimate {
+        log: after.log - before.log,
+        se: after.se.hypot(before.se),
+    };
+    let found = off(before.found, after.found);
+    let drawn = before.drawn.iter().zip(&after.drawn).map(|(&before, &after)| off(before, after));
+    let t: Vec<f64> = drawn
+        .clone()
+        .map(|drawn| (drawn.log - found.log) / drawn.se)
+        .filter(|t| t.is_finite())
         .collect();
-    if ratios.is_empty() {
-        return None;
-    }
-    let ratios = sorted(ratios);
-    Some(Interval { ratio, low: quantile(&ratios, 0.025), high: quantile(&ratios, 0.975) })
+    let (low, high) = if found.se > 0.0 && 2 * t.len() > RESAMPLES {
+        let t = sorted(t);
+        (found.log - quantile(&t, 0.975) * found.se, found.log - quantile(&t, 0.025) * found.se)
+    } else {
+        let logs = sorted(drawn.map(|one| one.log).filter(|log| log.is_finite()).collect());
+        if logs.is_empty() {
+            return None;
+        }
+        (quantile(&logs, 0.025), quantile(&logs, 0.975))
+    };
+    // As distances from the ratio, so that without any spread the ends are the ratio itself.
+    let end = |log: f64| ratio * (log - found.log).exp();
+    Some(Interval { ratio, low: end(low), high: end(high) })
 }
 
-/// The means of a call in resamples of a series.
-fn resampled(blocks: &[Block], random: &mut Random) -> Vec<f64> {
+/// The logarithm of a mean, and its standard error inside one series.
+#[derive(Clone, Copy, Debug)]
+struct Estimate {
+    log: f64,
+    se: f64,
+}
+
+/// What a series says of its mean, and what resamples of it say.
+struct Resampled {
+    found: Estimate,
+    drawn: Vec<Estimate>,
+}
+
+fn resampled(blocks: &[Block], random: &mut Random) -> Resampled {
     let blocks = joined(blocks);
     let n = blocks.len();
     // How far each block is off is what neighbors share, whatever the number of its calls.
@@ -85,19 +112,34 @@ fn resampled(blocks: &[Block], random: &mut Random) -> Vec<f64> {
         sum = Block::of(&[sum, block]);
         sums.push(sum);
     }
+    let stretch = |start: usize, taken: usize| Block {
+        calls: sums[start + taken].calls - sums[start].calls,
+        sum: sums[start + taken].sum - sums[start].sum,
+    };
+    let all = n.div_ceil(length) as f64;
+    let squares = |stretches: &mut dyn Iterator<Item = Block>, mean: f64| -> f64 {
+        stretches.map(|one| (one.sum - mean * one.calls).powi(2)).sum()
+    };
+    // Every stretch of the series in turn stands for one that is drawn.
+    let spread = squares(&mut (0..n).map(|start| stretch(start, length)), mean) / n as f64 * all;
+    let calls = Block::of(&blocks).calls;
+    let found = Estimate { log: mean.ln(), se: spread.sqrt() / calls / mean };
     let draw = |_| {
-        let mut drawn = Block::default();
+        let (mut drawn, mut stretches) = (Block::default(), Vec::new());
         let mut left = n;
         while left > 0 {
             let taken = length.min(left);
-            let start = random.below(n);
-            drawn.calls += sums[start + taken].calls - sums[start].calls;
-            drawn.sum += sums[start + taken].sum - sums[start].sum;
+            let one = stretch(random.below(n), taken);
+            drawn = Block::of(&[drawn, one]);
+            stretches.push(one);
             left -= taken;
         }
-        drawn.mean()
+        let mean = drawn.mean();
+        let k = stretches.len() as f64;
+        let spread = squares(&mut stretches.into_iter(), mean) * k / (k - 1.0);
+        Estimate { log: mean.ln(), se: spread.sqrt() / drawn.calls / mean }
     };
-    (0..RESAMPLES).map(draw).collect()
+    Resampled { found, drawn: (0..RESAMPLES).map(draw).collect() }
 }
 
 /// Equally many neighbors joined, as few of them as leave no more than [`BLOCKS_MAX`]. What is left

@@ -74,8 +74,9 @@ impl Calibration {
                     return None;
                 }
                 // One run on the other side adds neither squares nor degrees of freedom.
-                let row = Row { before: row.clone(), after: vec![0.0], intensity: 0.0 };
-                let one = contrast(&row, &layout, 1)?;
+                let row = Row { before: row.clone(), after: vec![0.0], ..Row::default() };
+                let one =
+                    contrast(&row, &layout, &Options { runs_min: 1, blocks_min: 1, ..*options })?;
                 let runs_a_block = seen(&row.before) as f64 / one.before.len() as f64;
                 let variance = one.variance + one.within.0 * (1.0 - runs_a_block.recip());
                 Some((variance.max(floor * floor), one.df))
@@ -110,7 +111,8 @@ impl Calibration {
             .map(|(noise, change)| {
                 let (noise, change) = ((*noise)?, (*change)?);
                 let se = noise.se(change.se_within);
-                Some(Estimate { change: change.estimate, se, df: noise.df })
+                let margin = (1.0 + options.margin).log2();
+                Some(Estimate { change: change.estimate, se, df: noise.df, margin, weight: 1.0 })
             })
             .collect();
         judge(&estimates, options)

@@ -1,16 +1,20 @@
 //! The number of findings under permutation of the runs between the sides.
 //!
-//! A p-value is valid only under its model: if runs take one of two states and, by chance, all runs
-//! of one side take the same, it is far too small. Permutations of the observations (Tusher,
-//! Tibshirani and Chu 2001) keep their noise and the correlation of functions, and so estimate the
-//! number of false discoveries.
+//! A p-value believes in its model: runs that flip between two states, all on one side by luck,
+//! look certain to it. Dealing the measurements again (Tusher, Tibshirani and Chu 2001) keeps
+//! whatever noise they have, and what functions have in common, and so tells how many alarms such
+//! noise raises by itself.
+//!
+//! A function that the true sides show as unusually noisy leans less on the prior. In another deal
+//! the same runs may look calm, and whoever tested that deal would let it lean on the prior like any
+//! other: so the weight of the prior in deals is that of a usual function.
 
 use std::cmp::Ordering;
 
 use super::design::Contrast;
-use super::random::Random;
 use super::special::{Quantiles, t_upper};
 use super::{Options, Tested, Variance};
+use crate::random::Random;
 
 /// Permutations up to which all are tried: 5 runs per side.
 const ALL_DEALS_MAX: f64 = 252.0;
@@ -23,8 +27,14 @@ const TRIALS: usize = 250;
 
 const SEED: u64 = 1;
 
-/// Tolerance for equal p-values: permutations of equal observations differ only in the order of
-/// summation.
+/// The part of the deals that may be left out, those with the most alarms.
+const LEFT_OUT: f64 = 0.1;
+
+/// How many alarms such a deal has at least, and how many times as many as usual.
+const STANDS_OUT: (usize, usize) = (10, 5);
+
+/// How much chances may differ and be equal: runs that measure the same make deals that differ in
+/// nothing but the order of sums, and that must not decide.
 const TIE: f64 = 1.0 + 1e-9;
 
 /// What counts as a finding.
@@ -55,11 +65,13 @@ impl Rule {
         }
     }
 
+    /// The chance, as its weight makes it compare with that of others.
     fn p(self, row: &Tested) -> f64 {
-        match self {
+        let p = match self {
             Self::BeyondMargin => row.p_regressed.min(row.p_improved),
             Self::NotZero => row.p,
-        }
+        };
+        p / row.weight
     }
 
     fn q(self, row: &Tested) -> f64 {
@@ -75,14 +87,15 @@ impl Rule {
 pub(super) fn false_share(
     rule: Rule,
     rows: &[Tested],
-    contrasts: &[Option<Contrast>],
-    variances: &[Option<Variance>],
+    contrasts: &[Option<&Contrast>],
+    variances: &[Option<&Variance>],
     options: &Options,
 ) -> Vec<f64> {
-    let margin = (1.0 + options.margin).log2();
     let mut shares = vec![f64::NAN; rows.len()];
     let mut alarms: Vec<usize> = (0..rows.len())
-        .filter(|&idx| rule.q(&rows[idx]) <= options.fdr && rows[idx].estimate.abs() > margin)
+        .filter(|&idx| {
+            rule.q(&rows[idx]) <= options.fdr && rows[idx].estimate.abs() > rows[idx].margin
+        })
         .collect();
     alarms.sort_by(|&a, &b| rule.p(&rows[a]).total_cmp(&rule.p(&rows[b])));
     let Some(&last) = alarms.last() else { return shares };
@@ -90,19 +103,22 @@ pub(super) fn false_share(
     let known: Vec<(&Contrast, &Variance)> = contrasts
         .iter()
         .zip(variances)
-        .filter_map(|(contrast, variance)| Some((contrast.as_ref()?, variance.as_ref()?)))
+        .filter_map(|(contrast, variance)| Some(((*contrast)?, (*variance)?)))
         .collect();
+    let of_known = (0..rows.len()).filter(|&at| contrasts[at].is_some() && variances[at].is_some());
+    let weights: Vec<f64> = of_known.map(|at| rows[at].weight).collect();
     let deals = deals(&known);
     if deals.is_empty() {
         return shares;
     }
-    // The p-values, in both directions, of all findings under all permutations, up to that of the
-    // last finding.
-    let mut by_luck = Vec::new();
+    // The chances, in both directions, of all alarms that reach as far as the last, deal by deal.
+    let mut of_deals: Vec<Vec<f64>> = vec![Vec::new(); deals.len()];
     let mut quantiles = Quantiles::default();
-    for (contrast, variance) in known {
-        let critical = quantiles.t((TIE * level / rule.sides()).min(0.5), variance.df);
-        for deal in &deals {
+    for ((contrast, variance), weight) in known.into_iter().zip(weights) {
+        let margin = contrast.margin;
+        let df = variance.df_dealt;
+        let critical = quantiles.t((TIE * level * weight / rule.sides()).min(0.5), df);
+        for (deal, by_luck) in deals.iter().zip(&mut of_deals) {
             let Some((change, se)) = dealt(contrast, variance, deal) else { continue };
             let distance = match rule {
                 Rule::BeyondMargin => change.abs() - margin,
@@ -110,11 +126,21 @@ pub(super) fn false_share(
                 Rule::NotZero => change.abs(),
             };
             if distance >= critical * se {
-                by_luck.push(rule.sides() * t_upper(distance / se, variance.df));
+                by_luck.push(rule.sides() * t_upper(distance / se, df) / weight);
             }
         }
     }
+    // Where half of the runs share what the others have not (a boot, an hour), the deal that tells
+    // the halves apart changes many functions at once, and tells nothing of the luck of one.
+    of_deals.sort_by_key(Vec::len);
+    let usual = of_deals[of_deals.len() / 2].len();
+    let most = STANDS_OUT.0.max(STANDS_OUT.1 * usual);
+    let least_kept = of_deals.len() - (LEFT_OUT * of_deals.len() as f64).ceil() as usize;
+    let n_deals = of_deals.partition_point(|of| of.len() <= most).max(least_kept);
+    of_deals.truncate(n_deals);
+    let mut by_luck: Vec<f64> = of_deals.into_iter().flatten().collect();
     by_luck.sort_by(f64::total_cmp);
+    let n_deals = n_deals.max(1);
     let mut least = 1.0_f64;
     for &idx in alarms.iter().rev() {
         let p = TIE * rule.p(&rows[idx]);
@@ -124,7 +150,7 @@ pub(super) fn false_share(
             .filter(|&&other| rule.p(&rows[other]) <= p && (rows[other].estimate > 0.0) == up)
             .count();
         let lucky = by_luck.partition_point(|chance| *chance <= p) as f64 / rule.directions();
-        least = least.min(lucky / deals.len() as f64 / as_striking as f64);
+        least = least.min(lucky / n_deals as f64 / as_striking as f64);
         shares[idx] = least;
     }
     shares

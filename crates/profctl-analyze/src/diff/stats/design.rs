@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::order::{mean, sorted, squares};
-use super::{Design, Replicate, Row};
+use super::{Design, Options, Replicate, Row};
 
 impl Design {
     /// A design in which every run stands for itself.
@@ -101,12 +101,14 @@ pub(super) struct Contrast {
     pub(super) after: Vec<f64>,
     /// The differences, where they are pairs, sorted.
     pub(super) pairs: Option<Vec<f64>>,
+    /// The change that does not matter, as a binary logarithm.
+    pub(super) margin: f64,
 }
 
-/// The measurements of `row`, if there are enough runs and measurements to compare.
-pub(super) fn contrast(row: &Row, layout: &Layout, runs_min: usize) -> Option<Contrast> {
+/// The measurements of `row`, if there are enough runs and blocks to compare.
+pub(super) fn contrast(row: &Row, layout: &Layout, options: &Options) -> Option<Contrast> {
     let seen = |values: &[f64]| values.iter().filter(|value| value.is_finite()).count();
-    if seen(&row.before).min(seen(&row.after)) < runs_min.max(1) {
+    if seen(&row.before).min(seen(&row.after)) < options.runs_min.max(1) {
         return None;
     }
     let mut within = (0.0, 0.0);
@@ -130,7 +132,8 @@ pub(super) fn contrast(row: &Row, layout: &Layout, runs_min: usize) -> Option<Co
         let sum = squares(&before) + squares(&after);
         (mean(&after) - mean(&before), sum, n_before + n_after - 2.0, unit)
     };
-    if df < 1.0 {
+    let blocks = if layout.replicate == Replicate::Blocks { options.blocks_min } else { 0 };
+    if df < 1.0 || before.len().min(after.len()) < blocks {
         return None;
     }
     within.0 = if within.1 > 0.0 { within.0 / within.1 } else { 0.0 };
@@ -146,6 +149,7 @@ pub(super) fn contrast(row: &Row, layout: &Layout, runs_min: usize) -> Option<Co
         before,
         after,
         pairs,
+        margin: row.margin(options),
     })
 }
 

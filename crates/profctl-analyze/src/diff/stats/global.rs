@@ -4,7 +4,8 @@ use super::design::{Contrast, Layout, contrast};
 use super::order::{mean, median, sorted};
 use super::permute::{permutation_p, sign_flip_p};
 use super::special::t_quantile;
-use super::{Global, Options, Row};
+use super::verdict::chance;
+use super::{Global, Options, Row, Verdict};
 
 /// Functions needed to estimate the shift of a run by their median.
 const FUNCTIONS_MIN: usize = 20;
@@ -27,7 +28,7 @@ pub(super) fn shifts(rows: &[Row]) -> Option<Row> {
     }
     let mut shifts: Vec<f64> = of_run.into_iter().map(|run| median(&sorted(run))).collect();
     let after = shifts.split_off(n_before);
-    Some(Row { before: shifts, after, intensity: 0.0 })
+    Some(Row { before: shifts, after, intensity: 0.0, margin: None })
 }
 
 /// Takes the shift of its run out of every value; false if there are too few functions.
@@ -64,9 +65,11 @@ pub(super) fn global(
         ci_low: f64::NEG_INFINITY,
         ci_high: f64::INFINITY,
         p: 1.0,
+        p_regressed: f64::NAN,
+        verdict: Verdict::NotTested,
         normalized: false,
     };
-    let Some(shift) = shifts.and_then(|row| contrast(row, layout, options.runs_min)) else {
+    let Some(shift) = shifts.and_then(|row| contrast(row, layout, options)) else {
         return nothing;
     };
     let reach = (shift.variance * shift.unit).sqrt() * t_quantile(0.025, shift.df);
@@ -74,5 +77,21 @@ pub(super) fn global(
         Some(pairs) => sign_flip_p(pairs),
         None => permutation_p(&shift.before, &shift.after),
     };
-    Global { ci_low: factor - reach, ci_high: factor + reach, p, ..nothing }
+    let margin = (1.0 + options.margin).log2();
+    let se = (shift.variance * shift.unit).sqrt();
+    let beyond = |distance: f64| chance(distance - margin, se, shift.df);
+    let (p_regressed, p_improved) = (beyond(factor), beyond(-factor));
+    let functions = contrasts.iter().flatten().count();
+    let verdict = if functions < FUNCTIONS_MIN {
+        Verdict::NotTested
+    } else if p_regressed <= options.fdr {
+        Verdict::Regressed
+    } else if p_improved <= options.fdr {
+        Verdict::Improved
+    } else if chance(margin - factor.abs(), se, shift.df) <= options.fdr {
+        Verdict::Equivalent
+    } else {
+        Verdict::Inconclusive
+    };
+    Global { ci_low: factor - reach, ci_high: factor + reach, p, p_regressed, verdict, ..nothing }
 }

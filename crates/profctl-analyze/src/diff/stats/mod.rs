@@ -14,8 +14,8 @@ mod design;
 mod global;
 mod order;
 mod permute;
+mod plan;
 mod prior;
-mod random;
 mod ranks;
 mod robust;
 mod shape;
@@ -36,6 +36,7 @@ pub use adjust::{adjust_bh, adjust_by};
 pub use bootstrap::{Block, Interval, block_bootstrap_ratio, effective_sample_size};
 pub use calibration::{Calibration, Change, Noise};
 pub use permute::permutation_p;
+pub use plan::Plan;
 pub use ranks::{Shift, hodges_lehmann, mann_whitney_exact};
 pub use tails::{Distribution, TAIL_PERCENT, TAIL_RUNS_MIN, tail_interval};
 pub use variance::Components;
@@ -84,6 +85,8 @@ pub struct Options {
     pub resolution_floor: f64,
     /// Runs per side that a function must be seen in.
     pub runs_min: usize,
+    /// Blocks a side that a function must be seen in, where blocks are what is compared.
+    pub blocks_min: usize,
 }
 
 impl Default for Options {
@@ -95,6 +98,7 @@ impl Default for Options {
             normalize: false,
             resolution_floor: 0.001,
             runs_min: 3,
+            blocks_min: 2,
         }
     }
 }
@@ -108,6 +112,15 @@ pub struct Row {
     pub after: Vec<f64>,
     /// Mean binary logarithm of its calls in a run: rare functions are noisier.
     pub intensity: f64,
+    /// The change of it that does not matter, as a ratio less 1, unless it is that of the options.
+    pub margin: Option<f64>,
+}
+
+impl Row {
+    /// Its margin, as a binary logarithm.
+    fn margin(&self, options: &Options) -> f64 {
+        (1.0 + self.margin.unwrap_or(options.margin)).log2()
+    }
 }
 
 /// The verdict on a function.
@@ -126,6 +139,36 @@ pub enum Verdict {
     /// Too few runs to test.
     #[default]
     NotTested,
+}
+
+/// The measurements of one side.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Level {
+    /// Their mean, a binary logarithm.
+    pub mean: f64,
+    /// Half the width of its 95 % interval, from these measurements alone.
+    pub reach: f64,
+    /// How many they are.
+    pub n: u32,
+}
+
+impl Level {
+    /// No measurement.
+    const NONE: Self = Self { mean: f64::NAN, reach: f64::NAN, n: 0 };
+
+    fn of(values: &[f64], quantiles: &mut Quantiles) -> Self {
+        let n = values.len();
+        if n == 0 {
+            return Self::NONE;
+        }
+        let mean = order::mean(values);
+        let df = (n - 1) as f64;
+        let reach = match n {
+            1 => f64::NAN,
+            _ => (order::squares(values) / df / n as f64).sqrt() * quantiles.t(0.025, df),
+        };
+        Self { mean, reach, n: n as u32 }
+    }
 }
 
 /// What is known of the change of one function. Changes are binary logarithms of after ÷ before.
@@ -158,6 +201,14 @@ pub struct Tested {
     /// Estimated share of false discoveries among the changes at least as significant, by
     /// permutation; NaN if no test reports it as changed.
     pub q_dealt: f64,
+    /// How much of the error rate is for it, among all measures: 1 on average.
+    pub weight: f64,
+    /// Whether it would have been called changed, had not the deals shown such changes by luck.
+    pub retracted: bool,
+    /// The change that does not matter.
+    pub margin: f64,
+    /// What the measurements of either side say on their own.
+    pub sides: [Level; 2],
     /// Lower end of the 95 % interval of the change.
     pub ci_low: f64,
     /// Upper end of it.
@@ -193,7 +244,11 @@ pub struct Global {
     pub ci_high: f64,
     /// The p-value of the permutation test.
     pub p: f64,
-    /// Whether it was removed before functions were tested.
+    /// Chance of such a factor where it is no larger than the margin.
+    pub p_regressed: f64,
+    /// What is said of it; it is judged whether or not it was taken out.
+    pub verdict: Verdict,
+    /// Whether it was taken out before functions were tested.
     pub normalized: bool,
 }
 
@@ -219,6 +274,17 @@ pub enum Replicate {
     Pairs,
 }
 
+impl Replicate {
+    /// The name of several.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Runs => "runs",
+            Self::Blocks => "blocks",
+            Self::Pairs => "pairs",
+        }
+    }
+}
+
 /// The verdicts on all functions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
@@ -235,6 +301,23 @@ pub struct Outcome {
     pub confounded: bool,
     /// Where the variance is, where blocks hold several runs.
     pub components: Option<Components>,
+    /// What more measurements would show, if there is anything to see.
+    pub plan: Option<Plan>,
+}
+
+/// Chance that Student's t with `df` degrees of freedom exceeds `t`.
+pub(super) fn t_upper(t: f64, df: f64) -> f64 {
+    special::t_upper(t, df)
+}
+
+/// The part of an error rate for one of several looks at a growing sample, so that all of them
+/// together spend no more than the rate (Lan and DeMets 1983, with Pocock's function).
+pub fn spent(rate: f64, look: u32, looks: u32) -> f64 {
+    let until = |look: u32| {
+        let share = f64::from(look) / f64::from(looks.max(1));
+        rate * (1.0 + (std::f64::consts::E - 1.0) * share).ln()
+    };
+    until(look) - until(look.saturating_sub(1))
 }
 
 /// Compares the two sides of every row.
@@ -242,72 +325,133 @@ pub struct Outcome {
 /// # Panics
 /// If a row has another number of runs than the design.
 pub fn test(design: &Design, rows: &[Row], options: &Options) -> Outcome {
+    let one = test_together(design, &[rows.to_vec()], options).pop();
+    one.expect("there is an outcome for each measure")
+}
+
+/// What one measure says before anything is judged.
+struct Measured {
+    contrasts: Vec<Option<Contrast>>,
+    variances: Vec<Option<Variance>>,
+    global: Global,
+    prior: Prior,
+}
+
+/// Compares the two sides of every row by several measures, an outcome each. What is usual is
+/// learnt for each measure; corrections and deals are of all of them together, so that the shares of
+/// false ones are those of everything that is reported.
+///
+/// # Panics
+/// If a row has another number of runs than the design.
+pub fn test_together(design: &Design, measures: &[Vec<Row>], options: &Options) -> Vec<Outcome> {
     let fits = |row: &Row| {
         row.before.len() == design.before.len() && row.after.len() == design.after.len()
     };
-    assert!(rows.iter().all(fits), "a row has one value for each run of the design");
+    assert!(measures.iter().flatten().all(fits), "a row has one value for each run of the design");
     let layout = Layout::new(design);
-    let measure = |rows: &[Row]| -> Vec<Option<Contrast>> {
-        rows.iter().map(|row| design::contrast(row, &layout, options.runs_min)).collect()
-    };
-    let mut contrasts = measure(rows);
-    let shifts = global::shifts(rows);
-    let mut global = global::global(&contrasts, shifts.as_ref(), &layout, options);
-    if options.normalize
-        && let Some(shifts) = &shifts
-    {
-        let mut level = rows.to_vec();
-        global.normalized = global::normalize(&mut level, shifts);
-        contrasts = measure(&level);
-    }
-    let intensities: Vec<f64> = rows.iter().map(|row| row.intensity).collect();
     let floor = options.resolution_floor / LN_2;
-    let moderated = moderate(&contrasts, &intensities, floor);
+    let all: Vec<Measured> =
+        measures.iter().map(|rows| measured(rows, &layout, floor, options)).collect();
+    let contrasts: Vec<Option<&Contrast>> =
+        all.iter().flat_map(|one| &one.contrasts).map(Option::as_ref).collect();
+    let variances: Vec<Option<&Variance>> =
+        all.iter().flat_map(|one| &one.variances).map(Option::as_ref).collect();
+    let weights = weights(&all);
     let estimates: Vec<Option<Estimate>> = contrasts
         .iter()
-        .zip(&moderated.rows)
-        .map(|(contrast, variance)| {
-            let (contrast, variance) = (contrast.as_ref()?, variance.as_ref()?);
+        .zip(&variances)
+        .zip(weights)
+        .map(|((contrast, variance), weight)| {
+            let (contrast, variance) = ((*contrast)?, (*variance)?);
             let se = (variance.post * contrast.unit).sqrt();
-            Some(Estimate { change: contrast.estimate, se, df: variance.df })
+            let (change, margin) = (contrast.estimate, contrast.margin);
+            Some(Estimate { change, se, df: variance.df, margin, weight })
         })
         .collect();
     let mut tested = verdict::judge(&estimates, options);
-    let by_luck = |rule| dealt::false_share(rule, &tested, &contrasts, &moderated.rows, options);
+    let by_luck = |rule| dealt::false_share(rule, &tested, &contrasts, &variances, options);
     let by_luck = (by_luck(Rule::BeyondMargin), by_luck(Rule::NotZero));
     for (idx, row) in tested.iter_mut().enumerate() {
         verdict::reconsider(row, by_luck.0[idx], by_luck.1[idx], options);
     }
     let level = verdict::level_in_force(&tested, options);
     let mut quantiles = Quantiles::default();
-    for (idx, contrast) in contrasts.iter().enumerate() {
-        let (Some(contrast), Some(variance)) = (contrast, &moderated.rows[idx]) else { continue };
-        describe(&mut tested[idx], contrast, floor, options);
-        if matches!(tested[idx].verdict, Verdict::Inconclusive | Verdict::Suspect) {
-            let smaller = contrast.before.len().min(contrast.after.len());
-            let now = Replication {
-                variance: variance.post,
-                d0: variance.df - contrast.df,
-                sides: if contrast.pairs.is_some() { 1.0 } else { 2.0 },
-                n: smaller as u32,
-            };
-            tested[idx].runs_needed =
-                verdict::runs_needed(&tested[idx], &now, level, options, &mut quantiles);
+    for (idx, row) in tested.iter_mut().enumerate() {
+        let (Some(contrast), Some(variance)) = (contrasts[idx], variances[idx]) else { continue };
+        describe(row, contrast, floor);
+        row.sides = [&contrast.before, &contrast.after].map(|side| Level::of(side, &mut quantiles));
+        if matches!(row.verdict, Verdict::Inconclusive | Verdict::Suspect) {
+            let now = replication(contrast, variance);
+            row.runs_needed = verdict::runs_needed(row, &now, level, options, &mut quantiles);
         }
     }
-    Outcome {
-        rows: tested,
-        global,
-        prior: moderated.prior,
-        replicate: layout.replicate,
-        confounded: layout.confounded,
-        components: variance::components(&contrasts, &layout, floor),
+    let mut rest = tested.into_iter();
+    let outcome = |one: Measured| {
+        let plan = plan::plan(&one.contrasts, &one.variances, level, options);
+        Outcome {
+            rows: rest.by_ref().take(one.contrasts.len()).collect(),
+            global: one.global,
+            prior: one.prior,
+            replicate: layout.replicate,
+            confounded: layout.confounded,
+            components: variance::components(&one.contrasts, &layout, floor),
+            plan,
+        }
+    };
+    all.into_iter().map(outcome).collect()
+}
+
+/// The part of the error rate that is for the first measure, the others sharing the rest: what says
+/// most of a function, and where a change is its own, is not to be hidden by what repeats it.
+const FIRST_SHARE: f64 = 0.9;
+
+/// The weight of each row of each measure.
+fn weights(all: &[Measured]) -> Vec<f64> {
+    let tested = |one: &Measured| one.contrasts.iter().flatten().count() as f64;
+    let counts: Vec<f64> = all.iter().map(tested).collect();
+    let (sum, others) = (counts.iter().sum::<f64>(), counts.iter().skip(1).sum::<f64>());
+    let one = |at: usize| {
+        let (share, n) =
+            if at == 0 { (FIRST_SHARE, counts[0]) } else { (1.0 - FIRST_SHARE, others) };
+        if counts[0] == 0.0 || others == 0.0 { 1.0 } else { share * sum / n }
+    };
+    let rows = all.iter().enumerate();
+    rows.flat_map(|(at, measured)| std::iter::repeat_n(one(at), measured.contrasts.len())).collect()
+}
+
+fn measured(rows: &[Row], layout: &Layout, floor: f64, options: &Options) -> Measured {
+    let contrasts_of = |rows: &[Row]| -> Vec<Option<Contrast>> {
+        rows.iter().map(|row| design::contrast(row, layout, options)).collect()
+    };
+    let mut contrasts = contrasts_of(rows);
+    let shifts = global::shifts(rows);
+    let mut global = global::global(&contrasts, shifts.as_ref(), layout, options);
+    if options.normalize
+        && let Some(shifts) = &shifts
+    {
+        let mut level = rows.to_vec();
+        global.normalized = global::normalize(&mut level, shifts);
+        contrasts = contrasts_of(&level);
+    }
+    let intensities: Vec<f64> = rows.iter().map(|row| row.intensity).collect();
+    let Moderated { rows: variances, prior } = moderate(&contrasts, &intensities, floor);
+    Measured { contrasts, variances, global, prior }
+}
+
+/// How a function was measured, for what another number of measurements would change.
+fn replication(contrast: &Contrast, variance: &Variance) -> Replication {
+    let smaller = contrast.before.len().min(contrast.after.len());
+    Replication {
+        variance: variance.post,
+        d0: variance.df - contrast.df,
+        sides: if contrast.pairs.is_some() { 1.0 } else { 2.0 },
+        n: smaller as u32,
     }
 }
 
-/// Rank tests and warnings, reported with the verdict.
-fn describe(row: &mut Tested, contrast: &Contrast, floor: f64, options: &Options) {
-    let margin = (1.0 + options.margin).log2();
+/// What assumes less than the verdict does, beside it.
+fn describe(row: &mut Tested, contrast: &Contrast, floor: f64) {
+    let margin = contrast.margin;
     let (before, after) = (&contrast.before, &contrast.after);
     row.unequal_variance = shape::unequal_variance(before, after, floor);
     row.bimodal = [before, after].iter().any(|side| shape::bimodal(side, floor, margin));
@@ -330,9 +474,12 @@ const RANKS_MIN: usize = 6;
 struct Variance {
     post: f64,
     df: f64,
-    /// Its prior variance and degrees of freedom.
+    /// The same where runs are dealt again.
+    df_dealt: f64,
+    /// What it was pulled towards, and with which weight.
     expected: f64,
-    d0: f64,
+    /// The weight where runs are dealt again.
+    d0_dealt: f64,
     /// No variance is below this.
     least: f64,
 }
@@ -340,11 +487,12 @@ struct Variance {
 impl Variance {
     /// The moderated variance for another sum of squares with `df` degrees of freedom.
     fn pulled(&self, squares: f64, df: f64) -> f64 {
-        if self.d0.is_infinite() {
+        let d0 = self.d0_dealt;
+        if d0.is_infinite() {
             return self.expected.max(self.least);
         }
         let squares = squares.max(self.least * df);
-        ((squares + self.d0 * self.expected) / (df + self.d0)).max(self.least)
+        ((squares + d0 * self.expected) / (df + d0)).max(self.least)
     }
 }
 
@@ -387,11 +535,13 @@ fn moderate(contrasts: &[Option<Contrast>], intensities: &[f64], floor: f64) -> 
     let mut rows: Vec<Option<Variance>> = contrasts.iter().map(|_| None).collect();
     let mut trend = vec![f64::NAN; contrasts.len()];
     for (position, &idx) in tested.iter().enumerate() {
+        let d0_dealt = if robust { squeezed.d0_usual } else { squeezed.d0[position] };
         rows[idx] = Some(Variance {
             post: squeezed.post[position].max(least),
             df: squeezed.df[position],
+            df_dealt: (df[position] + d0_dealt).min(squeezed.pooled),
             expected: squeezed.expected[position],
-            d0: squeezed.d0[position],
+            d0_dealt,
             least,
         });
         trend[idx] = squeezed.expected[position].sqrt();

@@ -1,6 +1,6 @@
 //! Permutation tests.
 
-use super::random::Random;
+use crate::random::Random;
 
 /// Permutations up to which all are tried: 8 runs per side.
 const ALL_WAYS_MAX: f64 = 12_870.0;

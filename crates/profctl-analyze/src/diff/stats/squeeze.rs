@@ -21,7 +21,8 @@ pub(super) struct Squeezed {
     pub(super) post: Vec<f64>,
     /// Their degrees of freedom: own and expected, but no more than all functions have together.
     pub(super) df: Vec<f64>,
-    pooled: f64,
+    /// Degrees of freedom of all functions together.
+    pub(super) pooled: f64,
 }
 
 /// Moderates `variances`, each with its `df`, by the trend at its `covariate`. A function without

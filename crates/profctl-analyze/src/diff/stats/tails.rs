@@ -2,7 +2,7 @@
 
 use super::order::quantile;
 use super::order::sorted;
-use super::random::Random;
+use crate::random::Random;
 
 /// How long the calls of one run were: lengths in ascending order, each with the number of calls
 /// that were no longer.

@@ -84,7 +84,12 @@ mod tests {
             let rows: Vec<Row> = runs
                 .make(4)
                 .into_iter()
-                .map(|one| Row { before: one.before, after: one.after, intensity: one.intensity })
+                .map(|one| Row {
+                    before: one.before,
+                    after: one.after,
+                    intensity: one.intensity,
+                    margin: None,
+                })
                 .collect();
             let side: Vec<u32> = (0..12).map(|run| run / 3).collect();
             let design = Design { before: side.clone(), after: side, paired: false };

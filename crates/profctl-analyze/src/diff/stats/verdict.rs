@@ -2,10 +2,10 @@
 
 use super::adjust::adjust;
 use super::special::{Quantiles, t_quantile, t_upper};
-use super::{Options, Tested, Verdict};
+use super::{Level, Options, Tested, Verdict};
 
-/// The power at a change of the size of `mde`.
-const POWER: f64 = 0.8;
+/// The chance with which a change of the size of `mde` would have been called.
+pub(super) const POWER: f64 = 0.8;
 
 /// Level of the intervals.
 const CONFIDENCE: f64 = 0.95;
@@ -19,6 +19,10 @@ pub(super) struct Estimate {
     pub(super) change: f64,
     pub(super) se: f64,
     pub(super) df: f64,
+    /// The change that does not matter.
+    pub(super) margin: f64,
+    /// How much of the error rate is for it: 1 on average.
+    pub(super) weight: f64,
 }
 
 impl Tested {
@@ -38,6 +42,10 @@ impl Tested {
             p_equivalent: f64::NAN,
             q_equivalent: f64::NAN,
             q_dealt: f64::NAN,
+            margin: f64::NAN,
+            weight: 1.0,
+            retracted: false,
+            sides: [Level::NONE; 2],
             ci_low: f64::NAN,
             ci_high: f64::NAN,
             hodges_lehmann: None,
@@ -81,17 +89,22 @@ pub fn selected_level(rows: &[Tested]) -> f64 {
 
 /// Judges all estimates together.
 pub(super) fn judge(estimates: &[Option<Estimate>], options: &Options) -> Vec<Tested> {
-    let margin = (1.0 + options.margin).log2();
     let mut quantiles = Quantiles::default();
     let mut rows: Vec<Tested> = estimates
         .iter()
         .map(|estimate| match estimate {
-            Some(known) => chances(*known, margin, &mut quantiles),
+            Some(known) => chances(*known, &mut quantiles),
             None => Tested::not_tested(),
         })
         .collect();
     let corrected = |of: fn(&Tested) -> f64| {
-        adjust(&rows.iter().map(of).collect::<Vec<_>>(), options.correction)
+        // Weighted (Genovese, Roeder and Wasserman 2006).
+        let weighted = rows.iter().map(|row| {
+            let p = of(row) / row.weight;
+            // Not tested stays so.
+            if p > 1.0 { 1.0 } else { p }
+        });
+        adjust(&weighted.collect::<Vec<_>>(), options.correction)
     };
     let (q, q_equivalent) = (corrected(|row| row.p), corrected(|row| row.p_equivalent));
     let (q_regressed, q_improved) =
@@ -102,33 +115,23 @@ pub(super) fn judge(estimates: &[Option<Estimate>], options: &Options) -> Vec<Te
         row.q_improved = q_improved[idx];
         row.q_equivalent = q_equivalent[idx];
         if row.verdict != Verdict::NotTested {
-            row.verdict = verdict(row, margin, options.fdr);
+            row.verdict = verdict(row, options.fdr);
         }
     }
     let level = level_in_force(&rows, options);
     for row in &mut rows {
         if row.verdict != Verdict::NotTested {
             let reach = quantiles.t(level, row.df) + quantiles.t(1.0 - POWER, row.df);
-            row.mde = margin + row.se * reach;
+            row.mde = row.margin + row.se * reach;
         }
     }
     rows
 }
 
 /// The p-values and the interval of one estimate.
-fn chances(known: Estimate, margin: f64, quantiles: &mut Quantiles) -> Tested {
-    let Estimate { change: estimate, se, df } = known;
-    let over = |distance: f64| {
-        // Without any noise a distance is infinitely many errors long, or none.
-        let t = if se > 0.0 {
-            distance / se
-        } else if distance == 0.0 {
-            0.0
-        } else {
-            f64::INFINITY.copysign(distance)
-        };
-        t_upper(t, df)
-    };
+fn chances(known: Estimate, quantiles: &mut Quantiles) -> Tested {
+    let Estimate { change: estimate, se, df, margin, weight } = known;
+    let over = |distance: f64| chance(distance, se, df);
     let mut row = Tested {
         estimate,
         se,
@@ -138,6 +141,8 @@ fn chances(known: Estimate, margin: f64, quantiles: &mut Quantiles) -> Tested {
         p_regressed: over(estimate - margin),
         p_improved: over(-estimate - margin),
         p_equivalent: over(margin - estimate.abs()),
+        margin,
+        weight,
         verdict: Verdict::Inconclusive,
         ..Tested::not_tested()
     };
@@ -146,8 +151,21 @@ fn chances(known: Estimate, margin: f64, quantiles: &mut Quantiles) -> Tested {
     row
 }
 
-/// Withdraws findings that permutations of the same noise produce as often. The shares of false
-/// ones are those among changes beyond the margin, and among those that are not zero.
+/// The chance of an estimate that far above what is supposed.
+pub(super) fn chance(distance: f64, se: f64, df: f64) -> f64 {
+    // Without any noise a distance is infinitely many errors long, or none.
+    let t = if se > 0.0 {
+        distance / se
+    } else if distance == 0.0 {
+        0.0
+    } else {
+        f64::INFINITY.copysign(distance)
+    };
+    t_upper(t, df)
+}
+
+/// Takes back what noise like this one's calls changed by itself. The shares of false ones are those
+/// among changes beyond the margin, and among those that are not zero.
 pub(super) fn reconsider(row: &mut Tested, beyond_margin: f64, not_zero: f64, options: &Options) {
     row.q_dealt = if beyond_margin.is_nan() { not_zero } else { beyond_margin };
     if row.verdict == Verdict::NotTested {
@@ -161,15 +179,17 @@ pub(super) fn reconsider(row: &mut Tested, beyond_margin: f64, not_zero: f64, op
     if not_zero > options.fdr {
         cautious.q = 1.0;
     }
-    row.verdict = verdict(&cautious, (1.0 + options.margin).log2(), options.fdr);
+    let claimed = row.verdict;
+    row.verdict = verdict(&cautious, options.fdr);
+    row.retracted = selected(claimed) && !selected(row.verdict);
 }
 
-fn verdict(row: &Tested, margin: f64, fdr: f64) -> Verdict {
+fn verdict(row: &Tested, fdr: f64) -> Verdict {
     if row.q_regressed <= fdr {
         Verdict::Regressed
     } else if row.q_improved <= fdr {
         Verdict::Improved
-    } else if row.q <= fdr && row.estimate > margin {
+    } else if row.q <= fdr && row.estimate > row.margin {
         Verdict::Suspect
     } else if row.q_equivalent <= fdr {
         Verdict::Equivalent
@@ -199,7 +219,7 @@ pub(super) fn runs_needed(
     options: &Options,
     quantiles: &mut Quantiles,
 ) -> Option<u32> {
-    let margin = (1.0 + options.margin).log2();
+    let margin = row.margin;
     let size = row.estimate.abs();
     let level = if size > margin { level } else { options.fdr };
     let mut enough = |n: u32| {

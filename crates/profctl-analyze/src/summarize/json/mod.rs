@@ -115,6 +115,7 @@ pub(super) struct FunctionFile {
     pub(super) elapsed: u64,
     pub(super) net: u64,
     pub(super) stolen: u64,
+    pub(super) interrupted: Option<u64>,
     pub(super) net_min: Option<u64>,
     pub(super) net_avg: Option<u64>,
     pub(super) net_max: Option<u64>,

@@ -190,6 +190,7 @@ fn read_row(file: FunctionFile, tick: u64) -> Result<Row, String> {
         elapsed: time("elapsed", file.elapsed)?,
         net: time("net", file.net)?,
         stolen: time("stolen", file.stolen)?,
+        interrupted: time("interrupted", file.interrupted.unwrap_or(0))?,
         idle: time("idle", file.idle.unwrap_or(if is_idle { file.net } else { 0 }))?,
         outermost: file.outermost.unwrap_or(file.calls.saturating_add(file.partial)),
         callees: file.callees.unwrap_or(0),

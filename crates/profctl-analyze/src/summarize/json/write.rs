@@ -106,6 +106,7 @@ fn write_row(profile: &Profile, row: &Row, busy: u64, tick: u64) -> FunctionFile
         elapsed: time(stats.elapsed),
         net: time(stats.net),
         stolen: time(stats.stolen),
+        interrupted: Some(time(stats.interrupted)),
         net_min: of_calls(net.min),
         net_avg: some(net.avg(stats.measured())),
         net_max: of_calls(net.max),

@@ -3,23 +3,24 @@
 use std::path::PathBuf;
 
 use profctl_analyze::diff::{
-    Comparison, PathComparison, Rule, Shown, compare, compare_with_paths, paths,
+    Comparison, Options, PathComparison, Rule, Shown, compact, compare, compare_with_paths, paths,
 };
+use profctl_render::comparison;
 use profctl_render::table::Format;
 
 use crate::args::{Global, Reading, Selection};
 use crate::exit::{Exit, Failure};
-use crate::{output, read};
+use crate::{output, read, style};
 
 const EXAMPLES: &str = "\
 Examples:
   profctl diff before.txt after.txt                two traces
   profctl diff before/ after/                      runs per side, with verdicts
-  profctl diff --paths --depth 6 before/ after/    by call path";
+  profctl diff --paths --depth 6 before/ after/    by call path
+  profctl diff --compact base/ one/ other/         several sides after";
 
 pub(crate) mod settings;
 pub(crate) mod sides;
-pub(crate) mod text;
 
 use settings::{Comparing, Settings};
 use sides::Keep;
@@ -34,9 +35,12 @@ pub(crate) struct Args {
     /// Baseline: a trace, a saved profile, or a directory of runs
     #[arg(value_name = "BEFORE")]
     before: PathBuf,
-    /// What to compare with it
-    #[arg(value_name = "AFTER")]
-    after: PathBuf,
+    /// What to compare with it; several are shown side by side, a line per function
+    #[arg(value_name = "AFTER", required = true)]
+    after: Vec<PathBuf>,
+    /// A line per function: before, after, change, p and number of runs
+    #[arg(long, conflicts_with_all = ["paths", "tails", "all"])]
+    compact: bool,
     /// Compare call paths instead of functions
     #[arg(long, visible_alias = "tree")]
     paths: bool,
@@ -74,7 +78,11 @@ pub(crate) const ROWS_SHOWN: usize = 15;
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     let settings = Settings::of(&args.comparing)?;
-    let sides = [&args.before, &args.after];
+    let [after] = args.after.as_slice() else { return side_by_side(args, &settings, global) };
+    if args.compact {
+        return side_by_side(args, &settings, global);
+    }
+    let sides = [&args.before, after];
     if args.paths {
         let both =
             with_paths(sides, &settings, &args.reading, &args.selection, Keep::default(), global)?;
@@ -83,17 +91,24 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     let rules = settings.rules();
     let rules: Vec<&Rule<'_>> = rules.iter().map(|rule| rule as &Rule<'_>).collect();
     let keep = Keep { histograms: args.tails, ..Keep::default() };
-    let [before, after] = sides::read(sides, &args.reading, &args.selection, keep, global)?;
-    let comparison = compare(before, after, &settings.options(rules))
-        .map_err(|message| Failure::input(args.after.display().to_string(), message))?;
+    let mut both = sides::read(sides, &args.reading, &args.selection, keep, global)?;
+    sides::exclude(&mut both, &args.comparing.exclude_run)?;
+    let [before, after] = both;
+    let after_name = after.name.clone();
+    let margins = |name: &str| settings.margin_of(name);
+    let options = settings.options(rules);
+    let options = Options { margins: Some(&margins), ..options };
+    let comparison =
+        compare(before, after, &options).map_err(|message| Failure::input(after_name, message))?;
     let shown = Shown { top: args.top, matching: None, all: args.all, tails: args.tails };
     let for_people = Shown { top: Some(args.top.unwrap_or(ROWS_SHOWN)), ..shown };
     match global.format() {
         Format::Table => {
-            output::write_bytes(text::table(&comparison, &for_people, global).as_bytes(), global)?;
+            let text = comparison::terminal(&comparison.report(&for_people), &style::of(global));
+            output::write_bytes(text.as_bytes(), global)?;
         }
         Format::Markdown => {
-            let text = text::markdown(&comparison, &for_people, global);
+            let text = comparison::markdown(&comparison.report(&for_people), &style::of(global));
             output::write_bytes(text.as_bytes(), global)?;
         }
         Format::Json => output::write_bytes(comparison.to_json().as_bytes(), global)?,
@@ -102,7 +117,45 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     Ok(verdict(&comparison, &args.reading, global))
 }
 
-/// The exit code: `--strict` fails on an incomplete side.
+/// Compares each side after with the same side before, and writes one table of all.
+fn side_by_side(args: &Args, settings: &Settings, global: &Global) -> Result<Exit, Failure> {
+    if args.paths || args.tails || args.all {
+        return Err(Failure::usage("several sides after are shown a line per function only"));
+    }
+    let rules = settings.rules();
+    let margins = |name: &str| settings.margin_of(name);
+    let mut comparisons = Vec::new();
+    for after in &args.after {
+        let sides = [&args.before, after];
+        let keep = Keep::default();
+        let mut both = sides::read(sides, &args.reading, &args.selection, keep, global)?;
+        sides::exclude(&mut both, &args.comparing.exclude_run)?;
+        let [before, after] = both;
+        let name = after.name.clone();
+        let rules: Vec<&Rule<'_>> = rules.iter().map(|rule| rule as &Rule<'_>).collect();
+        let options = Options { margins: Some(&margins), ..settings.options(rules) };
+        comparisons.push(
+            compare(before, after, &options).map_err(|message| Failure::input(name, message))?,
+        );
+    }
+    let people = global.format() == Format::Table;
+    let top = args.top.or(people.then_some(ROWS_SHOWN));
+    let shown = Shown { top, ..Shown::default() };
+    let mut table = compact(&comparisons, settings.first_measure(), &shown);
+    for comparison in &comparisons {
+        let name = &comparison.after.name;
+        table.notes.extend(
+            comparison
+                .notes()
+                .into_iter()
+                .map(|note| if comparisons.len() == 1 { note } else { format!("{name}: {note}") }),
+        );
+    }
+    output::write_table(&table, global)?;
+    Ok(verdict(&comparisons[0], &args.reading, global))
+}
+
+/// How to end: `--strict` objects to an incomplete side.
 pub(crate) fn verdict(comparison: &Comparison, reading: &Reading, global: &Global) -> Exit {
     let sides = [&comparison.before, &comparison.after];
     let incomplete = sides.into_iter().find(|side| !side.profile.quality.is_complete());
@@ -143,7 +196,8 @@ fn write_paths(
     table.notes.extend(comparison.notes_for_paths());
     match global.format() {
         Format::Table | Format::Markdown => {
-            let text = text::paths(comparison, paths, &table, global);
+            let compared = comparison.report_on_paths(paths);
+            let text = comparison::paths(&compared, &table, global.format(), &style::of(global));
             output::write_bytes(text.as_bytes(), global)?;
         }
         Format::Json | Format::Csv | Format::Parquet => output::write_table(&table, global)?,

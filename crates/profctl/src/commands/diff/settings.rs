@@ -1,10 +1,11 @@
 //! How to compare: flags, and under them the policy file (`docs/schemas/policy.md`).
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use profctl_analyze::diff::gate::What;
+use profctl_analyze::diff::gate::{Excuse, Standing, What};
 use profctl_analyze::diff::stats::{self, Correction};
-use profctl_analyze::diff::{Calibration, Measure, Options, Rule};
+use profctl_analyze::diff::{Calibration, Comparison, Measure, Options, Rule, WHOLE_RUN};
 use regex::Regex;
 use serde::Deserialize;
 
@@ -29,7 +30,7 @@ pub(crate) struct Comparing {
     #[arg(long, value_name = "NAME", value_parser = correction, hide_short_help = true)]
     correction: Option<Correction>,
     /// Test net or elapsed time per call, or total net time per run; the worst verdict counts
-    /// [default: net,elapsed]
+    /// [default: net,total,elapsed]
     #[arg(long, value_name = "MEASURES", value_delimiter = ',', value_parser = measure)]
     measure: Option<Vec<Measure>>,
     /// Test only functions with this share of all net time, in percent [default: 0]
@@ -56,6 +57,13 @@ pub(crate) struct Comparing {
     /// Do not match renamed functions
     #[arg(long, hide_short_help = true)]
     no_renames: bool,
+    /// Give a verdict although the sides differ in more than the build: one block each, other
+    /// lengths, runs that drift
+    #[arg(long, hide_short_help = true)]
+    allow_confounded: bool,
+    /// Leave out the run of that name (a path, or its end); repeatable
+    #[arg(long, value_name = "NAME", hide_short_help = true)]
+    pub(crate) exclude_run: Vec<String>,
     /// Run-to-run noise of the baseline, written by `gate --calibrate`
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     calibration: Option<PathBuf>,
@@ -102,8 +110,13 @@ struct PolicyFile {
     calibration: Option<PathBuf>,
     strict: Option<bool>,
     inconclusive: Option<String>,
+    allow_confounded: Option<bool>,
     #[serde(default)]
     budget: Vec<BudgetFile>,
+    #[serde(default)]
+    accept: Vec<AcceptFile>,
+    #[serde(default)]
+    function: Vec<FunctionFile>,
     #[serde(default)]
     rename: Vec<RenameFile>,
 }
@@ -114,6 +127,37 @@ struct BudgetFile {
     function: String,
     what: Option<String>,
     limit: Text,
+}
+
+/// A change that somebody accepted.
+#[derive(Deserialize, Clone, Debug)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AcceptFile {
+    pub(crate) function: String,
+    pub(crate) since: Option<String>,
+    pub(crate) until: Option<String>,
+    pub(crate) reason: String,
+    pub(crate) owner: Option<String>,
+}
+
+/// What holds for the functions of a pattern.
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+struct FunctionFile {
+    pattern: String,
+    max_regression: Option<Text>,
+    owner: Option<String>,
+    #[serde(default)]
+    quarantine: bool,
+}
+
+/// The same, read.
+#[derive(Debug)]
+struct FunctionRule {
+    pattern: Regex,
+    margin: Option<f64>,
+    owner: Option<String>,
+    quarantine: bool,
 }
 
 #[derive(Deserialize, Debug)]
@@ -159,6 +203,11 @@ pub(crate) struct Settings {
     /// What an inconclusive gate does, if the file says: whether it passes.
     pub(crate) inconclusive_passes: Option<bool>,
     pub(crate) budgets: Vec<BudgetText>,
+    /// Whether to judge sides that differ in more than the build.
+    pub(crate) allow_confounded: bool,
+    /// Changes that were accepted.
+    pub(crate) accepted: Vec<AcceptFile>,
+    functions: Vec<FunctionRule>,
 }
 
 /// The file that is read if it is there and none is named.
@@ -260,8 +309,62 @@ impl Settings {
                 }
             },
             budgets: budgets.collect::<Result<_, Failure>>()?,
+            allow_confounded: flags.allow_confounded || policy.allow_confounded.unwrap_or(false),
+            functions: policy
+                .function
+                .iter()
+                .map(|rule| {
+                    let pattern = Regex::new(&rule.pattern);
+                    Ok(FunctionRule {
+                        pattern: pattern.map_err(|error| bad("function", error.to_string()))?,
+                        margin: number("function", &rule.max_regression, margin)?,
+                        owner: rule.owner.clone(),
+                        quarantine: rule.quarantine,
+                    })
+                })
+                .collect::<Result<_, Failure>>()?,
+            accepted: policy.accept.clone(),
             file,
         })
+    }
+
+    /// The margin of a function, where it has one of its own.
+    pub(crate) fn margin_of(&self, name: &str) -> Option<f64> {
+        let rules = self.functions.iter().filter(|rule| rule.pattern.is_match(name));
+        rules.filter_map(|rule| rule.margin).next_back()
+    }
+
+    /// What the policy says of each function of a comparison, and of the whole run. `builds` is the
+    /// order of builds, where it is known, and the build that is judged: an acceptance holds from
+    /// the build it names on, until the one it names.
+    pub(crate) fn standings(
+        &self,
+        comparison: &Comparison,
+        builds: Option<(&[String], &str)>,
+    ) -> BTreeMap<String, Standing> {
+        let names = comparison.functions.iter().map(|function| function.name.as_str());
+        let known: BTreeSet<&str> = names.chain([WHOLE_RUN]).collect();
+        let of = |name: &str| {
+            let rules = self.functions.iter().filter(|rule| rule.pattern.is_match(name));
+            let rules: Vec<&FunctionRule> = rules.collect();
+            let accepted =
+                self.accepted.iter().find(|one| one.function == name && is_in_force(one, builds));
+            let owner = accepted
+                .and_then(|accepted| accepted.owner.clone())
+                .or_else(|| rules.iter().rev().find_map(|rule| rule.owner.clone()));
+            let quarantined = rules.iter().any(|rule| rule.quarantine);
+            let excuse = accepted
+                .map(|accepted| Excuse::Accepted(accepted.reason.clone()))
+                .or(quarantined.then_some(Excuse::Quarantined));
+            Standing { owner, excuse }
+        };
+        let pairs = known.into_iter().map(|name| (name.to_owned(), of(name)));
+        pairs.filter(|(_, standing)| *standing != Standing::default()).collect()
+    }
+
+    /// The measure that is shown where one is.
+    pub(crate) fn first_measure(&self) -> Measure {
+        self.measures[0]
     }
 
     /// The rules of renaming as functions.
@@ -287,6 +390,8 @@ impl Settings {
             loss_max: self.loss_max,
             renames: self.renames,
             rules,
+            margins: None,
+            since: None,
             calibration: self.calibration.as_ref().map(|(_, calibration)| calibration),
         }
     }
@@ -320,6 +425,17 @@ impl Settings {
     }
 }
 
+/// Whether an acceptance holds for the build that is judged.
+fn is_in_force(accepted: &AcceptFile, builds: Option<(&[String], &str)>) -> bool {
+    let Some((order, judged)) = builds else { return true };
+    let place = |name: &str| order.iter().position(|build| build == name);
+    // The build that is judged comes after all that are known.
+    let at = place(judged).unwrap_or(order.len());
+    let since = accepted.since.as_ref().and_then(|since| place(since)).unwrap_or(0);
+    let until = accepted.until.as_ref().and_then(|until| place(until)).unwrap_or(usize::MAX);
+    since <= at && at < until
+}
+
 fn read(path: &Path) -> Result<PolicyFile, Failure> {
     let name = path.display().to_string();
     let bytes = input::read_side_file(path)?;
@@ -345,7 +461,7 @@ fn number(text: &str) -> Option<f64> {
 }
 
 /// `5%` and `1.05x` are 0.05. A bare number could be either and is refused.
-fn margin(text: &str) -> Result<f64, String> {
+pub(crate) fn margin(text: &str) -> Result<f64, String> {
     let found = match (text.strip_suffix('%'), text.strip_suffix('x')) {
         (Some(percent), _) => number(percent).map(|percent| percent / 100.0),
         (_, Some(ratio)) => number(ratio).filter(|&ratio| ratio >= 1.0).map(|ratio| ratio - 1.0),
@@ -372,7 +488,7 @@ pub(crate) fn percent(text: &str) -> Result<f64, String> {
         .ok_or_else(|| format!("{text:?}, expected a share from 0 to 100 percent"))
 }
 
-fn calls(text: &str) -> Result<f64, String> {
+pub(crate) fn calls(text: &str) -> Result<f64, String> {
     number(text).ok_or_else(|| format!("{text:?}, expected a number of calls"))
 }
 
@@ -384,7 +500,7 @@ fn correction(text: &str) -> Result<Correction, String> {
     }
 }
 
-fn measure(text: &str) -> Result<Measure, String> {
+pub(crate) fn measure(text: &str) -> Result<Measure, String> {
     Measure::from_name(text).ok_or_else(|| format!("{text:?}, expected net, total or elapsed"))
 }
 

@@ -38,6 +38,27 @@ pub(crate) fn read(
     Ok([before, after])
 }
 
+/// Takes the runs of these names out of the sides. Each name must be one of a run.
+pub(crate) fn exclude(sides: &mut [Side], names: &[String]) -> Result<(), Failure> {
+    for name in names {
+        let is_it = |run: &Run| {
+            let rest = run.name.strip_suffix(name.as_str());
+            rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
+        };
+        if !sides.iter().any(|side| side.runs.iter().any(is_it)) {
+            return Err(Failure::usage(format!("--exclude-run {name}: no such run")));
+        }
+        for side in &mut *sides {
+            side.runs.retain(|run| !is_it(run));
+            if side.runs.is_empty() {
+                let name = &side.name;
+                return Err(Failure::usage(format!("--exclude-run: no run of {name} is left")));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Reads one side alone.
 pub(crate) fn one(
     path: &PathBuf,

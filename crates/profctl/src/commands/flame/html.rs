@@ -2,7 +2,7 @@
 
 use profctl_analyze::critpath;
 use profctl_analyze::critpath::chain::{Link, Wait};
-use profctl_analyze::diff::{Comparison, PathComparison};
+use profctl_analyze::diff::{Comparison, PathComparison, Shown};
 use profctl_analyze::summarize::{By, Options, Profile, Source, TableOptions};
 use profctl_analyze::tree;
 use profctl_model::{Table, Trace};
@@ -12,9 +12,9 @@ use profctl_render::page::{self, Begin, CALLS_MAX, Calls, Kind, Page, Paired, Pi
 
 use super::Args;
 use crate::args::Global;
+use crate::commands::diff;
 use crate::commands::diff::settings::Settings;
 use crate::commands::diff::sides::Keep;
-use crate::commands::diff::{self, text};
 use crate::exit::{Exit, Failure};
 use crate::read;
 
@@ -98,7 +98,10 @@ fn of_comparison(
     global: &Global,
 ) -> String {
     let (before, after) = (&comparison.before.name, &comparison.after.name);
-    let facts = text::head(comparison, global);
+    let facts = profctl_render::comparison::facts(
+        &comparison.report(&Shown { top: Some(0), ..Shown::default() }),
+        global.unit,
+    );
     page::write(&Page {
         title: title.unwrap_or_else(|| format!("{before} → {after}")),
         facts: facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),

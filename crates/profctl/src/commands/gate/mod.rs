@@ -1,34 +1,33 @@
 //! `profctl gate`: a comparison, a policy, an exit code.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use profctl_analyze::diff::gate::{
-    Answer, Budget, Judgement, Limit, Policy, inject, judge, victim,
+    Budget, Injection, Judgement, Limit, Policy, inject, injected, judge, victim,
 };
-use profctl_analyze::diff::{Calibration, Comparison, Rule, Shown, Side, compare};
+use profctl_analyze::diff::{
+    Calibration, Comparison, Measure, Options, Rule, Run, Shown, Side, compare, stats,
+};
+use profctl_analyze::history::{self, History};
 use profctl_model::Timebase;
+use profctl_model::report::Answer;
+use profctl_render::comparison;
 use profctl_render::table::Format;
 
+use super::diff::ROWS_SHOWN;
 use super::diff::settings::{self, BudgetText, Comparing, LimitText, Settings};
 use super::diff::sides::{self, Keep};
-use super::diff::{ROWS_SHOWN, text};
+use super::history::builds::{self, Order};
 use crate::args::{Global, Reading, Selection};
 use crate::exit::{Exit, Failure};
 use crate::outputs::What;
-use crate::{output, read};
-
-mod github;
-mod junit;
-mod markdown;
-mod report;
-mod sarif;
-
-use report::Report;
+use crate::{output, read, style};
 
 const EXAMPLES: &str = "\
 Examples:
   profctl gate before/ after/                      exit 1 on a regression
   profctl gate --budget 'tcp_ack<=5us' --junit gate.xml base.json after/
+  profctl gate --history builds/ after/            against the builds since the last change
   profctl gate --self-test before/ after/          does the gate catch anything?";
 
 /// Compare two builds and exit with 1 on a regression, 4 if inconclusive
@@ -39,12 +38,35 @@ Examples:
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES, mut_arg("strict", |arg| arg.help("Fail on suspect functions too")))]
 pub(crate) struct Args {
-    /// Baseline: a trace, a saved profile, or a directory of runs
+    /// Baseline: a trace, a saved profile, or a directory of runs; with --history, the candidate
     #[arg(value_name = "BEFORE")]
     before: PathBuf,
     /// Candidate
-    #[arg(value_name = "AFTER", required_unless_present = "calibrate")]
+    #[arg(
+        value_name = "AFTER",
+        required_unless_present_any = ["calibrate", "history"],
+        conflicts_with = "history"
+    )]
     after: Option<PathBuf>,
+    /// Judge the candidate against the builds in DIR since the last change of each function
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["self_test", "calibrate"])]
+    history: Option<PathBuf>,
+    /// Order of the builds in --history
+    #[arg(
+        long,
+        value_name = "ORDER",
+        default_value = "name",
+        requires = "history",
+        hide_short_help = true
+    )]
+    order: Order,
+    /// Read at most the last N builds of --history
+    #[arg(long, value_name = "N", default_value_t = BUILDS_READ, requires = "history", hide_short_help = true)]
+    builds: usize,
+    /// Which look at the same candidate this is, `K/N`: the error rate is spread over N looks with
+    /// more runs each
+    #[arg(long, value_name = "K/N", value_parser = look, hide_short_help = true)]
+    look: Option<(u32, u32)>,
     /// Limit of a function: `FUNC<=5us` (elapsed time per call), `net_avg(FUNC)<=1.1x`,
     /// `calls(FUNC)<=100`; repeatable
     #[arg(long, value_name = "BUDGET", value_parser = settings::budget)]
@@ -58,6 +80,12 @@ pub(crate) struct Args {
     /// Measure run-to-run noise from 5 or more runs of BEFORE; write the --calibration file to -o
     #[arg(long, conflicts_with_all = ["after", "self_test"])]
     calibrate: bool,
+    /// Judge this function alone
+    #[arg(long, value_name = "NAME", hide_short_help = true)]
+    function: Option<String>,
+    /// End as `git bisect run` expects: 0 good, 1 bad, 125 cannot tell
+    #[arg(long, requires = "function", hide_short_help = true, conflicts_with_all = ["self_test", "calibrate"])]
+    bisect: bool,
     /// Show at most N rows per section
     #[arg(long, value_name = "N", default_value_t = ROWS_SHOWN)]
     top: usize,
@@ -73,6 +101,9 @@ pub(crate) struct Args {
     /// Write findings for code scanning as SARIF
     #[arg(long, value_name = "FILE", help_heading = "Reports")]
     sarif: Option<PathBuf>,
+    /// Write a code quality report for GitLab
+    #[arg(long, value_name = "FILE", help_heading = "Reports", hide_short_help = true)]
+    code_quality: Option<PathBuf>,
     /// Print annotations for GitHub after the table
     #[arg(long, help_heading = "Reports")]
     github: bool,
@@ -96,7 +127,19 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     let settings = Settings::of(&args.comparing)?;
     let rules = settings.rules();
     let rules: Vec<&Rule<'_>> = rules.iter().map(|rule| rule as &Rule<'_>).collect();
-    let options = settings.options(rules);
+    let margins = |name: &str| settings.margin_of(name);
+    let options = Options { margins: Some(&margins), ..settings.options(rules) };
+    let options = match args.look {
+        Some((look, looks)) => {
+            let stats = &options.stats;
+            let fdr = stats::spent(stats.fdr, look, looks);
+            Options { stats: stats::Options { fdr, ..*stats }, ..options }
+        }
+        None => options,
+    };
+    if let Some(folder) = &args.history {
+        return against_history(args, folder, &settings, &options, global);
+    }
     let Some(after) = &args.after else {
         return calibrate(args, &options, global);
     };
@@ -105,26 +148,34 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     let keep = Keep { histograms, ..Keep::default() };
     let sides = [&args.before, after];
     args.refuse_inputs(sides)?;
-    let [before, after] = sides::read(sides, &args.reading, &args.selection, keep, global)?;
+    let mut both = sides::read(sides, &args.reading, &args.selection, keep, global)?;
+    sides::exclude(&mut both, &args.comparing.exclude_run)?;
+    let [before, after] = both;
     let name = after.name.clone();
     let compare = |before: Side, after: Side| {
         compare(before, after, &options).map_err(|message| Failure::input(name.clone(), message))
     };
     let original = args.self_test.then(|| (before.clone(), after.clone()));
     let comparison = compare(before, after)?;
-    let policy = Policy {
-        strict: settings.strict || args.reading.strict,
-        budgets: budgets
-            .into_iter()
-            .map(|budget| resolve(budget, &comparison.timebase))
-            .collect::<Result<_, _>>()?,
-    };
-    if let Some((before, mut after)) = original {
-        return self_test(&comparison, &policy, global, |names, module, factor| {
-            inject(&mut after, names, module, factor);
-            compare(before, after)
+    let policy = policy(args, &settings, &comparison, None)?;
+    if let Some((before, after)) = original {
+        return self_test(&comparison, &policy, global, |names, module, what| {
+            let mut after = after.clone();
+            inject(&mut after, names, module, what);
+            compare(before.clone(), after)
         });
     }
+    conclude(args, &settings, comparison, policy, global)
+}
+
+/// Judges, writes and says how to end.
+fn conclude(
+    args: &Args,
+    settings: &Settings,
+    comparison: Comparison,
+    policy: Policy,
+    global: &Global,
+) -> Result<Exit, Failure> {
     let judgement = judge(&comparison, &policy);
     let passes = args.inconclusive.map(|what| what == Inconclusive::Pass);
     let passes = passes.or(settings.inconclusive_passes).unwrap_or(false);
@@ -137,8 +188,100 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     let mut record = settings.record();
     record["strict"] = policy.strict.into();
     record["inconclusive"] = if passes { "pass" } else { "fail" }.into();
-    write(args, &Report { comparison, judgement, record, exit, global })?;
+    record["allow_confounded"] = policy.allow_confounded.into();
+    write(args, &Judged { comparison, judgement, policy, record, exit }, global)?;
+    if args.bisect {
+        return Ok(Exit::of_bisect(exit));
+    }
     Ok(exit)
+}
+
+/// Everything that the flags and the policy file ask for. `builds` is the order of the builds of a
+/// history, and the build that is judged.
+fn policy(
+    args: &Args,
+    settings: &Settings,
+    comparison: &Comparison,
+    builds: Option<(&[String], &str)>,
+) -> Result<Policy, Failure> {
+    Ok(Policy {
+        strict: settings.strict || args.reading.strict,
+        allow_confounded: settings.allow_confounded,
+        only: args.function.clone(),
+        budgets: settings
+            .budgets
+            .iter()
+            .chain(&args.budget)
+            .map(|budget| resolve(budget, &comparison.timebase))
+            .collect::<Result<_, _>>()?,
+        standings: settings.standings(comparison, builds),
+    })
+}
+
+/// Builds of a history that are read: enough to know what is usual, few enough to keep in memory.
+const BUILDS_READ: usize = 30;
+
+/// Judges a build, of which there may be few runs, against those before it: each function against
+/// the builds since its last change.
+fn against_history(
+    args: &Args,
+    folder: &Path,
+    settings: &Settings,
+    options: &Options<'_>,
+    global: &Global,
+) -> Result<Exit, Failure> {
+    let mut places = builds::find(&[folder.to_path_buf()], args.order)?;
+    let candidate = args.before.canonicalize().ok();
+    places.retain(|place| candidate.is_none() || place.path.canonicalize().ok() != candidate);
+    places.drain(..places.len().saturating_sub(args.builds));
+    let mut history = History::default();
+    let mut before = Side { name: folder.display().to_string(), runs: Vec::new(), skipped: 0 };
+    for place in places {
+        let side = place.read(&args.reading, &args.selection, global)?;
+        let block = Some(place.build.name.clone());
+        history.add(place.build, side.clone());
+        before.skipped += side.skipped;
+        before.runs.extend(side.runs.into_iter().map(|run| Run { block: block.clone(), ..run }));
+    }
+    let mut sides = [before, sides::one(&args.before, &args.reading, &args.selection, global)?];
+    sides::exclude(&mut sides, &args.comparing.exclude_run)?;
+    let [before, mut after] = sides;
+    // All runs of the candidate are of one build.
+    let name = Path::new(&after.name)
+        .file_name()
+        .map_or_else(|| after.name.clone(), |name| name.to_string_lossy().into_owned());
+    after.runs.iter_mut().for_each(|run| run.block = Some(format!("candidate {name}")));
+    let order: Vec<String> = history.builds.iter().map(|build| build.name.clone()).collect();
+    let found = history.find(&history::Options::default());
+    let last = History::last_changes(&found);
+    let since = |function: &str, block: &str| {
+        let at = order.iter().position(|build| build == block).unwrap_or(usize::MAX);
+        last.get(&History::key(function)).is_none_or(|&change| at >= change)
+    };
+    let asked = stats::Options { runs_min: 1, blocks_min: 1, ..options.stats };
+    let options = Options {
+        stats: asked,
+        measures: options.measures.clone(),
+        rules: options.rules.clone(),
+        since: Some(&since),
+        ..*options
+    };
+    let side = after.name.clone();
+    let comparison =
+        compare(before, after, &options).map_err(|message| Failure::input(side, message))?;
+    let policy = policy(args, settings, &comparison, Some((&order, &name)))?;
+    conclude(args, settings, comparison, policy, global)
+}
+
+/// `K/N`.
+fn look(text: &str) -> Result<(u32, u32), String> {
+    let parts = text
+        .split_once('/')
+        .and_then(|(look, looks)| Some((look.parse().ok()?, looks.parse().ok()?)));
+    match parts {
+        Some((look, looks)) if 1 <= look && look <= looks => Ok((look, looks)),
+        _ => Err("expected K/N, such as 1/3".into()),
+    }
 }
 
 impl Args {
@@ -150,51 +293,62 @@ impl Args {
     /// No report may replace a side.
     fn refuse_inputs(&self, sides: [&PathBuf; 2]) -> Result<(), Failure> {
         let sides = sides.map(PathBuf::as_path);
-        let files = [&self.json, &self.markdown, &self.junit, &self.sarif];
+        let files = [&self.json, &self.markdown, &self.junit, &self.sarif, &self.code_quality];
         files.into_iter().flatten().try_for_each(|file| output::refuse_input(file, &sides))
     }
 }
 
+/// What came of a gate.
+struct Judged {
+    comparison: Comparison,
+    judgement: Judgement,
+    policy: Policy,
+    /// The policy, as it goes on record.
+    record: serde_json::Value,
+    exit: Exit,
+}
+
 /// Writes everything that was asked for, after all of it is made.
-fn write(args: &Args, report: &Report<'_>) -> Result<(), Failure> {
-    let Report { comparison, judgement, record, exit, global } = report;
+fn write(args: &Args, judged: &Judged, global: &Global) -> Result<(), Failure> {
+    let Judged { comparison, judgement, policy, record, exit } = judged;
+    let let_pass = judgement.answer == Answer::Inconclusive && *exit == Exit::Done;
     let shown = Shown { top: Some(args.top), ..Shown::default() };
-    let json = comparison.to_gate_json(judgement, record, *exit as u8);
-    let markdown = markdown::page(report, &shown);
+    let report = comparison.gate_report(judgement, policy, record, let_pass, &shown);
+    let (style, unit) = (style::of(global), global.unit);
+    let json = comparison.to_gate_json(judgement, policy, record, *exit as u8);
+    let markdown = comparison::comment(&report, &style);
     let mut out = match global.format() {
-        Format::Table => report.for_people(&shown),
+        Format::Table => comparison::gate(&report, &style),
         Format::Json => json.clone(),
         Format::Markdown => markdown.clone(),
-        Format::Csv => text::written(
-            &comparison.table(&Shown::default()),
-            Format::Csv,
-            &profctl_render::Style::default(),
-        ),
+        Format::Csv => output::table_text(&comparison.table(&Shown::default()), Format::Csv),
         Format::Parquet => {
             return Err(Failure::usage("gate writes no Parquet; `profctl diff` does"));
         }
     };
     if args.github {
-        out += &github::annotations(report);
+        out += &comparison::annotations(&report, unit);
     }
     let is_stdout = |path: &&PathBuf| path.as_os_str() == "-";
-    let files = [&args.json, &args.markdown, &args.junit, &args.sarif];
+    let files = [&args.json, &args.markdown, &args.junit, &args.sarif, &args.code_quality];
     let to_stdout = match files.iter().filter_map(|path| path.as_ref()).filter(is_stdout).count() {
         0 => false,
         1 if global.out_file.is_some() || !args.github => true,
         _ => return Err(Failure::usage("only one report can go to standard output")),
     };
-    let made: Vec<(&PathBuf, Vec<u8>)> = [
-        (&args.json, json.into_bytes()),
-        (&args.markdown, markdown.into_bytes()),
-        (&args.junit, junit::document(report).into_bytes()),
-        (&args.sarif, sarif::document(report).into_bytes()),
+    let home = env!("CARGO_PKG_REPOSITORY");
+    let made: Vec<(&PathBuf, String)> = [
+        (&args.json, json),
+        (&args.markdown, markdown),
+        (&args.junit, comparison::junit(&report, unit)),
+        (&args.sarif, comparison::sarif(&report, unit, env!("CARGO_PKG_VERSION"), home)),
+        (&args.code_quality, comparison::code_quality(&report, unit)),
     ]
     .into_iter()
-    .filter_map(|(path, bytes)| Some((path.as_ref()?, bytes)))
+    .filter_map(|(path, text)| Some((path.as_ref()?, text)))
     .collect();
-    for (path, bytes) in made {
-        output::write_to(path, &bytes, global)?;
+    for (path, text) in made {
+        output::write_to(path, text.as_bytes(), global)?;
     }
     if to_stdout { Ok(()) } else { output::write_bytes(out.as_bytes(), global) }
 }
@@ -212,11 +366,7 @@ pub(crate) fn resolve(budget: &BudgetText, timebase: &Timebase) -> Result<Budget
     Ok(Budget { function: budget.function.clone(), what: budget.what, limit })
 }
 
-fn calibrate(
-    args: &Args,
-    options: &profctl_analyze::diff::Options<'_>,
-    global: &Global,
-) -> Result<Exit, Failure> {
+fn calibrate(args: &Args, options: &Options<'_>, global: &Global) -> Result<Exit, Failure> {
     let baseline = sides::one(&args.before, &args.reading, &args.selection, global)?;
     let name = baseline.name.clone();
     let calibration =
@@ -233,12 +383,15 @@ fn calibrate(
     Ok(Exit::Done)
 }
 
-/// Injects a slowdown into one function and checks that the gate detects it.
+/// How often the self-test calls a function that was called once.
+const CALLS_INJECTED: u64 = 2;
+
+/// Makes one function slower, then calls it more often, and looks whether the gate finds it there.
 fn self_test(
     comparison: &Comparison,
     policy: &Policy,
     global: &Global,
-    slowed: impl FnOnce(&[&str], Option<&str>, u64) -> Result<Comparison, Failure>,
+    worse: impl Fn(&[&str], Option<&str>, Injection) -> Result<Comparison, Failure>,
 ) -> Result<Exit, Failure> {
     let Some(function) = victim(comparison, policy) else {
         let judgement = judge(comparison, policy);
@@ -247,29 +400,39 @@ fn self_test(
         output::write_bytes(said.as_bytes(), global)?;
         return Ok(Exit::Inconclusive);
     };
-    // The next integer factor beyond the margin.
-    let factor = (1.0 + comparison.margin).floor() as u64 + 1;
+    let factor = injected(function, comparison.margin);
     let names: Vec<&str> = match &function.matched {
         Some(matched) => matched.after.iter().map(String::as_str).collect(),
         None => vec![&function.name],
     };
-    let slower = slowed(&names, function.module.as_deref(), factor)?;
-    let judgement: Judgement = judge(&slower, policy);
-    let found = judgement.offending.iter().any(|&at| slower.functions[at].name == function.name)
-        || judgement.budgets.iter().any(|spent| {
-            spent.budget.function == function.name && spent.state.name() == "exceeded"
-        });
-    let caught = found && judgement.answer == Answer::Regressed;
     let name = &function.name;
-    let said = if caught {
-        format!("self-test: passed: {name}, made {factor} times slower, was caught\n")
-    } else {
-        let why = judgement.reasons.join("; ");
-        let answer = judgement.answer.name();
-        format!(
-            "self-test: failed: {name}, made {factor} times slower, was missed: {answer}: {why}\n"
-        )
-    };
-    output::write_bytes(said.as_bytes(), global)?;
-    Ok(if caught { Exit::Done } else { Exit::Regressed })
+    let slower = format!("{name}, made {:.0}% slower", (factor - 1.0) * 100.0);
+    let calls = format!("{name}, called {CALLS_INJECTED} times as often");
+    let mut exit = Exit::Done;
+    let mut said = Vec::new();
+    for (what, injection) in
+        [(slower, Injection::Slower(factor)), (calls, Injection::Calls(CALLS_INJECTED))]
+    {
+        let worse = worse(&names, function.module.as_deref(), injection)?;
+        let judgement = judge(&worse, policy);
+        let found = judgement.offending.iter().any(|&at| worse.functions[at].name == *name)
+            || judgement
+                .budgets
+                .iter()
+                .any(|spent| spent.budget.function == *name && spent.state.name() == "exceeded");
+        if found && judgement.answer == Answer::Regressed {
+            said.push(format!("self-test: passed: {what}, was caught\n"));
+        } else {
+            let (answer, why) = (judgement.answer.name(), judgement.reasons.join("; "));
+            said.push(format!("self-test: failed: {what}, was missed: {answer}: {why}\n"));
+            exit = Exit::Regressed;
+        }
+        // Where calls are too few to be compared, or budgets alone are judged, more calls are no case.
+        let total = function.tests[Measure::Total as usize].as_ref();
+        if total.is_none_or(|tested| tested.verdict == stats::Verdict::NotTested) {
+            break;
+        }
+    }
+    output::write_bytes(said.concat().as_bytes(), global)?;
+    Ok(exit)
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use profctl_analyze::diff::gate::{Answer, Policy, judge};
+use profctl_analyze::diff::gate::{Policy, judge};
 use profctl_analyze::diff::{
     Comparison, Function, PathComparison, Rule, Shown, SideStats, SideSummary, compare,
 };
@@ -13,9 +13,9 @@ use profctl_render::page::{
 
 use super::{Args, single};
 use crate::args::{Global, Reading};
+use crate::commands::diff;
 use crate::commands::diff::settings::Settings;
 use crate::commands::diff::sides::{self, Keep};
-use crate::commands::diff::{self, text};
 use crate::commands::flame::html;
 use crate::commands::gate;
 use crate::exit::{Exit, Failure};
@@ -65,6 +65,9 @@ pub(super) fn run(args: &Args, after: &PathBuf, global: &Global) -> Result<Exit,
             .iter()
             .map(|budget| gate::resolve(budget, &comparison.timebase))
             .collect::<Result<_, _>>()?,
+        allow_confounded: settings.allow_confounded,
+        only: None,
+        standings: settings.standings(&comparison, None),
     };
     let page = written(&comparison, paths.as_ref(), &policy, global);
     output::write_bytes(page.as_bytes(), global)?;
@@ -102,14 +105,8 @@ fn written(
     let changes = changes(comparison);
     let quality = [&comparison.before, &comparison.after]
         .map(|side| single::diagnostics(&side.profile.quality, comparison.timebase));
-    let mut sections = vec![Section::Verdict {
-        answer: match judgement.answer {
-            Answer::Pass => "pass",
-            Answer::Regressed => "regressed",
-            Answer::Inconclusive => "inconclusive",
-        },
-        reasons: judgement.reasons,
-    }];
+    let mut sections =
+        vec![Section::Verdict { answer: judgement.answer.name(), reasons: judgement.reasons }];
     sections.push(Section::Text { heading: "Notes".into(), lines: comparison.notes() });
     match paths {
         Some(_) => sections.push(Section::Picture { heading: "Differential flame graph".into() }),
@@ -144,7 +141,10 @@ fn written(
             });
         }
     }
-    let facts = text::head(comparison, global);
+    let facts = profctl_render::comparison::facts(
+        &comparison.report(&Shown { top: Some(0), ..Shown::default() }),
+        global.unit,
+    );
     page::write(&Page {
         title: format!("{} → {}", name(&comparison.before), name(&comparison.after)),
         facts: facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),

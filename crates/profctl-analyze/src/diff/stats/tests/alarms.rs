@@ -22,6 +22,7 @@ fn verdicts(runs: &Runs, seed: u64, options: &Options) -> Vec<(Verdict, bool)> {
             before: series.before.clone(),
             after: series.after.clone(),
             intensity: series.intensity,
+            margin: None,
         })
         .collect();
     let outcome = test(&design, &rows, options);
@@ -83,6 +84,7 @@ fn boots_matter() {
                     before: series.before,
                     after: series.after,
                     intensity: series.intensity,
+                    margin: None,
                 })
                 .collect();
             let outcome = test(&Design::of_runs(8, 8), &rows, &Options::default());

@@ -21,6 +21,7 @@ fn rows(noise: Noise, n_boots: usize, n_runs: usize, seed: u64) -> Vec<Row> {
         before: series.before,
         after: series.after,
         intensity: series.intensity,
+        margin: None,
     };
     runs.make(seed).into_iter().map(row).collect()
 }
@@ -62,7 +63,12 @@ fn a_build_does_not_differ_from_itself() {
 
 #[test]
 fn runs_without_any_noise_are_judged() {
-    let flat = |after: f64| Row { before: vec![5.0; 5], after: vec![after; 5], intensity: 3.0 };
+    let flat = |after: f64| Row {
+        before: vec![5.0; 5],
+        after: vec![after; 5],
+        intensity: 3.0,
+        margin: None,
+    };
     for resolution_floor in [0.0, 0.001] {
         let options = Options { resolution_floor, ..options() };
         let rows = [flat(5.0), flat(6.0), flat(4.0)];
@@ -82,6 +88,7 @@ fn the_sides_are_treated_alike() {
                 before: row.after.clone(),
                 after: row.before.clone(),
                 intensity: row.intensity,
+                margin: None,
             })
             .collect();
         let there = test(&design, &rows, &options());
@@ -134,6 +141,7 @@ fn the_order_of_runs_does_not_matter() {
                     before: order.iter().map(|&at| row.before[at]).collect(),
                     after: order.iter().rev().map(|&at| row.after[at]).collect(),
                     intensity: row.intensity,
+                    margin: None,
                 })
                 .collect();
             let found = test(&Design::of_runs(n, n), &shuffled, &options());
@@ -155,6 +163,7 @@ fn runs_of_a_block_are_not_runs_of_their_own() {
             before: row.before.repeat(3),
             after: row.after.repeat(3),
             intensity: row.intensity,
+            margin: None,
         })
         .collect();
     let once = test(&Design::of_runs(4, 4), &rows, &options());
@@ -181,7 +190,7 @@ fn pairs_cancel_what_they_share() {
             let before: Vec<f64> = (0..5).map(|_| noise(1.0)).collect();
             let change = if function == 0 { 0.5 } else { 0.0 };
             let after = before.iter().map(|value| value + change + noise(0.02)).collect();
-            Row { before, after, intensity: 8.0 }
+            Row { before, after, intensity: 8.0, margin: None }
         })
         .collect();
     let apart = test(&Design::of_runs(5, 5), &rows, &options());
@@ -201,6 +210,7 @@ fn the_design_says_what_is_counted() {
             before: (0..before.len()).map(|run| run as f64).collect(),
             after: (0..after.len()).map(|run| run as f64).collect(),
             intensity: 1.0,
+            margin: None,
         };
         let outcome = test(&design, &[row], &options());
         (outcome.replicate, outcome.confounded)
@@ -220,6 +230,7 @@ fn functions_seen_too_seldom_are_not_tested() {
         before: before.to_vec(),
         after: vec![1.0, 2.0, 3.0, 4.0],
         intensity: 1.0,
+        margin: None,
     };
     let rows = [row([1.0, nan, nan, 2.0]), row([1.0, nan, 3.0, 2.0]), row([nan; 4])];
     let outcome = test(&Design::of_runs(4, 4), &rows, &options());
@@ -281,6 +292,7 @@ fn unusual_runs_are_pointed_out() {
         before: before.to_vec(),
         after: after.to_vec(),
         intensity: 1.0,
+        margin: None,
     };
     let even = [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7];
     let heaps = [0.0, 0.01, 0.02, 0.03, 1.0, 1.01, 1.02, 1.03];
@@ -333,6 +345,7 @@ fn the_smallest_change_to_be_found_is_found() {
                 before: series.before,
                 after: series.after,
                 intensity: series.intensity,
+                margin: None,
             })
             .collect();
         let mde: Vec<f64> = test(&Design::of_runs(8, 8), &rows, &options())

@@ -67,7 +67,12 @@ fn input() -> Vec<Row> {
     intensities
         .into_iter()
         .enumerate()
-        .map(|(idx, intensity)| Row { before: of(&before, idx), after: of(&after, idx), intensity })
+        .map(|(idx, intensity)| Row {
+            before: of(&before, idx),
+            after: of(&after, idx),
+            intensity,
+            margin: None,
+        })
         .collect()
 }
 

@@ -2,29 +2,14 @@
 
 use std::fmt::Write as _;
 
-use profctl_analyze::diff::Verdict;
-use profctl_analyze::diff::gate::{Answer, State};
+use profctl_model::report::{Case, Judged, Outcome};
 
-use super::report::Report;
-
-/// What became of a test case.
-enum Outcome {
-    Passed,
-    Failed(String),
-    Skipped(String),
-    /// The test itself could not be made.
-    Broken(String),
-}
-
-struct Case {
-    class: &'static str,
-    name: String,
-    outcome: Outcome,
-}
+use super::said;
+use crate::number::TimeUnit;
 
 /// The document.
-pub(super) fn document(report: &Report<'_>) -> String {
-    let cases = cases(report);
+pub fn junit(judged: &Judged, unit: TimeUnit) -> String {
+    let cases = &judged.cases;
     let count = |is: fn(&Outcome) -> bool| cases.iter().filter(|case| is(&case.outcome)).count();
     let failures = count(|outcome| matches!(outcome, Outcome::Failed(_)));
     let errors = count(|outcome| matches!(outcome, Outcome::Broken(_)));
@@ -37,54 +22,22 @@ pub(super) fn document(report: &Report<'_>) -> String {
     push(&mut text, format_args!("<testsuites {totals}>\n"));
     push(&mut text, format_args!(" <testsuite name=\"profctl gate\" {totals}>\n  <properties>\n"));
     for (name, value) in [
-        ("baseline", report.baseline()),
-        ("candidate", report.candidate()),
-        ("verdict", report.judgement.answer.name()),
+        ("baseline", judged.compared.before.as_str()),
+        ("candidate", &judged.compared.after),
+        ("verdict", judged.answer.name()),
     ] {
         let value = escaped(value);
         push(&mut text, format_args!("   <property name=\"{name}\" value=\"{value}\"/>\n"));
     }
     text.push_str("  </properties>\n");
-    for case in &cases {
-        write_case(&mut text, case);
+    for case in cases {
+        write_case(&mut text, case, judged, unit);
     }
     text.push_str(" </testsuite>\n</testsuites>\n");
     text
 }
 
-fn cases(report: &Report<'_>) -> Vec<Case> {
-    let gate = match report.judgement.answer {
-        Answer::Inconclusive => Outcome::Broken(report.summary()),
-        Answer::Pass | Answer::Regressed => Outcome::Passed,
-    };
-    let mut cases =
-        vec![Case { class: "gate", name: "the sides can be compared".into(), outcome: gate }];
-    for spent in &report.judgement.budgets {
-        let outcome = match spent.state {
-            State::Kept => Outcome::Passed,
-            State::Exceeded | State::Unknown => Outcome::Failed(report.spending(spent)),
-        };
-        let name = format!("{} of {}", spent.budget.what.name(), spent.budget.function);
-        cases.push(Case { class: "budget", name, outcome });
-    }
-    let functions = report.comparison.functions.iter().enumerate();
-    for (at, function) in functions {
-        let outcome = match function.verdict {
-            _ if report.judgement.offending.contains(&at) => {
-                Outcome::Failed(report.finding(function))
-            }
-            Verdict::NotTested | Verdict::New | Verdict::Gone => continue,
-            Verdict::Inconclusive => Outcome::Skipped(report.finding(function)),
-            Verdict::Regressed | Verdict::Suspect | Verdict::Improved | Verdict::Equivalent => {
-                Outcome::Passed
-            }
-        };
-        cases.push(Case { class: "function", name: function.name.clone(), outcome });
-    }
-    cases
-}
-
-fn write_case(text: &mut String, case: &Case) {
+fn write_case(text: &mut String, case: &Case, judged: &Judged, unit: TimeUnit) {
     let Case { class, name, outcome } = case;
     let name = escaped(name);
     push(text, format_args!("  <testcase classname=\"{class}\" name=\"{name}\""));
@@ -94,7 +47,7 @@ fn write_case(text: &mut String, case: &Case) {
         Outcome::Skipped(message) => ("skipped", message),
         Outcome::Broken(message) => ("error", message),
     };
-    let message = escaped(message);
+    let message = escaped(&said(message, &judged.compared.timebase, unit));
     push(text, format_args!("><{element} message=\"{message}\"/></testcase>\n"));
 }
 

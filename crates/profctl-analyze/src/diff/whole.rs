@@ -1,0 +1,192 @@
+//! The whole run as a row of its own: what all functions cost together, and why that changed.
+//!
+//! Functions are judged by what a call costs, and new ones by nothing at all, as there is nothing to
+//! hold them against. The sum knows of all of it: of work done twice, of a new function, of one that
+//! came back under another name.
+
+use super::moved::caller_of;
+use super::side::{counts, rounded};
+use super::stats::{self, Design, Row, Tested};
+use super::types::{Function, Interval};
+use super::{Options, Side, Verdict};
+
+/// Functions that are named as causes.
+const CAUSES_MAX: usize = 5;
+
+/// The part of a change that a function must make to be named.
+const CAUSE_MIN: f64 = 0.02;
+
+/// What all functions of a run cost together.
+#[derive(Clone, PartialEq, Debug)]
+pub struct WholeRun {
+    /// Net time of a run that is not idle, before and after.
+    pub busy: [u64; 2],
+    /// Calls of a run, likewise.
+    pub calls: [u64; 2],
+    /// What was found of the busy time.
+    pub busy_tested: Option<Tested>,
+    /// What was found of the number of calls; it decides only where there is no time.
+    pub calls_tested: Option<Tested>,
+    /// What is said of it.
+    pub verdict: Verdict,
+    /// Why the busy time changed, what did most first.
+    pub causes: Vec<Cause>,
+}
+
+/// A function that changed what a run costs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Cause {
+    /// The function.
+    pub name: String,
+    /// What it does.
+    pub why: Why,
+    /// Net time of a run that it adds.
+    pub delta: i64,
+    /// For a function of one side: the caller on both sides that it seems to be called by.
+    pub caller: Option<String>,
+}
+
+/// How a function changes what a run costs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Why {
+    /// A call takes longer.
+    Slower,
+    /// A call takes less time.
+    Faster,
+    /// It is called more often.
+    MoreCalls,
+    /// It is called less often.
+    FewerCalls,
+    /// It is called only after.
+    New,
+    /// It is called only before.
+    Gone,
+}
+
+impl Why {
+    /// The name in JSON and reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Slower => "slower",
+            Self::Faster => "faster",
+            Self::MoreCalls => "more-calls",
+            Self::FewerCalls => "fewer-calls",
+            Self::New => "new",
+            Self::Gone => "gone",
+        }
+    }
+}
+
+impl WholeRun {
+    /// What decides: busy time, or calls where time is not known.
+    pub fn tested(&self) -> Option<&Tested> {
+        self.busy_tested.as_ref().or(self.calls_tested.as_ref())
+    }
+
+    /// After ÷ before: of geometric means over runs where it was tested, else of the sums.
+    pub fn ratio(&self) -> Option<f64> {
+        let of_sums = |[before, after]: [u64; 2]| after as f64 / before as f64;
+        let tested = self.tested().map(|tested| tested.estimate.exp2());
+        let ratio = tested.unwrap_or_else(|| match self.busy {
+            [0, _] => of_sums(self.calls),
+            busy => of_sums(busy),
+        });
+        Some(ratio).filter(|ratio| ratio.is_finite())
+    }
+
+    /// Tests the sums of both sides.
+    pub(super) fn of(
+        sides: [&Side; 2],
+        design: &Design,
+        interval: Interval,
+        functions: &[Function],
+        options: &Options<'_>,
+    ) -> Self {
+        let mean = |of: &dyn Fn(&super::Run) -> u64| {
+            sides.map(|side| {
+                let sum = side.runs.iter().fold(0_u64, |sum, run| sum.saturating_add(of(run)));
+                rounded(sum, side.runs.len() as u64)
+            })
+        };
+        let busy_of = |run: &super::Run| run.profile.busy();
+        let calls_of = |run: &super::Run| {
+            let rows = run.profile.rows.iter().filter(|row| counts(row.kind));
+            rows.fold(0_u64, |sum, row| {
+                sum.saturating_add(row.stats.calls).saturating_add(row.stats.partial)
+            })
+        };
+        let (busy, calls) = (mean(&busy_of), mean(&calls_of));
+        let test = |of: &dyn Fn(&super::Run) -> u64| -> Option<Tested> {
+            if interval != Interval::BetweenRuns {
+                return None;
+            }
+            let values = |side: &Side, is_before: bool| -> Vec<f64> {
+                let log = |run: &super::Run| match of(run) {
+                    0 => f64::NAN,
+                    _ if is_before && !options.counts(WHOLE_RUN, run) => f64::NAN,
+                    sum => (sum as f64).log2(),
+                };
+                side.runs.iter().map(log).collect()
+            };
+            let (before, after) = (values(sides[0], true), values(sides[1], false));
+            let margin = options.margin_of(WHOLE_RUN);
+            let row = Row { before, after, intensity: f64::NAN, margin };
+            let asked = stats::Options { normalize: false, ..options.stats };
+            let tested = stats::test(design, &[row], &asked).rows.pop()?;
+            (tested.verdict != stats::Verdict::NotTested).then_some(tested)
+        };
+        let (busy_tested, calls_tested) = (test(&busy_of), test(&calls_of));
+        let decides = if busy[0] > 0 { &busy_tested } else { &calls_tested };
+        let verdict = match (decides, interval) {
+            (Some(tested), _) => Verdict::from(tested.verdict),
+            (None, Interval::BetweenRuns) => Verdict::NotTested,
+            (None, Interval::Calibrated | Interval::WithinTrace) => Verdict::Inconclusive,
+        };
+        let busy_tested = if busy[0] > 0 { busy_tested } else { None };
+        let delta = i128::from(busy[1]) - i128::from(busy[0]);
+        let causes = causes(functions, delta);
+        Self { busy, calls, busy_tested, calls_tested, verdict, causes }
+    }
+}
+
+/// What the whole run is called in policies and reports.
+pub const WHOLE_RUN: &str = "whole run";
+
+/// The functions that make most of the change, in its direction.
+fn causes(functions: &[Function], delta: i128) -> Vec<Cause> {
+    let mut parts: Vec<(&Function, i64)> = functions
+        .iter()
+        .filter(|function| counts(function.kind))
+        .map(|function| (function, function.parts.delta_net))
+        .filter(|&(_, part)| part != 0 && (part > 0) == (delta > 0))
+        .filter(|&(_, part)| part.unsigned_abs() as f64 >= CAUSE_MIN * delta.unsigned_abs() as f64)
+        .collect();
+    parts.sort_by(|(a, of_a), (b, of_b)| {
+        of_b.unsigned_abs().cmp(&of_a.unsigned_abs()).then_with(|| a.name.cmp(&b.name))
+    });
+    parts.truncate(CAUSES_MAX);
+    let cause = |(function, delta): (&Function, i64)| {
+        let why = why(function);
+        let caller = matches!(why, Why::New | Why::Gone).then(|| caller_of(functions, function));
+        Cause { name: function.name.clone(), why, delta, caller: caller.flatten() }
+    };
+    parts.into_iter().map(cause).collect()
+}
+
+/// How a function came to cost more, or less.
+pub(super) fn why(function: &Function) -> Why {
+    let parts = &function.parts;
+    match (function.before.is_there(), function.after.is_there()) {
+        (false, _) => Why::New,
+        (_, false) => Why::Gone,
+        _ => {
+            let by_calls = parts.from_calls.unsigned_abs() > parts.from_cost.unsigned_abs();
+            match (by_calls, parts.delta_net > 0) {
+                (true, true) => Why::MoreCalls,
+                (true, false) => Why::FewerCalls,
+                (false, true) => Why::Slower,
+                (false, false) => Why::Faster,
+            }
+        }
+    }
+}
