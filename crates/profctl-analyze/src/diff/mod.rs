@@ -29,6 +29,7 @@ mod renamed;
 mod report;
 mod run_paths;
 mod seen;
+mod self_test;
 mod series;
 mod side;
 mod table;
