@@ -99,7 +99,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", help_heading = "Reports")]
     junit: Option<PathBuf>,
     /// Write findings for code scanning as SARIF
-    #[arg(long, value_name = "FILE", help_heading = "Reports")]
+    #[arg(long, value_name = "FILE", help_heading = "Reports", hide_short_help = true)]
     sarif: Option<PathBuf>,
     /// Write a code quality report for GitLab
     #[arg(long, value_name = "FILE", help_heading = "Reports", hide_short_help = true)]
