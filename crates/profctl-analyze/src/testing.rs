@@ -114,6 +114,7 @@ impl Calls {
             stolen: Ticks(0),
             callees: 0,
             descendants: 0,
+            late: profctl_model::Late::NONE,
             outermost,
             interrupt: self.names.funcs[func].kind == FuncKind::Interrupt,
             fidelity: Fidelity { start_inferred: unseen, ..Fidelity::EXACT },

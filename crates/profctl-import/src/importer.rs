@@ -223,6 +223,13 @@ impl Opened {
         self
     }
 
+    /// With calls that may be entered at one time in any order.
+    #[must_use]
+    pub fn with_tied_entries(mut self) -> Self {
+        self.quirks.entries_may_tie = true;
+        self
+    }
+
     /// With the state before the first block.
     #[must_use]
     pub fn with_state(mut self, state: State) -> Self {

@@ -20,7 +20,9 @@ pub use diag::{Code, DiagLog, Place, Severity};
 pub use id::{CpuId, FuncId, IdVec, SpanId, ThreadId};
 pub use names::{Func, FuncKind, Names, Thread};
 pub use sched::{RunState, ThreadLife, ThreadState, Turn, Wake, WakeEffect, Waker, WakerContext};
-pub use span::{Enclosed, Fidelity, FuncTotals, Gap, Mark, Record, SelectThreads, Span, SpanSink};
+pub use span::{
+    Enclosed, Fidelity, FuncTotals, Gap, Late, Mark, Record, SelectThreads, Span, SpanSink,
+};
 pub use spool::{BlockStack, SpanRow, Spool};
 pub use table::{Cell, Column, Role, Table};
 pub use time::{Tick, TickUnit, Ticks, Timebase, Timeline};

@@ -57,8 +57,10 @@ pub struct Span {
     pub callees: u32,
     /// All calls below it, interrupts included.
     pub descendants: u64,
-    /// Whether no call of the same function is open below it on the same stack. What is known only
-    /// at its end may turn out to lie in one after all: see [`Enclosed`].
+    /// Calls that were handed on before it and come after it.
+    pub late: Late,
+    /// Whether no call of the same function is open below it on the same stack. Some calls turn out
+    /// to be otherwise later: see [`Enclosed`].
     pub outermost: bool,
     /// Whether it ran as an interrupt: its function is one, or it was called from an interrupt's
     /// entry.
@@ -73,6 +75,21 @@ impl Span {
     pub fn elapsed(&self) -> Ticks {
         self.wall - self.off_cpu
     }
+}
+
+/// Calls that ended between the end of a call and the record of that end: an interrupt that hit in
+/// that moment. They are not its callees; they follow it, and have its caller.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Late {
+    /// How many.
+    pub roots: u32,
+    /// The same with all calls below them.
+    pub calls: u64,
+}
+
+impl Late {
+    /// None.
+    pub const NONE: Self = Self { roots: 0, calls: 0 };
 }
 
 /// Events that the recorder lost.
@@ -134,11 +151,13 @@ pub enum Record<'a> {
     /// Calls turned out not to be outermost. Only sinks that sum outermost calls incrementally need
     /// it.
     Enclosed(&'a Enclosed),
+    /// Calls turned out to be outermost: those around them came [`Late`], likewise.
+    Outermost(&'a Enclosed),
 }
 
-/// Calls that were passed on as outermost, and lie, as turned out later, in a call of the same
-/// function whose entry was not recorded. Their lengths are part of the length of that call, so
-/// sinks that sum outermost calls subtract them.
+/// Calls that were handed on as outermost, and lie, as turned out later, in a call of the same
+/// function whose entry was not seen. Their lengths are part of the length of that call, so whoever
+/// adds up outermost calls takes them away again. Or the other way around.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Enclosed {
     /// Their function.
@@ -161,8 +180,9 @@ pub struct Enclosed {
 
 /// Where a stitched trace flows: a streaming summary, or a [`crate::TraceBuilder`].
 ///
-/// Spans of a thread come in the order in which they end, so a call comes after all its callees;
-/// `span.callees` says how many of the thread's latest parentless spans are its own.
+/// Spans of a thread come in the order in which their ends are recorded, so a call comes after all
+/// its callees. Of the thread's latest parentless spans, `span.late.roots` follow it, and
+/// `span.callees` before those are its own.
 ///
 /// A sink that has no use for some kind of record says so: neither method has a default.
 pub trait SpanSink {

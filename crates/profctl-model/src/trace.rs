@@ -185,15 +185,20 @@ const NONE: u32 = u32::MAX;
 impl Forest {
     fn push(&mut self, span: &Span) {
         let index = u32::try_from(self.spans.len()).expect("a trace in memory has < 2^32 calls");
-        let adopted = self.roots.len().saturating_sub(span.callees as usize);
-        let children = &self.roots[adopted..];
+        let followed = self.roots.len().saturating_sub(span.late.roots as usize);
+        let adopted = followed.saturating_sub(span.callees as usize);
+        let children = &self.roots[adopted..followed];
         for pair in children.windows(2) {
             self.next_sibling[pair[0] as usize] = pair[1];
         }
         self.first_child.push(children.first().copied().unwrap_or(NONE));
         self.next_sibling.push(NONE);
-        self.roots.truncate(adopted);
-        self.roots.push(index);
+        if followed == self.roots.len() {
+            self.roots.truncate(adopted);
+            self.roots.push(index);
+        } else {
+            self.roots.splice(adopted..followed, [index]);
+        }
         self.spans.push(*span);
     }
 
@@ -229,11 +234,25 @@ impl Forest {
 
     /// Puts siblings between two times, one after the other: see [`place`].
     fn place(&mut self, siblings: &[u32], (earliest, latest): (Tick, Tick), step: Ticks) {
-        let mut latest = latest;
-        for &index in siblings.iter().rev() {
-            let span = &mut self.spans[index as usize];
-            place(span, (earliest, latest), step);
-            latest = span.start;
+        // What came late to a call has its place between that call and the next.
+        let mut waiting = vec![(siblings, (earliest, latest))];
+        while let Some((siblings, (earliest, mut latest))) = waiting.pop() {
+            let mut groups = Vec::with_capacity(siblings.len());
+            let mut rest = siblings;
+            while let Some((&first, after)) = rest.split_first() {
+                let late = self.spans[first as usize].late.roots as usize;
+                let (late, next) = after.split_at(late.min(after.len()));
+                groups.push((first, late));
+                rest = next;
+            }
+            for (index, late) in groups.into_iter().rev() {
+                let span = &mut self.spans[index as usize];
+                place(span, (earliest, latest), step);
+                if !late.is_empty() {
+                    waiting.push((late, (span.end, latest)));
+                }
+                latest = span.start;
+            }
         }
     }
 }
@@ -286,8 +305,8 @@ impl SpanSink for TraceBuilder {
             Record::Gap(gap) => self.gaps.push(*gap),
             Record::Mark(mark) => self.marks.push(mark.clone()),
             Record::Total(_) => self.has_totals = true,
-            // Outermost calls are determined from the complete trace.
-            Record::Enclosed(_) => {}
+            // Which calls are outermost is seen from the whole.
+            Record::Enclosed(_) | Record::Outermost(_) => {}
         }
     }
 }
@@ -327,6 +346,7 @@ impl TraceBuilder {
 mod tests {
     use super::*;
     use crate::names::Func;
+    use crate::span::Late;
 
     /// Calls nested `depth` deep, each with two leaves before it, take a moment, and their callees
     /// are who they were made by.
@@ -349,6 +369,7 @@ mod tests {
                 stolen: Ticks(0),
                 callees,
                 descendants: 0,
+                late: Late::NONE,
                 outermost: true,
                 interrupt: false,
                 fidelity: Fidelity::EXACT,

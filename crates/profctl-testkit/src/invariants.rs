@@ -203,6 +203,7 @@ mod tests {
                 stolen: Ticks(0),
                 callees,
                 descendants: u64::from(callees),
+                late: profctl_model::Late::NONE,
                 outermost: true,
                 interrupt: false,
                 fidelity: Fidelity::EXACT,

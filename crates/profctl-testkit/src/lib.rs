@@ -3,6 +3,7 @@
 //!
 //! It depends on the hub only, so that an oracle does not share the bugs of a reader.
 
+pub mod execution;
 pub mod fixtures;
 pub mod generate;
 pub mod invariants;

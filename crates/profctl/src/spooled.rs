@@ -103,6 +103,11 @@ impl<'a> Spooled<'a> {
         Ok(Self { spool, names, meta, temporary, limits, selection: session.selection })
     }
 
+    /// Clock, span of time, quality.
+    pub(crate) fn meta(&self) -> &TraceMeta {
+        &self.meta
+    }
+
     fn ordered<I>(self, rows: I, mut others: Others, net: u128) -> Ordered<I> {
         let Self { names, meta, temporary, selection, .. } = self;
         selection.keep_marks(&mut others.marks, &names);

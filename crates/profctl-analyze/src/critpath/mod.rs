@@ -40,7 +40,7 @@ use profctl_model::hash::FastMap;
 use profctl_model::{Cell, Column, Role, SpanId, Table, ThreadId, Tick, Ticks, Trace};
 
 use crate::find;
-use crate::summarize::{Quality, count};
+use crate::summarize::{NO_DURATIONS, Quality, count};
 use chain::{Chain, Link, Wait};
 use segments::{Segment, State};
 
@@ -258,6 +258,9 @@ struct Chosen {
 }
 
 fn choose(trace: &Trace, options: &Options) -> Result<Chosen, String> {
+    if !trace.meta.knows_lengths() {
+        return Err(NO_DURATIONS.into());
+    }
     let spans = &trace.spans;
     let threads = match &options.thread {
         Some(wanted) => Some(threads_called(trace, wanted)?),

@@ -55,7 +55,10 @@ impl Activations {
     pub(super) fn add(&mut self, span: &Span) {
         let thread = self.threads.grow_to(span.thread);
         let mut root = Root { start: thread.entries.len(), n: 1, end: span.end };
-        let mut left = u64::from(span.callees);
+        // What came late was done meanwhile and stays with it.
+        let late = u64::from(span.late.roots);
+        root.n += late;
+        let mut left = u64::from(span.callees) + late;
         while left > 0
             && let Some(callee) = thread.roots.pop()
         {

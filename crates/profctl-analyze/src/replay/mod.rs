@@ -9,10 +9,10 @@ mod stream;
 
 use profctl_model::{
     Cell, Column, CpuId, Fidelity, FuncId, FuncKind, Mark, Names, Role, Table, ThreadId, Ticks,
-    Timebase, Trace,
+    Timebase, Trace, TraceMeta,
 };
 
-use crate::summarize::Quality;
+use crate::summarize::{NO_DURATIONS, Quality};
 
 pub use stream::{Line, Rows};
 
@@ -44,8 +44,17 @@ pub fn table(trace: &Trace, options: &Options) -> Result<Table, String> {
     for line in lines::of(trace, &roots, options.depth, with_loose_marks) {
         table.push(row_of(trace, &line, options.highlight));
     }
-    table.notes = Quality::of(&trace.meta.diags).notes(trace.meta.timebase.timeline);
+    table.notes = notes(&trace.meta);
     Ok(table)
+}
+
+/// What is to be said below the lines of a trace.
+pub fn notes(meta: &TraceMeta) -> Vec<String> {
+    let mut notes = Quality::of(&meta.diags).notes(meta.timebase.timeline);
+    if !meta.knows_lengths() {
+        notes.push(NO_DURATIONS.into());
+    }
+    notes
 }
 
 /// The table without rows.
@@ -89,6 +98,7 @@ struct Content {
     net: Ticks,
     elapsed: Ticks,
     fidelity: Fidelity,
+    knows_lengths: bool,
 }
 
 fn row_of(trace: &Trace, line: &lines::Line, highlight: Option<Ticks>) -> Vec<Cell> {
@@ -112,6 +122,7 @@ fn row_of(trace: &Trace, line: &lines::Line, highlight: Option<Ticks>) -> Vec<Ce
         net: spans.net[index],
         elapsed: spans.elapsed(span),
         fidelity: spans.fidelity[index],
+        knows_lengths: trace.meta.knows_lengths(),
     };
     row(&trace.names, &content, highlight)
 }
@@ -131,7 +142,8 @@ fn mark_row(names: &Names, mark: &Mark, depth: u32) -> Vec<Cell> {
 }
 
 fn row(names: &Names, content: &Content, highlight: Option<Ticks>) -> Vec<Cell> {
-    let Content { time, thread, cpu, depth, event, func, net, elapsed, fidelity } = *content;
+    let Content { time, thread, cpu, depth, event, func, net, elapsed, fidelity, .. } = *content;
+    let length = |ticks| if content.knows_lengths { Cell::Time(ticks) } else { Cell::Null };
     let (shown, name, net_cell, elapsed_cell, flag) = match event {
         Event::Exit => {
             let flag = if fidelity.end_inferred { vec!["no exit"] } else { vec![] };
@@ -142,8 +154,8 @@ fn row(names: &Names, content: &Content, highlight: Option<Ticks>) -> Vec<Cell> 
             (
                 if is_leaf { "leaf" } else { "enter" },
                 Cell::from(names.funcs[func].name.as_str()),
-                Cell::Time(net),
-                if is_leaf { Cell::Null } else { Cell::Time(elapsed) },
+                length(net),
+                if is_leaf { Cell::Null } else { length(elapsed) },
                 flags(names, content, highlight),
             )
         }
@@ -290,7 +302,7 @@ mod tests {
         lines.sort_unstable_by_key(Line::key);
         let timebase = calls.meta.timebase;
         let mut out =
-            Rows::new(&calls.names, timebase, options.highlight, options.depth, &others.marks);
+            Rows::new(&calls.names, &calls.meta, options.highlight, options.depth, &others.marks);
         let mut table = out.table();
         for line in &lines {
             out.add(line, &mut table);

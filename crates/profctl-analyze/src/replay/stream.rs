@@ -3,6 +3,7 @@
 
 use profctl_model::{
     CpuId, Fidelity, FuncId, IdVec, Mark, Names, SpanRow, Table, ThreadId, Ticks, Timebase,
+    TraceMeta,
 };
 
 use super::{Content, Event, columns, row};
@@ -128,6 +129,7 @@ impl Line {
 pub struct Rows<'a> {
     names: &'a Names,
     timebase: Timebase,
+    knows_lengths: bool,
     highlight: Option<Ticks>,
     depth_max: u32,
     /// In time order, then thread.
@@ -141,7 +143,7 @@ impl<'a> Rows<'a> {
     /// Nothing yet. Levels from `depth_max` on are omitted.
     pub fn new(
         names: &'a Names,
-        timebase: Timebase,
+        meta: &TraceMeta,
         highlight: Option<Ticks>,
         depth_max: Option<u32>,
         marks: &'a [Mark],
@@ -150,7 +152,16 @@ impl<'a> Rows<'a> {
         marks.sort_by_key(|mark| (mark.time, mark.thread));
         let depth_max = depth_max.unwrap_or(u32::MAX);
         let open = IdVec::default();
-        Self { names, timebase, highlight, depth_max, marks, marks_done: 0, open }
+        Self {
+            names,
+            timebase: meta.timebase,
+            knows_lengths: meta.knows_lengths(),
+            highlight,
+            depth_max,
+            marks,
+            marks_done: 0,
+            open,
+        }
     }
 
     /// A table for the next rows.
@@ -183,6 +194,7 @@ impl<'a> Rows<'a> {
             net: Ticks(line.net),
             elapsed: Ticks(line.elapsed),
             fidelity: line.fidelity,
+            knows_lengths: self.knows_lengths,
         };
         table.push(row(self.names, &content, self.highlight));
     }

@@ -29,7 +29,7 @@ pub use histogram::Histogram;
 pub(crate) use json::quality_json;
 pub use profile::{Profile, Row, SavedRun, Source};
 pub(crate) use quality::count;
-pub use quality::{Diagnostic, Quality};
+pub use quality::{Diagnostic, NO_DURATIONS, Quality};
 pub use stats::{FuncStats, Lengths};
 pub use table::{Matching, TableOptions};
 
@@ -373,6 +373,7 @@ impl SpanSink for Summary {
         match record {
             Record::Total(totals) => self.add_total(totals, names),
             Record::Enclosed(enclosed) => self.take_away(enclosed, names),
+            Record::Outermost(calls) => self.add_outermost(calls, names),
             // The profile is of calls.
             Record::State(_)
             | Record::Wake(_)
@@ -392,6 +393,16 @@ impl Summary {
             self.enclosed.resize_with(index + 1, FuncStats::default);
         }
         self.enclosed[index].add_enclosed(enclosed);
+    }
+
+    #[cold]
+    fn add_outermost(&mut self, calls: &Enclosed, names: &Names) {
+        let Enclosed { func, interrupt, thread, cpu, .. } = *calls;
+        let (index, _) = self.row_of(func, interrupt, thread, cpu, names);
+        if index >= self.usual.len() {
+            self.widen(index);
+        }
+        self.others[index].add_outermost(calls);
     }
 
     fn add_total(&mut self, totals: &FuncTotals, names: &Names) {

@@ -1,6 +1,6 @@
 //! The flat profile of a trace that is in memory already.
 
-use profctl_model::{FuncId, FuncKind, IdVec, Span, SpanId, SpanSink as _, ThreadId, Trace};
+use profctl_model::{FuncId, FuncKind, IdVec, Late, Span, SpanId, SpanSink as _, ThreadId, Trace};
 
 use super::{By, Options, Profile, Source, Summary};
 
@@ -33,6 +33,7 @@ impl Profile {
                 stolen: spans.stolen[row],
                 callees: callees[row],
                 descendants: descendants[row],
+                late: Late::NONE,
                 outermost: outermost[row],
                 interrupt: spans.interrupt[row],
                 fidelity: spans.fidelity[row],

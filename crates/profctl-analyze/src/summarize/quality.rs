@@ -3,6 +3,9 @@
 use profctl_model::diag::{SAMPLES_KEPT, Sample, codes};
 use profctl_model::{Code, DiagLog, Severity, Timeline};
 
+/// Said where calls were only counted.
+pub const NO_DURATIONS: &str = "no durations in this trace: only the numbers of calls are known";
+
 /// The quality of one trace, or of several together.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Quality {

@@ -167,6 +167,13 @@ impl FuncStats {
         self.descendants = self.descendants.saturating_add(enclosed.descendants);
     }
 
+    /// Adds lengths that were not counted.
+    #[cold]
+    pub(super) fn add_outermost(&mut self, calls: &Enclosed) {
+        self.add_enclosed(calls);
+        self.elapsed = self.elapsed.saturating_add((calls.wall - calls.off_cpu).0);
+    }
+
     /// Takes the lengths away that were counted twice.
     pub(super) fn take_away(&mut self, enclosed: &Self) {
         self.outermost = self.outermost.saturating_sub(enclosed.outermost);

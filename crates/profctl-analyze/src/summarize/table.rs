@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use profctl_model::{Cell, Column, FuncKind, Role, Table, Ticks};
 
 use super::profile::{Profile, Row};
-use super::quality::count;
+use super::quality::{NO_DURATIONS, count};
 
 /// Whether a row of that name and module is shown.
 pub type Matching<'a> = dyn Fn(&str, Option<&str>) -> bool + 'a;
@@ -194,7 +194,7 @@ impl Profile {
         let mut notes = self.quality.notes(self.timebase.timeline);
         let partial = self.partial();
         if !self.knows_lengths() && !self.rows.is_empty() {
-            notes.push("no durations in this trace: only the numbers of calls are known".into());
+            notes.push(NO_DURATIONS.into());
         }
         if partial > 0 {
             let calls = count(partial, "incomplete call", "incomplete calls");

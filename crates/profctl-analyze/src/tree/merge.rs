@@ -30,6 +30,33 @@ struct Open {
     nodes: Vec<NodeId>,
     /// In which tree these are.
     taken: u32,
+    /// Calls to which others came late, the innermost last. The late ones are read first, and stand
+    /// beside them.
+    waiting: Vec<Waiting>,
+}
+
+/// A call that is open again once the calls that came late to it were read.
+#[derive(Debug)]
+struct Waiting {
+    left: u64,
+    /// The path to it, itself included.
+    funcs: Vec<FuncId>,
+}
+
+impl Open {
+    /// A call that stands at the end of the path was read.
+    fn read(&mut self, late: u64) {
+        for waiting in &mut self.waiting {
+            waiting.left = waiting.left.saturating_sub(1);
+        }
+        if late > 0 {
+            self.waiting.push(Waiting { left: late, funcs: self.funcs.clone() });
+        }
+        while let Some(again) = self.waiting.pop_if(|waiting| waiting.left == 0) {
+            self.funcs = again.funcs;
+            self.nodes.clear();
+        }
+    }
 }
 
 impl Merger {
@@ -62,6 +89,7 @@ impl Merger {
         self.paths += tree.len() - before;
         open.funcs.push(func);
         open.nodes.push(node);
+        open.read(span.late.calls);
         let whole = !span.fidelity.is_partial();
         add(tree.node_mut(node), whole, span.elapsed(), span.net);
     }

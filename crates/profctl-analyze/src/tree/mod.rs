@@ -15,7 +15,7 @@ use profctl_model::{
 };
 
 use crate::find;
-use crate::summarize::{Quality, count};
+use crate::summarize::{NO_DURATIONS, Quality, count};
 
 mod merge;
 
@@ -126,8 +126,11 @@ pub fn table(
         ],
     );
     table.left_out_first = &["depth", "calls", "share"];
-    let hidden = push_rows(&mut table, shown, names, options);
+    let hidden = push_rows(&mut table, shown, names, options, meta.knows_lengths());
     table.notes = Quality::of(&meta.diags).notes(meta.timebase.timeline);
+    if !meta.knows_lengths() {
+        table.notes.push(NO_DURATIONS.into());
+    }
     // Turned around, every caller repeats what its first row says.
     let counted = |node: &&Node| options.callers.is_none() || node.parent.is_none();
     let nodes = shown.nodes().map(|(_, node)| node).filter(counted);
@@ -149,8 +152,14 @@ pub fn table(
     Ok(table)
 }
 
-/// Appends the rows and says how many nodes were omitted.
-fn push_rows(table: &mut Table, tree: &CallTree, names: &Names, options: &Options) -> usize {
+/// Appends the rows and says how many nodes were left out.
+fn push_rows(
+    table: &mut Table,
+    tree: &CallTree,
+    names: &Names,
+    options: &Options,
+    knows_lengths: bool,
+) -> usize {
     let (mut roots, mut children) = (Vec::new(), vec![Vec::new(); tree.len()]);
     for (id, node) in tree.nodes() {
         match node.parent {
@@ -164,11 +173,14 @@ fn push_rows(table: &mut Table, tree: &CallTree, names: &Names, options: &Option
         nodes.sort_by_key(|&id| {
             let node = tree.node(id);
             let func = &names.funcs[node.func];
-            (Reverse(node.elapsed), func.name.as_str(), func.module.as_deref())
+            // Without lengths, how often is the next best.
+            let calls = if knows_lengths { 0 } else { node.calls };
+            (Reverse((node.elapsed, calls)), func.name.as_str(), func.module.as_deref())
         });
         // The next row is on top of the stack.
         nodes.reverse();
     };
+    let time = |length| if knows_lengths { Cell::Time(length) } else { Cell::Null };
     in_order(&mut roots);
     let mut stack = roots;
     while let Some(id) = stack.pop() {
@@ -181,8 +193,8 @@ fn push_rows(table: &mut Table, tree: &CallTree, names: &Names, options: &Option
         }
         let indent = INDENT.repeat(MAX_INDENT.min(node.depth as usize));
         table.push(vec![
-            Cell::Time(node.elapsed),
-            Cell::Time(node.net),
+            time(node.elapsed),
+            time(node.net),
             Cell::Count(node.calls),
             share.map_or(Cell::Null, Cell::Percent),
             Cell::Count(u64::from(node.depth)),

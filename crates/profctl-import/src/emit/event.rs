@@ -12,6 +12,18 @@ pub const DEPTH_MAX: u16 = NO_DEPTH - 1;
 /// The latest time and the longest duration that can be stated.
 pub const TIME_MAX: u64 = UNSTATED - 1;
 
+/// What of a call was not seen, as bits.
+pub(crate) mod unseen {
+    /// Its entry.
+    pub(crate) const ENTRY: u8 = 1;
+    /// Its exit.
+    pub(crate) const EXIT: u8 = 1 << 1;
+    /// What came before or behind it, because records were lost.
+    pub(crate) const AT_GAP: u8 = 1 << 2;
+    /// Its lengths are stated nevertheless.
+    pub(crate) const STATED: u8 = 1 << 3;
+}
+
 /// What happened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum EventKind {
@@ -60,6 +72,9 @@ pub(crate) enum EventKind {
     /// The innermost open call ends here for all that is known, and when it was left was not seen;
     /// nor was when it was entered, unless `extra` is stated.
     PartialEnd,
+    /// The call that the lane's thread entered last is incomplete: `extra` is made of the bits of
+    /// [`unseen`], and the lengths that its entry states are those of what was seen of it.
+    Incomplete,
     /// What the lane's thread is: named as in the lane; `duration` is its id and `extra` its
     /// process, if they have such; `depth` is 1 for an idle task. Takes no time.
     Describe,

@@ -19,7 +19,7 @@ use crate::text::{self, Line};
 pub use profctl_model::WakerContext;
 
 pub use event::{DEPTH_MAX, TIME_MAX};
-pub(crate) use event::{Event, EventKind, NO_DEPTH, UNSTATED};
+pub(crate) use event::{Event, EventKind, NO_DEPTH, UNSTATED, unseen};
 pub use record::Record;
 pub use sched::{PrevState, Waking, WakingKind};
 pub use verbs::{At, CallPart, Stated, TagKind, ThreadName};

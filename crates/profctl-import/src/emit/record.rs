@@ -1,6 +1,8 @@
 //! Records as they were said, from their packed form: for writers.
 
-use super::event::{Event, EventKind, NO_DEPTH, UNSTATED};
+use profctl_model::Fidelity;
+
+use super::event::{Event, EventKind, NO_DEPTH, UNSTATED, unseen};
 use super::{At, LaneRef, NameRef, PrevState, Stated, ThreadName, Waking};
 
 /// A record; each is what the verb of [`super::Emitter`] of that name took.
@@ -25,6 +27,7 @@ pub enum Record<'a> {
     NameThread(ThreadName),
     SwitchTag { name: NameRef, entered: bool },
     PartialEnd { name: NameRef, entry_seen: bool },
+    Incomplete(Fidelity),
     Covers,
     Advance { ticks: u64 },
 }
@@ -104,6 +107,11 @@ impl Event {
             EventKind::PartialEnd => {
                 Record::PartialEnd { name, entry_seen: stated(self.extra).is_some() }
             }
+            EventKind::Incomplete => Record::Incomplete(Fidelity {
+                start_inferred: self.extra & u64::from(unseen::ENTRY) != 0,
+                end_inferred: self.extra & u64::from(unseen::EXIT) != 0,
+                at_gap: self.extra & u64::from(unseen::AT_GAP) != 0,
+            }),
             EventKind::Pass => match said.wall {
                 Some(ticks) => Record::Advance { ticks },
                 None => Record::Covers,

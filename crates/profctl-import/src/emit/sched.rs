@@ -58,8 +58,7 @@ impl PrevState {
 
     pub(crate) fn unpack(packed: u64) -> Self {
         match packed & 0xFF {
-            // An unknown state counts as waiting, as in logs that record only preemptions.
-            _ if packed == UNSTATED => Self::Sleeping,
+            _ if packed == UNSTATED => Self::Unknown(b'?'),
             0 => Self::Sleeping,
             1 => Self::Runnable,
             2 => Self::Preempted,

@@ -1,6 +1,9 @@
 //! The verbs with which a reader says what a record is. Each takes what it needs and nothing else,
 //! so a record that is invalid cannot be built.
 
+use profctl_model::Fidelity;
+
+use super::event::unseen::{AT_GAP, ENTRY, EXIT, STATED};
 use super::event::{Event, EventKind, NO_DEPTH, UNSTATED};
 use super::{Emitter, LaneRef, NameRef, PrevState, Waking};
 
@@ -305,6 +308,16 @@ impl Emitter {
     pub fn partial_end(&mut self, at: At, name: NameRef, entry_seen: bool) {
         let event = self.record(EventKind::PartialEnd, at, name, Stated::NOTHING);
         event.extra = if entry_seen { 1 } else { UNSTATED };
+    }
+
+    /// The call that was entered last is incomplete as `fidelity` says, and the lengths that its
+    /// entry states are those of what was seen of it.
+    pub fn incomplete(&mut self, at: At, fidelity: Fidelity) {
+        let Fidelity { start_inferred, end_inferred, at_gap } = fidelity;
+        let bits = [(start_inferred, ENTRY), (end_inferred, EXIT), (at_gap, AT_GAP)];
+        let bits = bits.into_iter().filter(|(is_set, _)| *is_set).map(|(_, bit)| bit);
+        self.plain(EventKind::Incomplete, at).extra =
+            bits.fold(STATED, |all, bit| all | bit).into();
     }
 
     /// The recording covers the time of `at`, and nothing happened.

@@ -353,6 +353,10 @@ impl<S: SpanSink> Stitcher<S> {
             EventKind::Within => self.seen(event, lane, func, view),
             EventKind::Gap => self.gap(event, lane),
             EventKind::PartialEnd => self.partial_end(event, lane, view),
+            EventKind::Incomplete => {
+                let thread = self.thread_of(lane);
+                self.stacks.grow_to(thread).incomplete(event.extra as u8);
+            }
             EventKind::Describe => self.describe(event, lane, ids),
             EventKind::Pass => self.pass(event, lane),
             EventKind::RunsNow => {

@@ -13,6 +13,9 @@ pub struct Quirks {
     /// Whether a call may be shown at the depth of one whose exit is still to come, because it
     /// interrupted that one on its way out.
     pub exits_may_be_late: bool,
-    /// The thread on each CPU at the start, if known from the head of the input.
+    /// Whether calls that are entered at one time may stand in any order, as wires that rise together
+    /// do: the one that is left first is the inner one.
+    pub entries_may_tie: bool,
+    /// Who runs where at the start, if the head of the input told it.
     pub initial: Vec<LaneKey>,
 }

@@ -13,15 +13,15 @@ mod usual;
 
 use profctl_model::diag::codes;
 use profctl_model::hash::FastMap;
-use profctl_model::{CpuId, Fidelity, FuncId, Span, SpanSink, ThreadId, Tick, Ticks};
+use profctl_model::{CpuId, Fidelity, FuncId, Late, Span, SpanSink, ThreadId, Tick, Ticks};
 
 use super::groups::OpenGroups;
 use super::orphans::{Below, Orphans, Since};
 use super::outermost::Outermost;
 use super::shared::Core;
 use super::{BlockView, depth_at};
-use crate::emit::{Event, NO_DEPTH, UNSTATED};
-use late::Recent;
+use crate::emit::{Event, NO_DEPTH, UNSTATED, unseen};
+use late::{Nested, Recents};
 
 /// Where and when something happens on a stack.
 #[derive(Clone, Copy, Debug)]
@@ -43,8 +43,8 @@ struct Frame {
     below: Below,
     /// The group that was opened for it.
     group: u32,
-    /// Whether it began before it was seen.
-    clipped: bool,
+    /// Bits of [`unseen`].
+    unseen: u8,
     /// Whether it runs as an interrupt.
     interrupt: bool,
     /// Whether its entry stated lengths: the last of `Stack::stated` are of the top such frame.
@@ -96,7 +96,9 @@ pub(super) struct Stack {
     /// of everything that ended in this segment.
     watched: Vec<Watched>,
     /// Callees that may have come late; the deepest last.
-    recent: Vec<Recent>,
+    recent: Recents,
+    /// Calls that were handed on as nested in an open one, while that may turn out otherwise.
+    nested: Vec<Nested>,
     /// Whether all callees are kept there: so it is while the times of callees are recorded, and
     /// exits state lengths.
     keeps_recent: bool,
@@ -141,7 +143,15 @@ impl Stack {
     /// The top call began before it was seen.
     pub(super) fn began_before(&mut self) {
         if let Some(top) = self.frames.last_mut() {
-            top.clipped = true;
+            top.unseen |= unseen::ENTRY;
+            top.is_usual = false;
+        }
+    }
+
+    /// The top call is incomplete.
+    pub(super) fn incomplete(&mut self, bits: u8) {
+        if let Some(top) = self.frames.last_mut() {
+            top.unseen |= bits;
             top.is_usual = false;
         }
     }
@@ -263,7 +273,7 @@ impl Stack {
             off_base: self.off_total,
             below: Below::default(),
             group,
-            clipped: false,
+            unseen: 0,
             interrupt,
             has_stated,
             is_usual: depth == expected && !has_stated && !interrupt,
@@ -301,6 +311,7 @@ impl Stack {
             stolen: Ticks(0),
             callees: 0,
             descendants: 0,
+            late: Late::NONE,
             outermost: self.is_outermost(core.group(func, interrupt)),
             interrupt,
             fidelity: Fidelity::EXACT,
@@ -358,6 +369,10 @@ impl Stack {
             Some(func) => self.frames.iter().rposition(|frame| frame.func == func),
         };
         match found {
+            Some(level) if core.setup.quirks.entries_may_tie && self.is_tied(level) => {
+                self.raise(level);
+                self.close(core, at, stated, Fidelity::EXACT, Some(view));
+            }
             Some(level) => {
                 while self.frames.len() > level + 1 {
                     if let Some(top) = self.frames.last() {
@@ -378,6 +393,31 @@ impl Stack {
                 let depth = self.frames.last().map_or(0, |top| top.depth + 1);
                 self.unmatched(core, at, func, depth, stated, view);
             }
+        }
+    }
+
+    /// Whether nothing tells a frame from those above it but the order of their records: all were
+    /// entered at once, and nothing ended between.
+    fn is_tied(&self, level: usize) -> bool {
+        let [first, .., top] = &self.frames[level..] else { return false };
+        first.start == top.start
+            && self.frames[level..self.frames.len() - 1]
+                .iter()
+                .all(|frame| frame.below.callees == 0)
+    }
+
+    /// Makes a frame that is tied with those above it the top one. What ended below the top one was
+    /// below all of them.
+    fn raise(&mut self, level: usize) {
+        for above in level + 1..self.frames.len() {
+            let (lower, upper) = self.frames.split_at_mut(above);
+            let (one, two) = (&mut lower[above - 1], &mut upper[0]);
+            std::mem::swap(&mut one.func, &mut two.func);
+            std::mem::swap(&mut one.group, &mut two.group);
+            std::mem::swap(&mut one.interrupt, &mut two.interrupt);
+            std::mem::swap(&mut one.unseen, &mut two.unseen);
+            one.is_usual &= !one.interrupt && one.unseen == 0;
+            two.is_usual &= !two.interrupt && two.unseen == 0;
         }
     }
 

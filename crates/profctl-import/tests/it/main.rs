@@ -3,7 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod blocks;
+mod damage;
 mod differential;
+mod executions;
 mod interchange;
 mod invariants;
 mod plain;

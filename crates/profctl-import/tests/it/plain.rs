@@ -73,10 +73,6 @@ fn every_fixture_reads_back_from_the_plain_format() {
     let mut n_traces = 0;
     for format in profctl_import::FORMATS {
         let name = format.descriptor().name;
-        // A known gap: its instants with a value do not read back.
-        if name == "measureme" {
-            continue;
-        }
         // Directories are several streams; what is written is what a single one says.
         for path in fixtures::of_format(name).into_iter().filter(|path| path.is_file()) {
             let bytes = fixtures::read(&path);

@@ -21,6 +21,7 @@ pub(crate) struct Recorder {
     pub(crate) marks: Vec<Mark>,
     pub(crate) totals: Vec<FuncTotals>,
     pub(crate) enclosed: Vec<Enclosed>,
+    pub(crate) outermost: Vec<Enclosed>,
 }
 
 impl SpanSink for Recorder {
@@ -35,6 +36,7 @@ impl SpanSink for Recorder {
             Record::Gap(gap) => self.gaps.push(*gap),
             Record::Mark(mark) => self.marks.push(mark.clone()),
             Record::Enclosed(enclosed) => self.enclosed.push(*enclosed),
+            Record::Outermost(calls) => self.outermost.push(*calls),
             Record::Total(totals) => self.totals.push(*totals),
         }
     }

@@ -36,6 +36,10 @@ pub(crate) fn sums(outcome: &Outcome) -> BTreeMap<String, Sums> {
         let of = sums.get_mut(&outcome.func(calls.func).name).unwrap();
         of.elapsed -= (calls.wall - calls.off_cpu).0;
     }
+    for calls in &outcome.recorded.outermost {
+        let of = sums.get_mut(&outcome.func(calls.func).name).unwrap();
+        of.elapsed += (calls.wall - calls.off_cpu).0;
+    }
     sums
 }
 

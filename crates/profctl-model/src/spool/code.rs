@@ -5,7 +5,7 @@ use std::io;
 
 use super::SpanRow;
 use crate::id::{CpuId, FuncId, ThreadId};
-use crate::span::{Fidelity, Span};
+use crate::span::{Fidelity, Late, Span};
 use crate::time::{Tick, Ticks};
 
 /// What of a call is written, and the yes-or-no of it: bits of the first number.
@@ -23,6 +23,7 @@ mod bit {
     pub(super) const CALLEES: u64 = 1 << 8;
     pub(super) const PARENT: u64 = 1 << 9;
     pub(super) const INTERRUPT: u64 = 1 << 10;
+    pub(super) const LATE: u64 = 1 << 11;
 }
 
 /// What a call is identified by its difference from.
@@ -57,6 +58,7 @@ fn pack_row(row: &SpanRow, previous: &mut Previous, bytes: &mut Vec<u8>) {
         (span.net != span.elapsed(), bit::NET),
         (span.callees > 0 || span.descendants > 0, bit::CALLEES),
         (row.parent.is_some(), bit::PARENT),
+        (span.late != Late::NONE, bit::LATE),
     ];
     let flags = flags.iter().filter(|(set, _)| *set).fold(0, |flags, (_, bit)| flags | bit);
     put(bytes, flags);
@@ -75,6 +77,8 @@ fn pack_row(row: &SpanRow, previous: &mut Previous, bytes: &mut Vec<u8>) {
         (bit::CALLEES, u64::from(span.callees)),
         (bit::CALLEES, span.descendants),
         (bit::PARENT, row.parent.unwrap_or(0)),
+        (bit::LATE, u64::from(span.late.roots)),
+        (bit::LATE, span.late.calls),
     ] {
         if flags & wanted != 0 {
             put(bytes, value);
@@ -116,6 +120,8 @@ fn unpack_row(rest: &mut &[u8], previous: &mut Previous) -> Option<SpanRow> {
     let callees = u32::try_from(optional(bit::CALLEES)?.unwrap_or(0)).ok()?;
     let descendants = optional(bit::CALLEES)?.unwrap_or(0);
     let parent = optional(bit::PARENT)?;
+    let roots = u32::try_from(optional(bit::LATE)?.unwrap_or(0)).ok()?;
+    let late = Late { roots, calls: optional(bit::LATE)?.unwrap_or(0) };
     *previous = Previous { end, id };
     let span = Span {
         func: FuncId::from_index(func as usize),
@@ -132,6 +138,7 @@ fn unpack_row(rest: &mut &[u8], previous: &mut Previous) -> Option<SpanRow> {
         stolen,
         callees,
         descendants,
+        late,
         outermost: has(bit::OUTERMOST),
         interrupt: has(bit::INTERRUPT),
         fidelity: Fidelity {
@@ -204,6 +211,10 @@ mod tests {
                         stolen: Ticks(value),
                         callees: other as u32,
                         descendants: value,
+                        late: Late {
+                            roots: (m == 2).into(),
+                            calls: if m == 2 { value } else { 0 },
+                        },
                         outermost: n > m,
                         interrupt: n < m,
                         fidelity: Fidelity {
@@ -233,6 +244,7 @@ mod tests {
             stolen: Ticks(0),
             callees: 0,
             descendants: 0,
+            late: Late::NONE,
             outermost: true,
             interrupt: false,
             fidelity: Fidelity::EXACT,

@@ -194,8 +194,8 @@ impl<B: BlockStack> SpanSink for Spool<B> {
             Record::Life(life) => self.other.lives.push(*life),
             Record::Gap(gap) => self.other.gaps.push(*gap),
             Record::Mark(mark) => self.other.marks.push(mark.clone()),
-            // Sums of functions are not rows; a summary has them.
-            Record::Total(_) | Record::Enclosed(_) => {}
+            // Sums of functions are no rows; whoever wants them has a summary beside this.
+            Record::Total(_) | Record::Enclosed(_) | Record::Outermost(_) => {}
         }
     }
 }
@@ -229,48 +229,89 @@ struct Below {
 struct Caller {
     func: FuncId,
     id: u64,
+    depth: u32,
     callees_left: u32,
     start: Tick,
     /// As in [`Below`], of its callees.
     ids_end: u64,
     latest: Tick,
+    late: Followers,
+    /// Whether it is among [`Below::open_funcs`]: calls that follow it are not below it.
+    is_counted: bool,
+}
+
+/// What came late to a call: it is read before the callees of that call.
+#[derive(Debug)]
+struct Followers {
+    left: u32,
+    /// As in [`Below`].
+    ids_end: u64,
+    latest: Tick,
+    /// When that call ended.
+    earliest: Tick,
+    parent: Option<u64>,
 }
 
 impl Below {
     /// Says where the call that ended before all those placed so far belongs.
     fn place(&mut self, row: &mut SpanRow) {
-        while self.open.last().is_some_and(|caller| caller.callees_left == 0) {
-            if let Some(left) = self.open.pop() {
-                self.open_funcs[left.func] -= 1;
+        while let Some(top) = self.open.last_mut().filter(|top| top.late.left == 0) {
+            if !std::mem::replace(&mut top.is_counted, true) {
+                *self.open_funcs.grow_to(top.func) += 1;
             }
+            if top.callees_left > 0 {
+                break;
+            }
+            self.open_funcs[top.func] -= 1;
+            self.open.pop();
         }
-        row.span.outermost = self.open_funcs.get(row.span.func).is_none_or(|&n| n == 0);
-        row.depth = u32::try_from(self.open.len()).unwrap_or(u32::MAX);
+        let span = &mut row.span;
+        span.outermost = self.open_funcs.get(span.func).is_none_or(|&n| n == 0);
+        let taken = span.late.roots.saturating_add(1);
         let mut earliest = Tick(0);
         let (ids_end, latest) = match self.open.last_mut() {
+            Some(Caller { late, depth, .. }) if late.left > 0 => {
+                late.left = late.left.saturating_sub(taken);
+                row.parent = late.parent;
+                row.depth = *depth;
+                earliest = late.earliest;
+                (&mut late.ids_end, &mut late.latest)
+            }
             Some(caller) => {
-                caller.callees_left -= 1;
+                caller.callees_left = caller.callees_left.saturating_sub(taken);
                 row.parent = Some(caller.id);
+                row.depth = caller.depth.saturating_add(1);
                 earliest = caller.start;
                 (&mut caller.ids_end, &mut caller.latest)
             }
-            None => (&mut self.ids_end, &mut self.latest),
+            None => {
+                row.depth = 0;
+                (&mut self.ids_end, &mut self.latest)
+            }
         };
-        let span = &mut row.span;
-        let whole = *ids_end;
-        row.id = whole.saturating_sub(span.descendants.saturating_add(1));
+        let (whole, until) = (*ids_end, *latest);
+        let own = whole.saturating_sub(span.late.calls);
+        row.id = own.saturating_sub(span.descendants.saturating_add(1));
         *ids_end = row.id;
-        place(span, (earliest, *latest), self.step);
+        place(span, (earliest, until), self.step);
         *latest = span.start;
-        if span.callees > 0 {
-            *self.open_funcs.grow_to(span.func) += 1;
+        if span.callees > 0 || span.late.roots > 0 {
             self.open.push(Caller {
                 func: span.func,
                 id: row.id,
+                depth: row.depth,
                 callees_left: span.callees,
                 start: span.start,
-                ids_end: whole,
+                ids_end: own,
                 latest: span.end,
+                late: Followers {
+                    left: span.late.roots,
+                    ids_end: whole,
+                    latest: until,
+                    earliest: span.end,
+                    parent: row.parent,
+                },
+                is_counted: false,
             });
         }
     }
@@ -298,7 +339,7 @@ impl<B: BlockStack> Rows<B> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::span::Fidelity;
+    use crate::span::{Fidelity, Late};
 
     fn span(thread: usize, start: u64, end: u64, callees: u32, descendants: u64) -> Span {
         Span {
@@ -313,6 +354,7 @@ mod tests {
             stolen: Ticks(0),
             callees,
             descendants,
+            late: Late::NONE,
             outermost: true,
             interrupt: false,
             fidelity: Fidelity::EXACT,
@@ -379,6 +421,32 @@ mod tests {
         let spans = [span(0, 2, 3, 0, 0), span(0, 8, 14, 0, 0), span(0, 1, 10, 2, 2)];
         let expected = [(1, Some(0), 1, 2, 3), (2, Some(0), 1, 4, 10), (0, None, 0, 1, 10)];
         assert_eq!(placed(&spans, 2), expected);
+    }
+
+    #[test]
+    fn what_came_late_follows() {
+        // f( a() ) then the interrupts irq( g() ) and soft() before the exit of f() was recorded,
+        // all below main(). A late call may itself have late calls.
+        let late = |roots, calls, span: Span| Span { late: Late { roots, calls }, ..span };
+        let spans = [
+            span(0, 2, 3, 0, 0),
+            span(0, 6, 7, 0, 0),
+            span(0, 5, 8, 1, 1),
+            span(0, 9, 10, 0, 0),
+            late(2, 3, span(0, 1, 4, 1, 1)),
+            span(0, 0, 12, 3, 5),
+        ];
+        let expected = [
+            (2, Some(1), 2, 2, 3),
+            (4, Some(3), 2, 6, 7),
+            (3, Some(0), 1, 5, 8),
+            (5, Some(0), 1, 9, 10),
+            (1, Some(0), 1, 1, 4),
+            (0, None, 0, 0, 12),
+        ];
+        for block_rows in 1..8 {
+            assert_eq!(placed(&spans, block_rows), expected, "{block_rows} a block");
+        }
     }
 
     #[derive(Debug)]

@@ -124,6 +124,7 @@ impl Told {
             stolen: Ticks(0),
             callees: 0,
             descendants: 0,
+            late: profctl_model::Late::NONE,
             outermost,
             interrupt: self.names.funcs[func].kind == FuncKind::Interrupt,
             fidelity: Fidelity::EXACT,

@@ -36,6 +36,7 @@ fn trace(calls: &[(&str, u64, u64, u32)]) -> Trace {
             stolen: Ticks(0),
             callees,
             descendants: 0,
+            late: profctl_model::Late::NONE,
             outermost: true,
             interrupt: false,
             fidelity: profctl_model::Fidelity::EXACT,

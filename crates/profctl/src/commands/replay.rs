@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use profctl_analyze::replay::{self, Options};
-use profctl_analyze::summarize::{By, Quality};
+use profctl_analyze::summarize::By;
 use profctl_model::{CpuId, Names, ThreadId};
 use profctl_render::code_trace::{self, Lanes};
 use profctl_render::table::Format;
@@ -83,7 +83,7 @@ fn stream(args: &Args, global: &Global) -> Result<Exit, Failure> {
     others.marks.iter().for_each(|mark| places.add(mark.thread, None));
     let lanes = places.lanes(names);
     let mut writer = code_trace::Writer::new(lanes, style::of(global));
-    let mut shown = replay::Rows::new(names, meta.timebase, highlight, args.depth, &others.marks);
+    let mut shown = replay::Rows::new(names, meta, highlight, args.depth, &others.marks);
     let mut out = NewFile::of(global)?;
     let mut table = shown.table();
     let mut written = Ok(());
@@ -93,7 +93,7 @@ fn stream(args: &Args, global: &Global) -> Result<Exit, Failure> {
             Some(line) => shown.add(line, &mut table),
             None => {
                 shown.finish(&mut table);
-                table.notes = Quality::of(&meta.diags).notes(meta.timebase.timeline);
+                table.notes = replay::notes(meta);
             }
         }
         if table.rows.len() >= PART || line.is_none() {

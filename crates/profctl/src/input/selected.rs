@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use profctl_model::{
-    CpuId, FuncId, Gap, IdVec, Mark, Names, Record, SelectThreads, Span, SpanSink, Thread,
+    CpuId, FuncId, Gap, IdVec, Late, Mark, Names, Record, SelectThreads, Span, SpanSink, Thread,
     ThreadId, ThreadLife, ThreadState, Wake,
 };
 
@@ -128,12 +128,20 @@ impl<S: SpanSink> Selected<S> {
     fn select(&mut self, span: &Span, names: &Names) {
         let takes = self.takes(span.func, span.cpu, names);
         let roots = self.threads.grow_to(span.thread);
+        let followers: Vec<_> = (0..span.late.roots).map(|_| roots.take(1)).collect();
         let (callees, descendants) = roots.take(span.callees);
         if takes {
             roots.push(1, descendants.saturating_add(1));
-            self.inner.span(&Span { callees, descendants, ..*span }, names);
+            let late = followers.iter().fold(Late::NONE, |late, (roots, calls)| Late {
+                roots: late.roots.saturating_add(*roots),
+                calls: late.calls.saturating_add(*calls),
+            });
+            self.inner.span(&Span { callees, descendants, late, ..*span }, names);
         } else {
             roots.push(callees, descendants);
+        }
+        for (follower, calls) in followers.into_iter().rev() {
+            roots.push(follower, calls);
         }
     }
 }
@@ -156,7 +164,7 @@ impl<S: SpanSink> SpanSink for Selected<S> {
                 return;
             }
         }
-        if let Record::Enclosed(calls) = record
+        if let Record::Enclosed(calls) | Record::Outermost(calls) = record
             && !self.takes_all
             && !self.takes(calls.func, calls.cpu, names)
         {
@@ -369,6 +377,7 @@ mod tests {
                 stolen: Ticks(0),
                 callees,
                 descendants,
+                late: Late::NONE,
                 outermost: true,
                 interrupt: false,
                 fidelity: Fidelity::EXACT,

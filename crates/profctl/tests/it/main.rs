@@ -5,6 +5,7 @@
 #[cfg(unix)]
 mod ci;
 mod cli;
+mod consistent;
 mod convert;
 mod diff;
 mod docs;

@@ -86,7 +86,8 @@ impl Importer for WaveForm {
             super::recorded(tick(header.exponent).map_err(ImportError::whole)?),
             Box::new(read::Dump { file, contents, plan, max_expansion }),
         )
-        .with_facts(facts))
+        .with_facts(facts)
+        .with_tied_entries())
     }
 }
 

@@ -8,6 +8,8 @@
 //!    └─┴───┴ seconds, milliseconds, microseconds (maybe with decimals)
 //! ```
 
+use profctl_model::Fidelity;
+
 use crate::emit::DEPTH_MAX;
 use crate::text;
 
@@ -25,6 +27,8 @@ pub(super) struct Record<'a> {
     pub(super) depth: u16,
     /// Entry or exit.
     pub(super) arrow: Arrow<'a>,
+    /// What of the call was seen, as `replay` says.
+    pub(super) fidelity: Fidelity,
 }
 
 /// Entry or exit.
@@ -59,8 +63,9 @@ pub(super) fn parse(line: &[u8]) -> Result<Record<'_>, &'static str> {
     let (indent, arrow) = indented(rest).ok_or("an indentation of one space and four per level")?;
     let depth = u16::try_from(indent / INDENT).ok().filter(|&depth| depth <= DEPTH_MAX);
     let depth = depth.ok_or("a depth below 65535")?;
-    let arrow = arrow.trim_ascii_end();
-    let record = Record { time, has_decimals, thread, cpu, depth, arrow: Arrow::Exit };
+    let (arrow, fidelity) = flags(arrow);
+    let exit = Arrow::Exit;
+    let record = Record { time, has_decimals, thread, cpu, depth, arrow: exit, fidelity };
     if arrow == b"<-" {
         return Ok(record);
     }
@@ -78,7 +83,34 @@ pub(super) fn parse(line: &[u8]) -> Result<Record<'_>, &'static str> {
     })
 }
 
-/// The columns of indentation and what is behind them, if they make whole levels.
+/// Cuts the flags off that `replay` writes behind a call of which not all was seen.
+fn flags(arrow: &[u8]) -> (&[u8], Fidelity) {
+    let mut rest = arrow.trim_ascii_end();
+    let mut fidelity = Fidelity::EXACT;
+    loop {
+        let mut cut = |flag: &[u8], start: bool, end: bool, gap: bool| {
+            let Some(before) = rest.strip_suffix(flag) else { return false };
+            let is_flag = before.ends_with(b"  ") || before.ends_with(b", ");
+            if is_flag {
+                fidelity.start_inferred |= start;
+                fidelity.end_inferred |= end;
+                fidelity.at_gap |= gap;
+                rest = before.trim_ascii_end();
+                rest = rest.strip_suffix(b",").unwrap_or(rest).trim_ascii_end();
+            }
+            is_flag
+        };
+        let found = cut(b"no entry/exit", true, true, false)
+            || cut(b"no entry", true, false, false)
+            || cut(b"no exit", false, true, false)
+            || cut(b"gap", false, true, true);
+        if !found {
+            return (rest, fidelity);
+        }
+    }
+}
+
+/// The columns of indentation and what stands behind them, if they make whole levels.
 fn indented(rest: &[u8]) -> Option<(usize, &[u8])> {
     let arrow = rest.trim_ascii_start();
     let indent = rest.len() - arrow.len();

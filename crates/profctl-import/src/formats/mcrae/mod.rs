@@ -75,7 +75,8 @@ impl Reader for Lines {
         let block = block.bytes;
         for line in text::lines(block) {
             out.lines += 1;
-            if line.text.trim_ascii().is_empty() {
+            // `replay` ends with notes.
+            if line.text.trim_ascii().is_empty() || line.text.starts_with(b"note: ") {
                 continue;
             }
             out.records += 1;
@@ -116,14 +117,23 @@ fn emit(record: &Record<'_>, offset: usize, out: &mut Emitter) {
     let lane = out.lane(LaneKey { cpu: record.cpu, thread });
     let at = At { time: Some(record.time), lane, offset };
     let stated = Stated::depth(record.depth);
+    let is_whole = !record.fidelity.is_partial();
     match record.arrow {
-        Arrow::Enter { name, net, total: None } => {
+        Arrow::Enter { name, net, total: None } if is_whole => {
             let name = named(name, out);
             out.leaf(at, name, Stated { wall: Some(net), ..stated });
         }
         Arrow::Enter { name, net, total } => {
             let name = named(name, out);
-            out.enter(at, name, Stated { wall: total, net: Some(net), ..stated });
+            let wall = Some(total.unwrap_or(net));
+            out.enter(at, name, Stated { wall, net: Some(net), ..stated });
+            if !is_whole {
+                out.incomplete(at, record.fidelity);
+            }
+            if total.is_none() {
+                out.exit(at, None, stated);
+                out.covers(At { time: Some(record.time.saturating_add(net)), ..at });
+            }
         }
         Arrow::Exit => out.exit(at, None, stated),
         Arrow::Mark(name) => {

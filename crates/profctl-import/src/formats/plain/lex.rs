@@ -98,6 +98,7 @@ pub(super) enum Verb {
     TagEnter,
     TagExit,
     PartialEnd,
+    Incomplete,
     Covers,
     Advance,
     Fork,
@@ -108,7 +109,7 @@ pub(super) enum Verb {
 }
 
 /// The verbs as they are spelled.
-pub(super) const VERBS: [(&str, Verb); 22] = [
+pub(super) const VERBS: [(&str, Verb); 23] = [
     (">", Verb::Enter),
     ("<", Verb::Exit),
     (".", Verb::Leaf),
@@ -124,6 +125,7 @@ pub(super) const VERBS: [(&str, Verb); 22] = [
     ("switch>", Verb::TagEnter),
     ("switch<", Verb::TagExit),
     ("~", Verb::PartialEnd),
+    ("incomplete", Verb::Incomplete),
     ("covers", Verb::Covers),
     ("advance", Verb::Advance),
     ("fork", Verb::Fork),
@@ -143,8 +145,9 @@ impl Verb {
     /// Whether a line may do without a time where others have one: what it says then happens
     /// between its neighbors, or at no time.
     pub(super) fn may_lack_time(self) -> bool {
-        use Verb::{Diag, IrqEnter, IrqExit, Lost, NameThread, Runs, Sum};
-        matches!(self, Lost | Runs | IrqEnter | IrqExit | NameThread | Sum | Diag)
+        use Verb::{Diag, Incomplete, Instant, IrqEnter, IrqExit, Lost, NameThread, Runs, Sum};
+        matches!(self, Lost | Incomplete | Instant)
+            || matches!(self, Runs | IrqEnter | IrqExit | NameThread | Sum | Diag)
     }
 
     /// The kind of a function that it names, unless a mark says otherwise.

@@ -43,6 +43,7 @@ struct Header {
     counter_bits: Option<u32>,
     leaf_ends_are_stamps: bool,
     exits_may_be_late: bool,
+    entries_may_tie: bool,
 }
 
 impl Importer for Plain {
@@ -77,6 +78,7 @@ impl Importer for Plain {
         .with_counter(header.counter_bits);
         opened.quirks.leaf_ends_are_stamps = header.leaf_ends_are_stamps;
         opened.quirks.exits_may_be_late = header.exits_may_be_late;
+        opened.quirks.entries_may_tie = header.entries_may_tie;
         Ok(opened)
     }
 }
@@ -90,6 +92,7 @@ fn parse_header(line: &[u8]) -> Result<Header, String> {
         counter_bits: None,
         leaf_ends_are_stamps: true,
         exits_may_be_late: false,
+        entries_may_tie: false,
     };
     let line = String::from_utf8_lossy(line);
     let Some(fields) = line.strip_prefix(MAGIC) else {
@@ -120,6 +123,7 @@ fn parse_header(line: &[u8]) -> Result<Header, String> {
                 header.resolution = Ticks(ticks.ok_or_else(error)?);
             }
             "leaf-ends" if value == "rough" => header.leaf_ends_are_stamps = false,
+            "entries" if value == "tied" => header.entries_may_tie = true,
             "exits" if value == "late" => header.exits_may_be_late = true,
             "timeline" => {
                 header.timeline = match value {

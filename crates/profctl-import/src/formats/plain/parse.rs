@@ -1,7 +1,7 @@
 //! Lines to records.
 
 use profctl_model::diag::codes;
-use profctl_model::{Code, Func, FuncKind, Timeline};
+use profctl_model::{Code, Fidelity, Func, FuncKind, Timeline};
 
 use super::lex::{self, Verb, Word, Words};
 use crate::emit::{
@@ -186,6 +186,22 @@ impl Line {
                 let at = self.at(out);
                 out.partial_end(at, name, fields.get(b"seen") == Some(b"entry"));
             }
+            Verb::Incomplete => {
+                let fields = Fields::read(words, "seen gap")?;
+                let (entry_seen, exit_seen) = match fields.get(b"seen") {
+                    Some(b"entry") => (true, false),
+                    Some(b"exit") => (false, true),
+                    Some(b"neither") => (false, false),
+                    _ => (true, true),
+                };
+                let fidelity = Fidelity {
+                    start_inferred: !entry_seen,
+                    end_inferred: !exit_seen,
+                    at_gap: fields.number(b"gap")? == Some(1),
+                };
+                let at = self.at(out);
+                out.incomplete(at, fidelity);
+            }
             Verb::Lost => {
                 let lost = words.next().map(|word| number(Some(word), "a number of lost events"));
                 let lost = lost.transpose()?;
@@ -294,9 +310,9 @@ struct Fields<'a> {
 }
 
 /// Keys of fields.
-const KEYS: [&[u8]; 14] = [
+const KEYS: [&[u8]; 15] = [
     b"wall", b"net", b"depth", b"addr", b"state", b"kind", b"cpu", b"by", b"tid", b"pid", b"idle",
-    b"calls", b"elapsed", b"seen",
+    b"calls", b"elapsed", b"seen", b"gap",
 ];
 
 impl<'a> Fields<'a> {

@@ -2,6 +2,7 @@
 #![allow(clippy::needless_pass_by_value, clippy::needless_raw_string_hashes)]
 
 use expect_test::{Expect, expect};
+use profctl_model::Fidelity;
 use profctl_model::diag::codes::{CUT_RECORD, SKIPPED_RECORD};
 use proptest::prelude::*;
 
@@ -459,6 +460,14 @@ fn emit(sketch: &Sketch, out: &mut Emitter) {
         Verb::IrqExit => out.irq_exit(at),
         Verb::TagEnter | Verb::TagExit => out.switch_tag(at, name, *verb == Verb::TagEnter),
         Verb::PartialEnd => out.partial_end(at, name, first.is_some()),
+        Verb::Incomplete => out.incomplete(
+            at,
+            Fidelity {
+                start_inferred: first.is_some(),
+                end_inferred: second.is_some(),
+                at_gap: cpu.is_some(),
+            },
+        ),
         Verb::Covers => out.covers(at),
         Verb::Advance => out.advance(at, number),
         Verb::Fork => out.fork(at, other),

@@ -40,6 +40,9 @@ pub(crate) fn header(timebase: &Timebase, counter_bits: Option<u32>, quirks: &Qu
     if quirks.exits_may_be_late {
         text.push_str(" exits=late");
     }
+    if quirks.entries_may_tie {
+        text.push_str(" entries=tied");
+    }
     text.push('\n');
     for LaneKey { cpu, thread } in &quirks.initial {
         let cpu = cpu.map_or(String::new(), |cpu| format!("cpu{cpu} "));
@@ -221,6 +224,16 @@ impl Said<'_> {
                 if thread.idle {
                     text.push_str(" idle=1");
                 }
+            }
+            Record::Incomplete(fidelity) => {
+                text.push_str("incomplete");
+                text.push_str(match (fidelity.start_inferred, fidelity.end_inferred) {
+                    (false, false) => "",
+                    (true, false) => " seen=exit",
+                    (false, true) => " seen=entry",
+                    (true, true) => " seen=neither",
+                });
+                text.push_str(if fidelity.at_gap { " gap=1" } else { "" });
             }
             Record::Covers => text.push_str("covers"),
             Record::Advance { ticks } => write!(text, "advance {ticks}")?,

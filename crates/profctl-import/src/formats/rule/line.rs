@@ -148,7 +148,7 @@ impl Matcher {
             out.runs_now(at.lane, left, at.offset);
         }
         if left.is_some() && at.time.is_some() {
-            out.sched_switch(at, left, PrevState::Sleeping, Some(at.lane));
+            out.sched_switch(at, left, PrevState::Unknown(b'?'), Some(at.lane));
         }
         Ok(())
     }

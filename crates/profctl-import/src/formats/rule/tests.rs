@@ -100,7 +100,7 @@ fn every_group_says_its_part() {
             12 cpu0 sh-7 . f 1000 depth=2
             14 cpu0 sh-7 ! hello
             15 cpu0 sh-7 < irq_timer^ wall=4 depth=1
-            16 cpu0 switch sh-7 idle
+            16 cpu0 switch sh-7 idle state=?
             17 cpu1 sh-7 = g 1
             - cpu1 lost 5
             - cpu1 lost

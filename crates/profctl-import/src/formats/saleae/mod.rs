@@ -40,9 +40,10 @@ impl Importer for Export {
     fn open(&self, files: &dyn Files, options: &ImportOptions) -> Result<Opened, ImportError> {
         let head = super::head(files)?;
         let head = &*head.bytes;
-        match binary::kind(head) {
+        let opened = match binary::kind(head) {
             Some(_) => binary::open(head, options),
             None => csv::open(head, options),
-        }
+        };
+        Ok(opened?.with_tied_entries())
     }
 }

@@ -65,7 +65,7 @@ fn opened(
     let unit =
         rate.map_or(TickUnit::Cycles, |rate| TickUnit::Seconds { numerator: 1, denominator: rate });
     let timebase = super::recorded(unit);
-    Opened::in_turn(timebase, reader).with_facts(facts)
+    Opened::in_turn(timebase, reader).with_facts(facts).with_tied_entries()
 }
 
 /// Wires of these names, in order.

@@ -59,6 +59,7 @@ impl Importer for Dump {
         facts.extend(header.producer.map(|producer| ("producer", producer)));
         Ok(Opened::in_turn(super::recorded(header.tick), Box::new(changes))
             .with_lines()
-            .with_facts(facts))
+            .with_facts(facts)
+            .with_tied_entries())
     }
 }

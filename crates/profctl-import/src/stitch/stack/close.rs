@@ -3,8 +3,9 @@
 use profctl_model::diag::codes;
 use profctl_model::{Fidelity, Span, SpanSink, Ticks};
 
+use super::late::Moved;
 use super::{Frame, Inside, Moment, Stack, Stated};
-use crate::emit::UNSTATED;
+use crate::emit::{UNSTATED, unseen};
 use crate::stitch::BlockView;
 use crate::stitch::orphans::{Below, Since};
 use crate::stitch::outermost::Outermost;
@@ -59,27 +60,37 @@ impl Stack {
     ) {
         let Some(Popped { frame, mut inside, since, outermost }) = self.pop() else { return };
         let mut fidelity = fidelity;
-        fidelity.start_inferred |= frame.clipped;
+        fidelity.start_inferred |= frame.unseen & unseen::ENTRY != 0;
+        fidelity.end_inferred |= frame.unseen & unseen::EXIT != 0;
+        fidelity.at_gap |= frame.unseen & unseen::AT_GAP != 0;
+        // Else what is stated is the length of the whole call.
+        let is_stated = frame.unseen & unseen::STATED != 0;
         let seen = at.time - frame.start;
         let advance = if frame.has_stated { self.stated.pop() } else { None };
         let advance = advance.unwrap_or(Stated { wall: UNSTATED, net: UNSTATED });
         let stated = stated.or((advance.wall != UNSTATED).then_some(Ticks(advance.wall)));
         let wall = match stated {
-            Some(stated) if fidelity.is_partial() => stated.min(seen),
+            Some(stated) if fidelity.is_partial() && !is_stated => stated.min(seen),
             Some(stated) => stated,
             None => seen,
         };
         let off_cpu = (self.off_total - frame.off_base).min(wall);
         let elapsed = wall - off_cpu;
         let mut below = frame.below;
-        if !self.recent.is_empty() {
+        let mut moved = Moved::default();
+        if self.recent.last().is_some() {
             let exceeds = below.elapsed > elapsed && !fidelity.is_partial();
-            let limit = exceeds.then_some(frame.start + wall);
-            self.settle_recent(core, limit, &mut below, &mut inside.0);
+            let limit = exceeds.then_some((frame.start + wall, elapsed));
+            moved = self.settle_recent(core, at, limit, &mut below, &mut inside.0);
+        }
+        let mut end = moved.start().map_or(at.time, |late| late.min(at.time));
+        if is_stated {
+            end = end.max(frame.start + wall);
         }
         let mut net = elapsed - below.elapsed;
-        if advance.net != UNSTATED && !fidelity.is_partial() {
+        if advance.net != UNSTATED && (!fidelity.is_partial() || is_stated) {
             if net.0 != advance.net
+                && !is_stated
                 && let Some(view) = view
             {
                 let name = core.name_of(frame.func).to_owned();
@@ -99,18 +110,23 @@ impl Stack {
             thread: at.thread,
             cpu: at.cpu,
             start: frame.start,
-            end: at.time.max(frame.start),
+            end: end.max(frame.start),
             wall,
             off_cpu,
             net,
             stolen: below.stolen,
             callees: below.callees,
             descendants: below.descendants,
+            late: moved.late(),
             outermost: self.is_outermost(frame.group),
             interrupt: frame.interrupt,
             fidelity,
         };
         self.hand_on(core, &span, inside, frame.depth, since, outermost);
+        if moved.start().is_some() {
+            self.follow(core, at, &frame, moved);
+        }
+        self.forget_nested(self.frames.len());
     }
 
     /// Ends the top frame because something further out ends or begins.

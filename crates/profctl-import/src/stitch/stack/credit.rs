@@ -25,25 +25,41 @@ impl Stack {
         let all = part_of_caller(span);
         if !core.is_windowed {
             core.emit(span);
-            self.note_outermost(span, depth, &mut outermost);
-            self.credit(span, Ended { all, inside: Below::default(), since }, depth, outermost);
+            self.note_emitted(core, span, depth, &mut outermost);
+            self.credit(
+                core,
+                span,
+                Ended { all, inside: Below::default(), since },
+                depth,
+                outermost,
+            );
             return;
         }
         let inside = match core.window.clip(span, inside.0, inside.1) {
             Some(clipped) => {
                 core.emit(&clipped);
-                self.note_outermost(&clipped, depth, &mut outermost);
+                self.note_emitted(core, &clipped, depth, &mut outermost);
                 part_of_caller(&clipped)
             }
             // Whatever of its callees is in the window is its caller's.
             None => inside.0,
         };
-        self.credit(span, Ended { all, inside, since }, depth, outermost);
+        self.credit(core, span, Ended { all, inside, since }, depth, outermost);
     }
 
-    /// Notes a call that was passed on, if it is outermost and may yet get callers.
-    fn note_outermost(&mut self, span: &Span, depth: u32, own: &mut Outermost) {
+    /// Notes a call that was handed on, if it is outermost and may yet get callers, or is nested in
+    /// one to which it may have come late.
+    fn note_emitted<S: SpanSink>(
+        &mut self,
+        core: &Core<S>,
+        span: &Span,
+        depth: u32,
+        own: &mut Outermost,
+    ) {
         if !span.outermost {
+            if self.keeps_recent || core.setup.quirks.exits_may_be_late {
+                self.note_nested(core.group(span.func, span.interrupt), span);
+            }
             return;
         }
         let is_orphan = depth > self.nearest();
@@ -60,7 +76,14 @@ impl Stack {
     }
 
     /// Adds what ended to its caller, and to the orphans if a caller between is missing.
-    fn credit(&mut self, span: &Span, ended: Ended, depth: u32, outermost: Outermost) {
+    fn credit<S>(
+        &mut self,
+        core: &Core<S>,
+        span: &Span,
+        ended: Ended,
+        depth: u32,
+        outermost: Outermost,
+    ) {
         let is_orphan = depth > self.nearest();
         if let Some(top) = self.frames.last_mut() {
             top.below.add(ended.all);
@@ -69,7 +92,10 @@ impl Stack {
                 inside.below.add(ended.inside);
             }
             if is_beside || !is_orphan {
-                self.note_recent(span, ended, is_beside);
+                self.note_recent(core, span, ended, is_beside);
+            } else {
+                // Nobody knows yet whose it is, so what came before it stays where it is.
+                self.forget_recent(self.frames.len() - 1);
             }
         }
         self.keep_outermost(ended, depth, outermost);

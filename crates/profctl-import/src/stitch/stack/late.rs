@@ -14,109 +14,241 @@
 //! ```
 //!
 //! So where the stated times of callees exceed that of their caller, those that came late belong to
-//! the caller's caller. By its timestamp a callee is late if it began after the caller's stated end;
-//! without timestamps, if it is an interrupt and nothing but interrupts followed it.
+//! the caller's caller, and follow the caller. By its timestamp a callee is late if it began after
+//! the caller's stated end; without timestamps, if it is an interrupt and nothing but interrupts
+//! followed it.
 
-use profctl_model::{Span, SpanSink, Tick, Ticks};
+use profctl_model::{Late, Record, Span, SpanSink, Tick, Ticks};
 
-use super::Stack;
+use super::{Frame, Moment, Stack};
 use crate::stitch::orphans::{Below, Ended};
+use crate::stitch::outermost::Outermost;
 use crate::stitch::shared::Core;
 
 /// A callee that may have come late.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Recent {
     /// The number of open frames when it ended, its caller included.
-    pub(super) level: usize,
-    start: Tick,
-    elapsed: Ticks,
-    /// What of `elapsed` lies in the window.
-    inside: Ticks,
+    pub(super) level: u32,
     interrupt: bool,
     /// Whether it is shown at the depth of its caller.
     beside: bool,
+    start: Tick,
+    elapsed: Ticks,
+    /// It and all calls below it.
+    calls: u64,
+}
+
+impl Recent {
+    fn below(self) -> Below {
+        let stolen = if self.interrupt { self.elapsed } else { Ticks(0) };
+        Below { elapsed: self.elapsed, stolen, callees: 1, descendants: self.calls }
+    }
+}
+
+/// Callees that may have come late, the deepest last.
+#[derive(Debug, Default)]
+pub(super) struct Recents {
+    list: Vec<Recent>,
+    /// If there is a window: what of each was handed on.
+    inside: Vec<Below>,
+}
+
+impl Recents {
+    #[inline]
+    pub(super) fn last(&self) -> Option<&Recent> {
+        self.list.last()
+    }
+
+    #[inline]
+    fn push(&mut self, recent: Recent) {
+        self.list.push(recent);
+        if self.list.len() >= KEPT {
+            self.list.drain(..KEPT / 2);
+            self.inside.drain(..self.inside.len().min(KEPT / 2));
+        }
+    }
+
+    #[inline]
+    fn pop_if(&mut self, is_wanted: impl Fn(&Recent) -> bool) -> Option<(Recent, Option<Below>)> {
+        let recent = self.list.pop_if(|last| is_wanted(last))?;
+        Some((recent, self.inside.pop()))
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.list.clear();
+        self.inside.clear();
+    }
 }
 
 /// Callees that are kept. Late ones are the last of an open call, so old ones can be forgotten.
 const KEPT: usize = 512;
 
+/// A call that was handed on as nested in one of its function (or whatever calls are grouped by).
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Nested {
+    /// The number of frames below the innermost such one.
+    level: usize,
+    span: Span,
+}
+
+/// The same for those.
+const NESTED_KEPT: usize = 4096;
+
+/// Callees of a call that came late to it, the first of them first.
+#[derive(Debug, Default)]
+pub(super) struct Moved {
+    recents: Vec<(Recent, Option<Below>)>,
+}
+
+impl Moved {
+    /// When the first of them began.
+    pub(super) fn start(&self) -> Option<Tick> {
+        self.recents.first().map(|(first, _)| first.start)
+    }
+
+    /// What of them was handed on.
+    pub(super) fn late(&self) -> Late {
+        self.recents.iter().fold(Late::NONE, |late, (recent, inside)| {
+            let Below { callees, descendants, .. } = inside.unwrap_or(recent.below());
+            Late {
+                roots: late.roots.saturating_add(callees),
+                calls: late.calls.saturating_add(descendants),
+            }
+        })
+    }
+}
+
 impl Stack {
     /// Notes a callee of the top frame.
     #[inline]
-    pub(super) fn note_recent(&mut self, span: &Span, ended: Ended, beside: bool) {
-        let level = self.frames.len();
+    pub(super) fn note_recent<S>(
+        &mut self,
+        core: &Core<S>,
+        span: &Span,
+        ended: Ended,
+        beside: bool,
+    ) {
+        let level = self.frames.len() as u32;
         if self.keeps_recent || beside || span.interrupt {
-            let (elapsed, inside) = (ended.all.elapsed, ended.inside.elapsed);
             let Span { start, interrupt, .. } = *span;
-            self.recent.push(Recent { level, start, elapsed, inside, interrupt, beside });
-            self.forget_old();
+            let (elapsed, calls) = (ended.all.elapsed, ended.all.descendants);
+            if core.is_windowed {
+                self.recent.inside.push(ended.inside);
+            }
+            self.recent.push(Recent { level, interrupt, beside, start, elapsed, calls });
         } else {
             while self.recent.pop_if(|last| last.level >= level && !last.beside).is_some() {}
         }
     }
 
-    /// The same for a usual callee.
+    /// The same for a usual callee, which made `calls` with its own.
     #[inline]
-    pub(super) fn note_usual(&mut self, level: usize, start: Tick, elapsed: Ticks) {
-        let inside = Ticks(0);
-        let (interrupt, beside) = (false, false);
-        self.recent.push(Recent { level, start, elapsed, inside, interrupt, beside });
-        self.forget_old();
+    pub(super) fn note_usual(&mut self, level: usize, start: Tick, elapsed: Ticks, calls: u64) {
+        let (level, interrupt, beside) = (level as u32, false, false);
+        self.recent.push(Recent { level, interrupt, beside, start, elapsed, calls });
     }
 
-    #[inline]
-    fn forget_old(&mut self) {
-        if self.recent.len() >= KEPT {
-            self.recent.drain(..KEPT / 2);
+    /// Notes a call that was handed on as nested, if what is around it may come to be elsewhere.
+    #[cold]
+    pub(super) fn note_nested(&mut self, group: u32, span: &Span) {
+        let Some(level) = self.frames.iter().rposition(|frame| frame.group == group) else {
+            return;
+        };
+        self.nested.push(Nested { level, span: *span });
+        if self.nested.len() >= NESTED_KEPT {
+            self.nested.drain(..NESTED_KEPT / 2);
         }
     }
 
     /// Decides about the callees of a call that was just taken off the stack. `limit` is its stated
-    /// end, if its callees exceed its time. All that came late go: an interrupt is several calls.
+    /// end and how long it took, if its callees exceed that. All that came late go, unless the
+    /// caller has no time for them: an interrupt is several calls.
     #[cold]
     pub(super) fn settle_recent<S: SpanSink>(
         &mut self,
         core: &Core<S>,
-        limit: Option<Tick>,
+        at: Moment,
+        limit: Option<(Tick, Ticks)>,
         below: &mut Below,
         inside: &mut Below,
-    ) {
-        let level = self.frames.len() + 1;
+    ) -> Moved {
+        let level = self.frames.len() as u32 + 1;
         let is_recorded = core.is_recorded();
         // Timestamps are printed in microseconds where durations are printed finer.
         let step = if core.setup.quirks.leaf_ends_are_stamps { Ticks(0) } else { core.microsecond };
-        let mut limit = limit;
-        while let Some(recent) = self.recent.pop_if(|recent| recent.level >= level) {
+        let mut room = Ticks(u64::MAX);
+        if let (Some(top), Some((_, elapsed)), true) = (self.frames.last(), limit, is_recorded) {
+            let off_cpu = self.off_total - top.off_base;
+            room = (at.time - top.start) + step - off_cpu - top.below.elapsed - elapsed;
+        }
+        let mut limit = limit.map(|(end, _)| end);
+        let mut moved = Moved::default();
+        while let Some((recent, part)) = self.recent.pop_if(|recent| recent.level >= level) {
             let Some(end) = limit.filter(|_| recent.level == level) else { continue };
             let began_late = is_recorded && recent.start + step > end;
             let did_not_fit = !is_recorded && recent.interrupt;
-            if !(recent.beside || began_late || did_not_fit) {
+            let is_late = recent.beside || began_late || did_not_fit;
+            if !is_late || recent.elapsed > room {
                 // Those before it came before it.
                 limit = None;
                 continue;
             }
-            let stolen = |part: Ticks| if recent.interrupt { part } else { Ticks(0) };
-            let moved = Below {
-                elapsed: recent.elapsed,
-                stolen: stolen(recent.elapsed),
-                ..Below::default()
-            };
-            let moved_inside =
-                Below { elapsed: recent.inside, stolen: stolen(recent.inside), ..Below::default() };
-            below.remove(moved);
-            inside.remove(moved_inside);
+            room = room - recent.elapsed;
+            below.remove(recent.below());
+            inside.remove(part.unwrap_or_default());
             if let Some(top) = self.frames.last_mut() {
-                top.below.add(moved);
+                top.below.add(recent.below());
             }
-            if let Some(top) = self.inside.last_mut() {
-                top.below.add(moved_inside);
+            if let (Some(top), Some(part)) = (self.inside.last_mut(), part) {
+                top.below.add(part);
             }
+            moved.recents.push((recent, part));
+        }
+        moved.recents.reverse();
+        moved
+    }
+
+    /// What came late to `frame`, which was handed on, is the new top frame's.
+    #[cold]
+    pub(super) fn follow<S: SpanSink>(
+        &mut self,
+        core: &mut Core<S>,
+        at: Moment,
+        frame: &Frame,
+        moved: Moved,
+    ) {
+        let Some(start) = moved.start() else { return };
+        let level = self.frames.len();
+        if level > 0 {
+            for (recent, inside) in moved.recents {
+                self.recent.inside.extend(inside);
+                self.recent.push(Recent { level: level as u32, beside: false, ..recent });
+            }
+        }
+        if !self.is_outermost(frame.group) {
+            return;
+        }
+        let mut outermost = Outermost::default();
+        for nested in &self.nested {
+            if nested.level == level && nested.span.start >= start {
+                outermost.add(&nested.span);
+            }
+        }
+        for calls in outermost.take(at.thread, |_| true) {
+            core.sink.record(Record::Outermost(&calls), &core.names);
         }
     }
 
     /// Drops the callees of a call that is taken off the stack with so many frames below it.
     #[inline]
     pub(super) fn forget_recent(&mut self, level: usize) {
-        while self.recent.pop_if(|recent| recent.level > level).is_some() {}
+        while self.recent.pop_if(|recent| recent.level as usize > level).is_some() {}
+    }
+
+    /// Forgets which calls were nested in a call that is taken off the stack.
+    #[inline]
+    pub(super) fn forget_nested(&mut self, level: usize) {
+        while self.nested.pop_if(|nested| nested.level >= level).is_some() {}
     }
 }

@@ -2,7 +2,7 @@
 //! state a whole call when it returns.
 
 use profctl_model::diag::codes;
-use profctl_model::{Fidelity, FuncId, Record, Span, SpanSink, Ticks};
+use profctl_model::{Fidelity, FuncId, Late, Record, Span, SpanSink, Ticks};
 
 use super::{Moment, Stack};
 use crate::emit::NO_DEPTH;
@@ -42,7 +42,8 @@ impl Stack {
         }
         let depth = depth_at(depth, self.frames.len());
         self.unseen_above = self.unseen_above.min(depth);
-        let (ended, outermost) = self.adopt(depth);
+        // Without depths it is not known what it called.
+        let (ended, outermost) = if self.by_name { Default::default() } else { self.adopt(depth) };
         let fidelity = Fidelity::EXACT;
         let known = Known { func, depth, wall: length, ended, outermost, fidelity };
         self.complete(core, at, known);
@@ -148,6 +149,7 @@ impl Stack {
             stolen: below.stolen,
             callees: below.callees,
             descendants: below.descendants,
+            late: Late::NONE,
             outermost: is_outermost,
             interrupt,
             fidelity,

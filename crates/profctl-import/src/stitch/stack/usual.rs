@@ -7,7 +7,7 @@
 //! what they would do, for one thread on one CPU, or stops before an event without having changed
 //! anything for it.
 
-use profctl_model::{Fidelity, FuncId, Span, SpanSink, Tick, Ticks};
+use profctl_model::{Fidelity, FuncId, Late, Span, SpanSink, Tick, Ticks};
 
 use super::{Frame, Stack};
 use crate::emit::{Event, EventKind, NO_DEPTH, NameRef, UNSTATED};
@@ -22,7 +22,7 @@ impl Stack {
         let above = |level: Option<usize>| level.map_or(0, |level| level + 1);
         let recent = self.recent.last().filter(|_| !self.keeps_recent);
         self.usual_from = above(self.orphans.level())
-            .max(above(recent.map(|recent| recent.level)))
+            .max(above(recent.map(|recent| recent.level as usize)))
             .max(above(self.interrupts.last().copied()))
             .max(usize::from(self.unseen_above > 0));
     }
@@ -211,7 +211,7 @@ impl<S: SpanSink> Run<'_, S> {
             off_base: stack.off_total,
             below: Below::default(),
             group,
-            clipped: false,
+            unseen: 0,
             interrupt: false,
             has_stated: false,
             is_usual: true,
@@ -242,28 +242,37 @@ impl<S: SpanSink> Run<'_, S> {
             stolen: Ticks(0),
             callees: 0,
             descendants: 0,
+            late: Late::NONE,
             outermost: stack.is_outermost(role.group),
             interrupt: false,
             fidelity: Fidelity::EXACT,
         };
         self.core.sink.span(&span, &self.core.names);
-        self.note(&span);
+        self.note(&span, role.group);
     }
 
     /// Notes what may turn out to be another's.
     #[inline]
-    fn note(&mut self, span: &Span) {
-        if self.keeps | self.watches {
-            self.note_span(span);
+    fn note(&mut self, span: &Span, group: u32) {
+        let notes_nested = self.keeps | self.core.setup.quirks.exits_may_be_late;
+        if self.keeps || self.watches || (notes_nested && !span.outermost) {
+            self.note_span(span, group, notes_nested);
         }
     }
 
     #[inline(never)]
-    fn note_span(&mut self, span: &Span) {
+    fn note_span(&mut self, span: &Span, group: u32, notes_nested: bool) {
         if self.keeps {
-            self.stack.note_usual(self.stack.frames.len(), span.start, span.wall);
+            let calls = span.descendants.saturating_add(1);
+            self.stack.note_usual(self.stack.frames.len(), span.start, span.wall, calls);
         }
-        if span.outermost
+        if !span.outermost {
+            if notes_nested {
+                self.stack.note_nested(group, span);
+            }
+            return;
+        }
+        if self.watches
             && let Some(watched) = self.stack.watched.last_mut()
         {
             watched.outermost.add(span);
@@ -306,12 +315,14 @@ impl<S: SpanSink> Run<'_, S> {
             stolen: below.stolen,
             callees: below.callees,
             descendants: below.descendants,
+            late: Late::NONE,
             outermost: stack.is_outermost(group),
             interrupt: false,
             fidelity: Fidelity::EXACT,
         };
         self.core.sink.span(&span, &self.core.names);
-        self.note(&span);
+        self.stack.forget_nested(level);
+        self.note(&span, group);
         Some(end)
     }
 

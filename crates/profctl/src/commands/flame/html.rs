@@ -53,6 +53,7 @@ pub(super) fn page(args: &Args, global: &Global) -> Result<(String, Exit), Failu
     }
     let Some(path) = &args.trace else { return Err(Failure::usage("no trace given")) };
     let trace = read::load(path, &args.reading, &args.selection, global)?;
+    super::fits_trace(&trace.meta)?;
     let steps = match &args.critical_path {
         Some(_) => super::steps(&trace, args)?,
         None => path_of(&trace),

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::ArgGroup;
-use profctl_analyze::summarize::{By, Quality};
+use profctl_analyze::summarize::{By, NO_DURATIONS, Quality};
 use profctl_model::{PathOrder, PathRow, Trace, TraceMeta};
 use profctl_render::chart::frames::Frames;
 use profctl_render::chart::lanes::Lanes;
@@ -188,6 +188,7 @@ fn folded(args: &Args, global: &Global) -> Result<Exit, Failure> {
     }
     let mut session = Session::new(&args.reading, &args.selection, By::Function, global)?;
     let spooled = Spooled::read(trace_of(args)?, &mut session, Limits::default())?;
+    fits_trace(spooled.meta())?;
     let target = outputs::target("folded").expect("it is one of the exports");
     viewers::write(spooled, &target.writer, global)?;
     session.say_quality();
@@ -217,6 +218,7 @@ fn traced(
     let picture = match kind {
         Kind::Chart => {
             let trace = session.load(path)?;
+            fits_trace(&trace.meta)?;
             let steps = steps(&trace, args)?;
             let options = ChartOptions {
                 title,
@@ -232,6 +234,7 @@ fn traced(
         }
         Kind::Graph => {
             let spooled = Spooled::read(path, &mut session, Limits::default())?;
+            fits_trace(spooled.meta())?;
             let trace = spooled.paths(PathOrder::by_name, args.per_thread)?;
             let options = GraphOptions {
                 title,
@@ -249,6 +252,14 @@ fn traced(
     };
     session.say_quality();
     Ok((picture, session.exit()))
+}
+
+/// Whether there is anything to draw.
+fn fits_trace(meta: &TraceMeta) -> Result<(), Failure> {
+    if meta.knows_lengths() {
+        return Ok(());
+    }
+    Err(Failure::usage(format!("{NO_DURATIONS}, so that there is nothing to draw; see `tree`")))
 }
 
 fn graph(

@@ -1,0 +1,225 @@
+//! What is thrown away leaves no trace: whatever the bytes, the answer is the same for any number of
+//! workers and any size of blocks.
+
+#![expect(clippy::disallowed_methods, reason = "for whoever wants more of it, or to look at it")]
+
+use profctl_import::{FORMATS, ImportOptions, ReadOptions};
+use profctl_testkit::fixtures;
+use profctl_testkit::generate::Random;
+use proptest::prelude::*;
+
+use crate::recorder::{Outcome, read, read_parts};
+
+type Parts = Vec<(String, Vec<u8>)>;
+
+/// Bytes that are kept of a file.
+const KEPT: usize = 20_000;
+
+/// How many damaged copies of each fixture are read; more with `PROFCTL_DAMAGED=N`.
+fn copies() -> u64 {
+    let wanted = std::env::var("PROFCTL_DAMAGED").ok();
+    wanted.and_then(|wanted| wanted.parse().ok()).unwrap_or(3)
+}
+
+/// Flips, cuts, removes and repeats.
+fn damage(bytes: &mut Vec<u8>, random: &mut Random) {
+    for _ in 0..=random.below(6) {
+        let Some(last) = bytes.len().checked_sub(1) else { return };
+        let at = random.below(last as u64 + 1) as usize;
+        let length = (1 + random.below(400) as usize).min(bytes.len() - at);
+        match random.below(8) {
+            0 => bytes.truncate(at),
+            1 => {
+                let again = bytes[at..at + length].to_vec();
+                let to = random.below(bytes.len() as u64 + 1) as usize;
+                bytes.splice(to..to, again);
+            }
+            2 => {
+                bytes.drain(at..at + length);
+            }
+            3 => bytes[at] = b"\n\"{}[],: 019-"[random.below(13) as usize],
+            4 => {
+                let line = memchr(bytes, at);
+                bytes.splice(line..line, *b"\n\n");
+            }
+            _ => bytes[at] ^= 1 << random.below(8),
+        }
+    }
+}
+
+fn memchr(bytes: &[u8], from: usize) -> usize {
+    bytes[from..].iter().position(|&byte| byte == b'\n').map_or(bytes.len(), |at| from + at)
+}
+
+/// Reads `parts` in several ways and fails where they differ.
+fn assert_one_answer(what: &str, options: &ReadOptions, parts: &Parts) -> bool {
+    let once = ReadOptions { workers: 1, block_size: 64 << 20, ..options.clone() };
+    let expected = read_parts(parts, &once);
+    for (workers, block_size) in [(3, 1 << 10), (1, 777), (2, 4_001)] {
+        let often = ReadOptions { workers, block_size, ..options.clone() };
+        let found = read_parts(parts, &often);
+        if let Some(differs) = difference(&expected, &found) {
+            if let Ok(folder) = std::env::var("PROFCTL_DAMAGED_TO") {
+                for (name, bytes) in parts {
+                    let name = name.rsplit('/').next().unwrap_or(name);
+                    let file = std::path::Path::new(&folder).join(name);
+                    std::fs::write(file, bytes).unwrap();
+                }
+            }
+            panic!("{what}: {workers} workers, blocks of {block_size}: {differs}");
+        }
+    }
+    expected.is_ok()
+}
+
+fn difference<E: ToString>(one: &Result<Outcome, E>, other: &Result<Outcome, E>) -> Option<String> {
+    let (one, other) = match (one, other) {
+        (Ok(one), Ok(other)) => (one, other),
+        (Err(one), Err(other)) if one.to_string() == other.to_string() => return None,
+        (Err(one), Err(other)) => {
+            return Some(format!("{} and {}", one.to_string(), other.to_string()));
+        }
+        (Err(error), Ok(_)) => return Some(format!("at once {}", error.to_string())),
+        (Ok(_), Err(error)) => return Some(format!("in blocks {}", error.to_string())),
+    };
+    if one == other {
+        return None;
+    }
+    let (left, right) = (&one.recorded.spans, &other.recorded.spans);
+    if let Some(at) = left.iter().zip(right).position(|(a, b)| a != b) {
+        return Some(format!("call {at}\n{:?}\n{:?}", left[at], right[at]));
+    }
+    let lists = [
+        ("calls", format!("{}", left.len()), format!("{}", right.len())),
+        ("diagnostics", format!("{:?}", one.diags), format!("{:?}", other.diags)),
+        ("threads", format!("{:?}", one.threads), format!("{:?}", other.threads)),
+        ("functions", format!("{:?}", one.funcs), format!("{:?}", other.funcs)),
+        ("CPUs", format!("{:?}", one.cpus), format!("{:?}", other.cpus)),
+        ("marks", format!("{:?}", one.recorded.marks), format!("{:?}", other.recorded.marks)),
+        ("times", format!("{:?}", one.span_of_time), format!("{:?}", other.span_of_time)),
+        ("events", format!("{}", one.events), format!("{}", other.events)),
+    ];
+    let differs = lists.into_iter().find(|(_, one, other)| one != other);
+    Some(differs.map_or("something".into(), |(what, one, other)| format!("{what}\n{one}\n{other}")))
+}
+
+#[test]
+fn damaged_fixtures_have_one_answer() {
+    let names = Some(fixtures::read(&fixtures::root().join("fixtures/probe/tcp_rx.names")));
+    let import = ImportOptions { names, ..ImportOptions::default() };
+    let mut n_read = 0;
+    for format in FORMATS.iter().map(|format| format.descriptor().name) {
+        for path in fixtures::of_format(format) {
+            let mut whole = fixtures::parts(&path);
+            for (_, bytes) in &mut whole {
+                bytes.truncate(KEPT);
+            }
+            let ways = [
+                ReadOptions { format: Some(format.into()), ..ReadOptions::default() },
+                ReadOptions {
+                    format: Some(format.into()),
+                    import: import.clone(),
+                    ..ReadOptions::default()
+                },
+            ];
+            let Some(options) = ways.iter().find(|options| read_parts(&whole, options).is_ok())
+            else {
+                continue;
+            };
+            for seed in 0..copies() {
+                let mut random = Random::new(seed);
+                let mut parts = whole.clone();
+                let part = random.below(parts.len() as u64) as usize;
+                damage(&mut parts[part].1, &mut random);
+                let what = format!("{}, damaged by {seed}", path.display());
+                n_read += usize::from(assert_one_answer(&what, options, &parts));
+            }
+        }
+    }
+    assert!(n_read > 200, "only {n_read} were read");
+}
+
+/// Words of all formats in any order: near enough to records to be taken for some.
+fn words() -> impl Strategy<Value = Vec<u8>> {
+    let word = prop::sample::select(vec![
+        "\n",
+        "\n",
+        "\n",
+        " ",
+        "  ",
+        "\t",
+        "0",
+        "1",
+        "17",
+        "1.5",
+        "100",
+        "#",
+        "{",
+        "}",
+        "[",
+        "]",
+        "\"",
+        ",",
+        ":",
+        "(",
+        ")",
+        ";",
+        "=",
+        "->",
+        "<-",
+        "|",
+        "us",
+        "main",
+        "f",
+        "CALL",
+        "RET",
+        "\"ph\":\"B\"",
+        "\"ph\":\"E\"",
+        "\"ts\":",
+        "\"name\":",
+        "core   0:",
+        "0x1000",
+        "ret",
+        "call",
+        "sched_switch:",
+        "prev_pid=",
+        "next_pid=",
+        "sys_enter:",
+        "NR 1",
+        "<unfinished ...>",
+        "resumed>",
+        "$var",
+        "$end",
+        "$timescale",
+        "tracing_mark_write:",
+        "B|1|",
+        "E|1",
+        "\0",
+        "\u{ff}",
+        "irq>",
+        "lost",
+        "switch",
+    ]);
+    prop::collection::vec(word, 0..300).prop_map(|words| words.concat().into_bytes())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_bytes_have_one_answer(bytes in prop_oneof![
+        words(),
+        prop::collection::vec(any::<u8>(), 0..3000),
+    ]) {
+        for format in FORMATS.iter().map(|format| format.descriptor().name) {
+            let options = ReadOptions { format: Some(format.into()), ..ReadOptions::default() };
+            let once = ReadOptions { workers: 1, block_size: 64 << 20, ..options.clone() };
+            let expected = read(&bytes, &once);
+            for (workers, block_size) in [(3, 64), (1, 300)] {
+                let often = ReadOptions { workers, block_size, ..options.clone() };
+                let differs = difference(&expected, &read(&bytes, &often));
+                prop_assert!(differs.is_none(), "{}: {}", format, differs.unwrap_or_default());
+            }
+        }
+    }
+}

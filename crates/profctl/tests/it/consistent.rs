@@ -1,0 +1,320 @@
+//! What holds for any input, on every fixture: however a trace is grouped, cut into windows, read,
+//! packed or written down and read again, the numbers are the same; and the tree, the profile and
+//! the critical path agree.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::Path;
+
+use profctl_analyze::critpath;
+use profctl_analyze::summarize::{By, Options, Profile, Source, Summary};
+use profctl_analyze::tree;
+use profctl_import::{
+    Bound, FORMATS, Files, Grouping, ImportOptions, Memory, ReadOptions, Single, load, stream,
+    write_plain,
+};
+use profctl_model::diag::codes;
+use profctl_model::{Trace, TraceBuilder};
+use profctl_testkit::fixtures;
+use serde_json::Value;
+
+use crate::program::{Scratch, run, run_with_input};
+
+type Parts = Vec<(String, Vec<u8>)>;
+
+fn files(parts: &Parts) -> Box<dyn Files + '_> {
+    match &parts[..] {
+        [(_, bytes)] => Box::new(Single::new("trace", Box::new(&bytes[..]))),
+        _ => Box::new(Memory::new("trace", parts.clone())),
+    }
+}
+
+fn grouping(by: By) -> Grouping {
+    match by {
+        By::Function => Grouping::Function,
+        By::Module => Grouping::Module,
+        By::Kind => Grouping::Kind,
+        By::Thread | By::Cpu => Grouping::Stack,
+    }
+}
+
+fn source() -> Source {
+    Source { path: String::new(), format: String::new(), bytes: 0 }
+}
+
+fn profile(parts: &Parts, options: &ReadOptions, by: By) -> Profile {
+    let options = ReadOptions { grouping: grouping(by), ..options.clone() };
+    let sink = Summary::new(Options { percentiles: true, by });
+    let read = stream(&*files(parts), &options, sink, &|_| ()).expect("it was read before");
+    read.sink.finish(&read.names, &read.meta, source())
+}
+
+fn trace(parts: &Parts, options: &ReadOptions) -> Trace {
+    load(&*files(parts), options, &|_| ()).expect("it was read before").0
+}
+
+/// Calls `check` with every fixture that can be read as it is, or with the names that it needs.
+fn for_every_fixture(mut check: impl FnMut(&str, &Path, &Parts, &ReadOptions)) {
+    let names = Some(fixtures::read(&fixtures::root().join("fixtures/probe/tcp_rx.names")));
+    let named = ImportOptions { names, ..ImportOptions::default() };
+    let mut n_read = 0;
+    for format in FORMATS.iter().map(|format| format.descriptor().name) {
+        for path in fixtures::of_format(format) {
+            let parts = fixtures::parts(&path);
+            let ways = [
+                ReadOptions::default(),
+                ReadOptions { import: named.clone(), ..ReadOptions::default() },
+            ];
+            let can = |options: &&ReadOptions| {
+                let sink = Summary::new(Options::default());
+                let read = stream(&*files(&parts), options, sink, &|_| ());
+                // What holds nothing but sums has no calls to look at.
+                read.is_ok_and(|read| {
+                    let profile = read.sink.finish(&read.names, &read.meta, source());
+                    profile.rows.iter().all(|row| row.stats.counted == 0)
+                })
+            };
+            if let Some(options) = ways.iter().find(can) {
+                check(&path.display().to_string(), &path, &parts, options);
+                n_read += 1;
+            }
+        }
+    }
+    assert!(n_read > 120, "only {n_read} fixtures were read");
+}
+
+fn is_exact(trace: &Trace) -> bool {
+    let count = |code| trace.meta.diags.count_of(code);
+    count(&codes::CLAMPED) == 0 && count(&codes::STATED_MISMATCH) == 0
+}
+
+#[test]
+fn the_grouping_moves_no_time() {
+    for_every_fixture(|name, _, parts, options| {
+        let trace = trace(parts, options);
+        let flat = profile(parts, options, By::Function);
+        let sums = |profile: &Profile| {
+            let net: u64 = profile.rows.iter().map(|row| row.stats.net).sum();
+            (profile.busy(), net, profile.calls(), profile.partial())
+        };
+        for by in [By::Function, By::Module, By::Thread, By::Cpu, By::Kind] {
+            let grouped = profile(parts, options, by);
+            assert_eq!(sums(&grouped), sums(&flat), "{name} by {}", by.name());
+            // The tree says which calls are outermost without having to take anything back.
+            let of_tree = Profile::of_trace(&trace, Options { percentiles: true, by }, source());
+            for (one, other) in grouped.rows.iter().zip(&of_tree.rows) {
+                assert_eq!(one, other, "{name} by {}", by.name());
+            }
+            assert_eq!(grouped.rows.len(), of_tree.rows.len(), "{name} by {}", by.name());
+            if is_exact(&trace) && matches!(by, By::Thread | By::Cpu) {
+                for row in grouped.rows.iter().filter(|_| by == By::Thread) {
+                    assert_eq!(row.stats.net, row.stats.elapsed, "{name}: {}", row.name);
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn the_tree_is_the_profile_by_path() {
+    for_every_fixture(|name, _, parts, options| {
+        let trace = trace(parts, options);
+        let mut of_tree: BTreeMap<(String, Option<String>), [u64; 3]> = BTreeMap::new();
+        for (_, node) in tree::build(&trace).nodes() {
+            let func = &trace.names.funcs[node.func];
+            let of = of_tree.entry((func.name.clone(), func.module.clone())).or_default();
+            of[0] += node.calls;
+            of[1] += node.partial;
+            of[2] += node.net.0;
+        }
+        let flat = profile(parts, options, By::Function);
+        let of_rows = flat.rows.iter().map(|row| {
+            let stats = &row.stats;
+            ((row.name.clone(), row.module.clone()), [stats.calls, stats.partial, stats.net])
+        });
+        assert_eq!(of_tree, of_rows.collect(), "{name}");
+    });
+}
+
+#[test]
+fn windows_that_partition_a_trace_sum_to_it() {
+    for_every_fixture(|name, _, parts, options| {
+        let whole = profile(parts, options, By::Function);
+        let parts_of = [0.0, 0.31, 0.32, 0.9].map(|part| (whole.real as f64 * part) as u64);
+        let nanos = |ticks| {
+            if whole.timebase.is_time() {
+                whole.timebase.reported(profctl_model::Ticks(ticks))
+            } else {
+                ticks
+            }
+        };
+        let mut edges: Vec<_> = parts_of.map(nanos).to_vec();
+        edges.dedup();
+        let mut added: BTreeMap<(String, Option<String>), [u64; 4]> = BTreeMap::new();
+        for (index, from) in edges.iter().enumerate() {
+            let window = ReadOptions {
+                from: (index > 0).then_some(Bound::After(*from)),
+                until: edges.get(index + 1).copied().map(Bound::After),
+                ..options.clone()
+            };
+            let part = profile(parts, &window, By::Function);
+            for row in &part.rows {
+                let of = added.entry((row.name.clone(), row.module.clone())).or_default();
+                for (sum, more) in of.iter_mut().zip([
+                    row.stats.net,
+                    row.stats.elapsed,
+                    row.stats.wall,
+                    row.stats.off_cpu,
+                ]) {
+                    *sum += more;
+                }
+            }
+        }
+        for row in &whole.rows {
+            let stats = &row.stats;
+            let found = added.remove(&(row.name.clone(), row.module.clone())).unwrap_or_default();
+            let expected = [stats.net, stats.elapsed, stats.wall, stats.off_cpu];
+            // Where times are coarser than durations, a callee may stick out of its caller, and it
+            // is not known in which window the caller's own time was.
+            let from = usize::from(
+                ["function_graph", "trace"].iter().any(|f| name.contains(&format!("fixtures/{f}"))),
+            );
+            assert_eq!(
+                found[from..],
+                expected[from..],
+                "{name}: {} in windows from {edges:?}",
+                row.name
+            );
+        }
+    });
+}
+
+#[test]
+fn the_critical_path_covers_its_window() {
+    let mut n_paths = 0;
+    for_every_fixture(|name, _, parts, options| {
+        let trace = trace(parts, options);
+        let Ok(document) = critpath::json(&trace, &critpath::Options::default()) else { return };
+        let document: Value = serde_json::from_str(&document).expect("JSON");
+        let number = |of: &Value, key: &str| of[key].as_u64().expect("a number");
+        let mut at = number(&document["window"], "start");
+        for segment in document["segments"].as_array().expect("a list") {
+            assert_eq!(number(segment, "start"), at, "{name}: {segment}");
+            at = number(segment, "end");
+        }
+        assert_eq!(at, number(&document["window"], "end"), "{name}");
+        n_paths += 1;
+    });
+    assert!(n_paths > 80, "only {n_paths} paths");
+}
+
+#[test]
+fn how_it_is_read_does_not_show() {
+    for_every_fixture(|name, _, parts, options| {
+        let expected = profile(parts, options, By::Function);
+        for (workers, block_size) in [(1, 1 << 10), (2, 4 << 10), (3, 5_000), (7, 64 << 10)] {
+            let options = ReadOptions { workers, block_size, ..options.clone() };
+            assert!(
+                profile(parts, &options, By::Function) == expected,
+                "{name}: {workers} workers"
+            );
+        }
+        let [(file, bytes)] = &parts[..] else { return };
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(bytes).expect("memory");
+        let gzip = gzip.finish().expect("memory");
+        let zstd = zstd::encode_all(&bytes[..], 1).expect("memory");
+        for packed in [gzip, zstd] {
+            let packed = vec![(file.clone(), packed)];
+            assert!(profile(&packed, options, By::Function) == expected, "{name}: packed");
+        }
+    });
+}
+
+#[test]
+fn what_is_written_as_plain_text_has_the_same_profile() {
+    for_every_fixture(|name, _, parts, options| {
+        let mut text = Vec::new();
+        let written =
+            write_plain(&*files(parts), options, TraceBuilder::default(), &mut text, &|_| ());
+        let (_, written) = written.expect("it was read before");
+        written.expect("memory takes what is written to it");
+        let text = vec![("trace".to_owned(), text)];
+        let back = ReadOptions { format: Some("plain".into()), ..ReadOptions::default() };
+        for by in [By::Function, By::Kind] {
+            let expected = profile(parts, options, by);
+            let found = profile(&text, &back, by);
+            assert_eq!(found.rows, expected.rows, "{name} by {}", by.name());
+            let of = |profile: &Profile| (profile.real, profile.lanes, profile.knows_off_cpu);
+            assert_eq!(of(&found), of(&expected), "{name}");
+        }
+    });
+}
+
+/// What `replay` prints of any trace whose calls have times is a trace with the same calls: but for
+/// what a code trace has no place for, which is modules, kinds, and why time went by.
+#[test]
+fn replay_reads_back() {
+    let scratch = Scratch::new("replay_reads_back");
+    let mut n_compared = 0;
+    for_every_fixture(|name, path, parts, options| {
+        let trace = trace(parts, options);
+        let timebase = trace.meta.timebase;
+        // One that is laid end to end has no times to print, and a tick must be what is printed.
+        let is_nanos = timebase.reported(profctl_model::Ticks(1_000_003)) == 1_000_003;
+        if path.is_dir() || !timebase.is_time() || !is_nanos || options.import.names.is_some() {
+            return;
+        }
+        let replay = run(&["-q", "replay", "--format", "table", &path.display().to_string()]);
+        if replay.code != Some(0) || replay.stdout.lines().count() < 3 {
+            return;
+        }
+        let file = scratch.file("replay.txt", &replay.stdout);
+        let bytes = fixtures::read(Path::new(&file));
+        let back = ReadOptions { format: Some("mcrae".into()), ..ReadOptions::default() };
+        let found = profile(&vec![("replay".to_owned(), bytes)], &back, By::Function);
+        let mut text = String::new();
+        let sums = |profile: &Profile| {
+            let mut sums: BTreeMap<String, [u64; 3]> = BTreeMap::new();
+            for row in &profile.rows {
+                let of = sums.entry(row.name.clone()).or_default();
+                of[0] += row.stats.calls;
+                of[1] += row.stats.partial;
+                of[2] += profile.timebase.reported(profctl_model::Ticks(row.stats.net));
+            }
+            sums
+        };
+        let expected = profile(parts, options, By::Function);
+        let (found, expected) = (sums(&found), sums(&expected));
+        for (function, expected) in &expected {
+            if found.get(function) != Some(expected) {
+                let _ = writeln!(text, "{function}: {:?}, not {expected:?}", found.get(function));
+            }
+        }
+        assert!(text.is_empty(), "{name}:\n{text}");
+        n_compared += 1;
+    });
+    assert!(n_compared > 60, "only {n_compared} were compared");
+}
+
+#[test]
+fn standard_input_is_as_good_as_a_file() {
+    for format in FORMATS.iter().map(|format| format.descriptor().name) {
+        let Some(path) = fixtures::of_format(format).into_iter().find(|path| path.is_file()) else {
+            continue;
+        };
+        let path = path.display().to_string();
+        let report = |run: crate::program::Run| {
+            // Both name their source, also where they found something wrong.
+            let text = run.stdout.replace(&path, "-");
+            let mut report: Value = serde_json::from_str(&text).ok()?;
+            report["sources"] = Value::Null;
+            Some(report)
+        };
+        let of_file = report(run(&["-q", "summarize", "--format", "json", &path]));
+        let piped = fixtures::read(Path::new(&path));
+        let of_pipe = report(run_with_input(&["-q", "summarize", "--format", "json", "-"], &piped));
+        assert_eq!(of_pipe, of_file, "{path}");
+    }
+}
