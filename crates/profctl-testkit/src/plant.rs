@@ -288,6 +288,7 @@ impl Calls {
             stolen: Ticks(stolen),
             callees: call.below.len() as u32,
             descendants,
+            late: profctl_model::Late::NONE,
             outermost: open[index] == 0,
             interrupt: call.interrupt,
             fidelity: call.fidelity,
