@@ -79,7 +79,7 @@ fn told(trace: &Trace) -> Vec<String> {
         )
     };
     let mut told: Vec<_> = spans.ids().map(call).collect();
-    told.extend(trace.slices.iter().map(|slice| format!("{slice:?}")));
+    told.extend(trace.states.iter().map(|state| format!("{state:?}")));
     told.extend(trace.wakes.iter().map(|wake| format!("{wake:?}")));
     told.extend(trace.gaps.iter().map(|gap| format!("{gap:?}")));
     told.extend(trace.marks.iter().map(|mark| format!("{mark:?}")));

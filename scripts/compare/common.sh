@@ -38,6 +38,18 @@ trace() {
     echo "$path"
 }
 
+# directory FORMAT: the same for a format whose traces are directories.
+directory() {
+    local path=$scratch/$1-$size.directory
+    mkdir -p "$scratch"
+    if [[ ! -d $path ]]; then
+        rm -rf "$path.part"
+        "$make_trace" "$1" "$size" "$path.part"
+        mv "$path.part" "$path"
+    fi
+    echo "$path"
+}
+
 # has PROGRAM: whether it is installed; says so if not, and the caller skips that comparison.
 has() {
     if ! command -v "$1" >/dev/null; then

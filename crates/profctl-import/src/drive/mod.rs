@@ -19,7 +19,7 @@ use profctl_model::{Place, SpanSink, Tick, Ticks, Timebase, Timeline};
 
 use crate::decompress::is_too_large;
 use crate::files::{FileId, Files};
-use crate::importer::{ImportError, Importer, Opened, Reader, State};
+use crate::importer::{Descriptor, ImportError, Importer, Opened, Reader, State};
 use crate::recognize::{is_empty, recognize};
 use crate::sort::{Order, Sorter};
 use crate::stitch::{Bound, Setup, Stitched};
@@ -67,6 +67,27 @@ pub(crate) fn read<S: SpanSink + Send>(
     tap: Option<&mut dyn Tap>,
 ) -> Result<Streamed<S>, ImportError> {
     let opened = importer.open(files, &options.import)?;
+    let known = Known { format: importer.descriptor(), reason, opened };
+    read_opened(known, files, options, sink, progress, tap)
+}
+
+/// An input that was opened, and what it was recognized as.
+pub(crate) struct Known {
+    pub(crate) format: &'static Descriptor,
+    pub(crate) reason: String,
+    pub(crate) opened: Opened,
+}
+
+/// Reads an input that was opened.
+pub(crate) fn read_opened<S: SpanSink + Send>(
+    known: Known,
+    files: &dyn Files,
+    options: &ReadOptions,
+    sink: S,
+    progress: &(dyn Fn(u64) + Sync),
+    tap: Option<&mut dyn Tap>,
+) -> Result<Streamed<S>, ImportError> {
+    let Known { format, reason, opened } = known;
     let Opened { timebase, streams, quirks, facts, mut reader, state } = opened;
     let ticks = |nanos: u64| timebase.ticks_of_nanos(u128::from(nanos)).unwrap_or(Ticks(u64::MAX));
     let bound = |bound: Option<crate::Bound>| match bound? {
@@ -154,14 +175,8 @@ pub(crate) fn read<S: SpanSink + Send>(
         }
     }
     let compression = files.head(FileId(0)).ok().and_then(|head| head.compression);
-    let origin = Origin {
-        name: files.name().to_owned(),
-        format: importer.descriptor(),
-        reason,
-        bytes,
-        compression,
-        facts,
-    };
+    let origin =
+        Origin { name: files.name().to_owned(), format, reason, bytes, compression, facts };
     Ok(Streamed { sink, names, meta, origin, bounds })
 }
 

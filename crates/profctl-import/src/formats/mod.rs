@@ -9,11 +9,13 @@ pub(crate) use crate::importer::{all_bytes, head, recorded, unreadable};
 pub use crate::in_turn::{InTurn, Input};
 pub use crate::options::ImportOptions;
 
+pub mod babeltrace;
 pub mod callgrind;
 pub mod chrome;
 pub mod cpuprofile;
 pub mod ctf;
 pub mod execlog;
+pub mod firefox;
 pub mod folded;
 pub mod fst;
 pub mod ftrace;
@@ -63,6 +65,7 @@ pub static FORMATS: &[&dyn Importer] = &[
     &perf_trace::PerfTrace,
     &perf_script::PerfScript,
     &otf2::Otf2Print,
+    &babeltrace::Babeltrace,
     &mcrae::CodeTrace,
     &plain::Plain,
     &probe::ProbeCapture,
@@ -79,6 +82,7 @@ pub static FORMATS: &[&dyn Importer] = &[
     &callgrind::Profile,
     &chrome::TraceEvents,
     &cpuprofile::CpuProfile,
+    &firefox::FirefoxProfile,
     &speedscope::Profiles,
     &folded::FoldedStacks,
     &execlog::PluginLog,

@@ -7,6 +7,7 @@
 
 mod apply;
 pub mod format;
+pub(crate) mod kallsyms;
 pub mod line;
 pub mod record;
 pub mod syscalls;

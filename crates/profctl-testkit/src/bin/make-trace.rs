@@ -1,13 +1,16 @@
-//! `make-trace FORMAT SIZE [SEED]`: a generated trace of about that size (`200M`, `10G`) on
-//! standard output; `make-trace probe-names [SEED]` is the name file for the format `probe`;
-//! `make-trace uftrace SIZE DIRECTORY [SEED]` writes a directory.
+//! `make-trace FORMAT SIZE [SEED]`: a generated trace of about that size (`200M`, `10G`) on standard
+//! output; `make-trace probe-names [SEED]` is the name file for the format `probe`; `make-trace
+//! uftrace|ctf SIZE DIRECTORY [SEED]` writes a directory; `make-trace ctf-symbols [SEED]` is the
+//! listing of `nm` for the format `ctf`.
 
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use profctl_testkit::generate::{LARGE_FORMATS, large_names, write_large, write_uftrace};
+use profctl_testkit::generate::{
+    LARGE_FORMATS, ctf_symbols, large_names, write_ctf, write_large, write_uftrace,
+};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -18,9 +21,12 @@ fn main() -> ExitCode {
         ["probe-names", rest @ ..] if rest.len() <= 1 => {
             seed(rest.first()).map(|seed| out.write_all(large_names(seed).as_bytes()))
         }
-        ["uftrace", size, directory, rest @ ..] if rest.len() <= 1 => {
+        ["ctf-symbols", rest @ ..] if rest.len() <= 1 => {
+            seed(rest.first()).map(|seed| out.write_all(ctf_symbols(seed).as_bytes()))
+        }
+        [format @ ("uftrace" | "ctf"), size, path, rest @ ..] if rest.len() <= 1 => {
             let size = bytes(size).zip(seed(rest.first()));
-            size.map(|(size, seed)| uftrace(size, Path::new(directory), seed))
+            size.map(|(size, seed)| directory(format, size, Path::new(path), seed))
         }
         [format, size, rest @ ..] if rest.len() <= 1 && LARGE_FORMATS.contains(format) => {
             let size = bytes(size).zip(seed(rest.first()));
@@ -36,17 +42,20 @@ fn main() -> ExitCode {
         None => {
             let formats = LARGE_FORMATS.join("|");
             let usage = format!(
-                "usage: make-trace {{{formats}}} SIZE [SEED]\n   or: make-trace uftrace SIZE DIRECTORY [SEED]"
+                "usage: make-trace {{{formats}}} SIZE [SEED]\n   or: make-trace uftrace|ctf SIZE DIRECTORY [SEED]"
             );
             complain(&usage, 2)
         }
     }
 }
 
-fn uftrace(size: u64, directory: &Path, seed: u64) -> io::Result<()> {
-    fs::create_dir_all(directory)?;
-    write_uftrace(size, seed, &mut |name| Ok(Box::new(fs::File::create(directory.join(name))?)))
-        .map(|_| ())
+fn directory(format: &str, size: u64, path: &Path, seed: u64) -> io::Result<()> {
+    fs::create_dir_all(path)?;
+    let create = &mut |name: &str| -> io::Result<Box<dyn Write>> {
+        Ok(Box::new(io::BufWriter::new(fs::File::create(path.join(name))?)))
+    };
+    let write = if format == "ctf" { write_ctf } else { write_uftrace };
+    write(size, seed, create).map(|_| ())
 }
 
 fn complain(what: &str, code: u8) -> ExitCode {

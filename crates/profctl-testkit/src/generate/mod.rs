@@ -15,7 +15,9 @@ pub mod trace_dat;
 mod truth;
 
 pub use function_graph::{Layout, function_graph};
-pub use large::{Create, LARGE_FORMATS, large_names, write_large, write_uftrace};
+pub use large::{
+    Create, LARGE_FORMATS, ctf_symbols, large_names, write_ctf, write_large, write_uftrace,
+};
 pub use mcrae::code_trace;
 pub use noise::{Noise, Runs, Series};
 pub use plain::plain;

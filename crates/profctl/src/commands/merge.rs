@@ -1,8 +1,10 @@
-//! `profctl merge`: saved profiles added up.
+//! `profctl merge`: saved profiles added up; with `--align`, recordings of one run put together.
 
 use std::path::PathBuf;
 
-use profctl_analyze::summarize::Profile;
+use profctl_analyze::summarize::{Profile, Quality};
+use profctl_import::{Files, ReadOptions};
+use profctl_model::TraceBuilder;
 use profctl_render::table::Format;
 
 use crate::args::{Expansion, Global};
@@ -14,18 +16,25 @@ const EXAMPLES: &str = "\
 Examples:
   profctl merge shard*.profile.json -o all.profile.json
   profctl merge profiles/ > all.profile.json
-  profctl summarize all.profile.json               the sum as a table";
+  profctl merge --align graph.txt sched.txt -o run.txt    one run by two tools";
 
 /// Merge saved profiles of shards into one
 ///
 /// The result is the same byte for byte in any order and grouping, so partial results can be merged
 /// again. `real` is summed; `lanes` is the maximum.
+///
+/// With --align the inputs are traces of one run, by several tools or one file per CPU. Their
+/// records are merged in time order and written as one trace in the plain format. All must use the
+/// same clock.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Saved profiles, or directories of them
+    /// Saved profiles, or directories of them; with --align, traces
     #[arg(value_name = "PROFILE", required = true)]
     profiles: Vec<PathBuf>,
+    /// Write traces of one run, by one clock, as one trace
+    #[arg(long)]
+    align: bool,
     /// Exit with 5 if a part is incomplete: lost, unmatched or skipped records
     #[arg(long)]
     strict: bool,
@@ -34,6 +43,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
+    if args.align {
+        return align(args, global);
+    }
     if global.format() != Format::Json {
         let asked = global.format().name();
         return Err(Failure::usage(format!("merge writes a saved profile, not {asked}"))
@@ -59,6 +71,35 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     }
     output::write_bytes(sum.to_json().as_bytes(), global)?;
     Ok(read::strict_verdict(&sum.quality, args.strict, global))
+}
+
+/// Puts traces of one run together.
+fn align(args: &Args, global: &Global) -> Result<Exit, Failure> {
+    let (mut traces, mut bytes) = (Vec::new(), 0);
+    for path in &args.profiles {
+        let file = Inputs::single(path, global)?;
+        bytes += file.bytes.unwrap_or(0);
+        let Content::Trace(input) = file.open(args.expansion)? else {
+            return Err(Failure::input(file.name, "is a saved profile, expected a trace"));
+        };
+        traces.push(input);
+    }
+    let progress = session::progress((bytes > 0).then_some(bytes), global);
+    let parts: Vec<&dyn Files> = traces.iter().map(|trace| trace as &dyn Files).collect();
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    let options = ReadOptions { workers, ..ReadOptions::default() };
+    let mut out = output::NewFile::of(global)?;
+    let nothing: Option<TraceBuilder> = None;
+    let at = |n| progress.at(n);
+    let read = profctl_import::write_plain_together(&parts, &options, nothing, &mut out, &at);
+    let (read, written) = read.map_err(|error| Failure::import("merge --align", &error))?;
+    drop(progress);
+    out.close(written)?;
+    let quality = Quality::of(&read.meta.diags);
+    for note in quality.notes(read.meta.timebase.timeline) {
+        read::say(&note, global);
+    }
+    Ok(read::strict_verdict(&quality, args.strict, global))
 }
 
 /// In a directory, files that are not profiles are skipped.

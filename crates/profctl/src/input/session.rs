@@ -398,7 +398,7 @@ pub(crate) fn load(
     Session::new(reading, selection, By::Function, global)?.load(trace)
 }
 
-fn progress(total: Option<u64>, global: &Global) -> Progress {
+pub(crate) fn progress(total: Option<u64>, global: &Global) -> Progress {
     Progress::start(total, style::is_watched() && !global.quiet)
 }
 

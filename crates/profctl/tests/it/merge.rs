@@ -78,3 +78,35 @@ fn a_part_given_twice_is_mentioned_and_a_cut_one_matters_to_strict() {
     );
     assert_eq!(run(&["merge", "--strict", &b]).code, Some(5));
 }
+
+/// Kernel functions of one file, context switches of another, both of one run. What a sleep was off
+/// the CPU was added up by a script from the two texts.
+#[test]
+fn recordings_of_one_run_are_put_together_by_time() {
+    let scratch = Scratch::new("merge_align");
+    let root = profctl_testkit::fixtures::root().join("fixtures");
+    let graph = root.join("function_graph/one-run-6.1.txt").display().to_string();
+    let sched = root.join("ftrace/one-run-sched-6.1.txt").display().to_string();
+    let whole = scratch.path("run.txt");
+    let said = run(&["merge", "--align", &graph, &sched, "-o", &whole]);
+    assert_eq!((said.code, said.stdout.as_str()), (Some(0), ""), "{}", said.stderr);
+    let other = scratch.path("other.txt");
+    let said = run(&["merge", "--align", &sched, &graph, "-o", &other]);
+    assert_eq!(said.code, Some(0), "{}", said.stderr);
+    let sleep = |trace: &str| {
+        let json = run(&["summarize", "--quiet", "--format", "json", trace]);
+        let profile: Value = serde_json::from_str(&json.stdout).unwrap();
+        let functions = profile["functions"].as_array().unwrap().clone();
+        let name = "__x64_sys_clock_nanosleep";
+        functions.into_iter().find(|function| function["name"] == name).unwrap()
+    };
+    let [alone, both, turned] = [&graph, &whole, &other].map(|trace| sleep(trace));
+    assert_eq!((alone["calls"].as_u64(), alone["off_cpu"].as_u64()), (Some(2), None));
+    assert_eq!((both["calls"].as_u64(), both["off_cpu"].as_u64()), (Some(2), Some(11_734_000)));
+    assert_eq!(both["wall"], alone["wall"]);
+    assert_eq!(both, turned);
+
+    let durations = root.join("function_graph/default-6.1.txt").display().to_string();
+    let refused = run(&["merge", "--align", &graph, &durations]).failure(3);
+    assert!(refused.contains("states durations and no times"), "{refused}");
+}

@@ -4,6 +4,7 @@ use super::decode::{Decoder, Stopped, Value, Visitor};
 use super::packet::Packet;
 use super::types::{EventClass, Integer, Metadata, StreamClass, Type};
 use crate::bytes::low_bits;
+use crate::lttng::Part;
 
 /// An event.
 #[derive(Clone, Debug)]
@@ -34,21 +35,18 @@ impl<'a> Event<'a> {
         Self { row: 0, time: 0, at: 0, fields: Vec::new(), contexts: 0 }
     }
 
-    /// The value of the field of that name; the event's own before those of contexts.
-    pub(super) fn get(&self, name: &str) -> Option<Value<'a>> {
+    /// The value of the field of that name.
+    #[inline]
+    pub(super) fn get(&self, part: Part, name: &str) -> Option<Value<'a>> {
         let (contexts, own) = self.fields.split_at(self.contexts);
-        let mut fields = own.iter().chain(contexts);
-        fields.find(|field| field.name == name).map(|field| field.value)
-    }
-
-    /// The same for an integer.
-    pub(super) fn number(&self, name: &str) -> Option<u64> {
-        self.get(name)?.number()
-    }
-
-    /// The same for a text.
-    pub(super) fn text(&self, name: &str) -> Option<String> {
-        self.get(name)?.text().map(|text| String::from_utf8_lossy(text).into_owned())
+        let find = |fields: &[Field<'a>]| {
+            fields.iter().find(|field| field.name == name).map(|field| field.value)
+        };
+        match part {
+            Part::Own => find(own),
+            Part::Context => find(contexts),
+            Part::Any => find(own).or_else(|| find(contexts)),
+        }
     }
 
     /// The event's own fields as `name = value`, with a comma between.

@@ -12,13 +12,15 @@ use super::{
     Stream, StreamClock,
 };
 use crate::files::{FileId, Files, ReadAt};
+use crate::kernel_events::IrqNames;
+use crate::lttng::TracerEvents;
+use crate::lttng::meaning::{Meaning, meaning};
+use crate::lttng::modules::{Module, Modules};
 use crate::symbols::Symbols;
 
 mod decode;
 mod events;
 mod lex;
-mod meaning;
-mod modules;
 mod packet;
 mod parse;
 mod read;
@@ -26,8 +28,6 @@ mod read;
 mod tests;
 mod types;
 
-use meaning::Meaning;
-use modules::{Module, Modules};
 use read::{Contents, Packets, Source, Trace};
 use types::Metadata;
 
@@ -143,8 +143,11 @@ impl Importer for Directory {
             streams,
             quirks: Quirks { leaf_ends_are_stamps: true, ..Quirks::default() },
             facts,
-            reader: Box::new(Packets::new(Contents { traces, sources, modules })),
-            state: Arc::new(()),
+            reader: Box::new(Packets::new(
+                Contents { traces, sources },
+                TracerEvents::new(Arc::new(modules)),
+            )),
+            state: Arc::new(IrqNames::default()),
         })
     }
 }
@@ -192,8 +195,24 @@ fn trace(metadata: Metadata, whole: u64) -> Trace {
         let ticks = i128::from(clock.offset) * i128::from(whole) / i128::from(own);
         i128::from(clock.offset_seconds) * i128::from(whole) + ticks
     });
-    let meanings = meaning::meanings(&metadata);
+    let meanings = meanings(&metadata);
     Trace { meanings, frequency: (own, whole), offset, metadata }
+}
+
+/// What each event of the metadata means, by its row there.
+fn meanings(metadata: &Metadata) -> Vec<Meaning> {
+    let of = |event: &types::EventClass| {
+        let has = |field: &str| {
+            let fields = event.fields.iter().flat_map(|fields| &fields.fields);
+            fields.map(|(name, _)| name.strip_prefix('_').unwrap_or(name)).any(|name| name == field)
+        };
+        let there = |name: &str| {
+            let mut events = metadata.events.iter();
+            events.any(|other| other.stream == event.stream && other.name == name)
+        };
+        meaning(&event.name, has, there)
+    };
+    metadata.events.iter().map(of).collect()
 }
 
 /// Looks where programs and libraries are mapped, in the first packets.
@@ -211,15 +230,8 @@ fn search(
         let bytes = file.bytes_at(placed.range.start, length)?;
         // What cannot be read is stated when it is read for its events.
         let _ = events::each(&trace.metadata, &placed.packet, &bytes, |event| {
-            if trace.meanings[event.row] == Meaning::Mapped
-                && let (Some(base), Some(size)) = (event.number("baddr"), event.number("memsz"))
-            {
-                mapped.push(Module {
-                    base,
-                    size,
-                    path: event.text("path").unwrap_or_default(),
-                    is_relative: event.number("is_pic") != Some(0),
-                });
+            if trace.meanings[event.row] == Meaning::Mapped {
+                mapped.extend(Module::of(event));
             }
         });
     }

@@ -41,15 +41,24 @@ impl Importer for TracefsText {
     }
 
     fn recognize(&self, probe: &Probe<'_>) -> Recognition {
+        // The same text with slices is that of atrace.
+        if memchr::memmem::find(probe.head, b"tracing_mark_write: B|").is_some() {
+            return Recognition::No;
+        }
+        let sniffed = &probe.head[..probe.head.len().min(SNIFFED)];
+        let counted = count(sniffed);
+        // Latency tracers may show their functions as `function_graph` does.
+        let is_graph = memchr::memmem::find(sniffed, b"  FUNCTION CALLS\n").is_some();
+        if counted.is_report || counted.graph_lines > 0 || is_graph {
+            return Recognition::No;
+        }
         if let Some(tracer) = head::tracer(probe.head)
             && tracer != b"function_graph"
         {
             let tracer = String::from_utf8_lossy(tracer);
             return Recognition::Yes(format!("the header `# tracer: {tracer}`"));
         }
-        let sniffed = &probe.head[..probe.head.len().min(SNIFFED)];
-        let counted = count(sniffed);
-        if counted.is_report || counted.events == 0 || counted.graph_lines > 0 {
+        if counted.events == 0 {
             return Recognition::No;
         }
         let reason = format!(

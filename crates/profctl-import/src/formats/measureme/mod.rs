@@ -13,12 +13,14 @@ use crate::files::{FileId, Files, ReadAt};
 use crate::json::Scanner;
 
 mod layout;
+mod open_calls;
 mod read;
 mod strings;
 #[cfg(test)]
 mod tests;
 
 use layout::{HEADER, MAGIC, PAGE_HEAD, Page, Version};
+use open_calls::OpenCalls;
 use read::{Contents, Records};
 use strings::Strings;
 
@@ -80,12 +82,42 @@ impl Importer for SelfProfile {
         let bytes: u64 = events.iter().map(|range| range.end - range.start).sum();
         let facts = about.facts(version, bytes / version.event_bytes() as u64);
         let unit = about.unit();
-        let reader = Records::new(Contents { version, strings, about });
+        let open_calls = open_calls(&*file, &events, version).map_err(unreadable)?;
+        let reader = Records::new(Contents { version, strings, about, open_calls });
         let timebase = super::recorded(unit);
         let mut opened = Opened::records(timebase, Box::new(reader)).with_facts(facts);
         opened.streams[0].extents = Extents::Bytes(events);
         Ok(opened)
     }
+}
+
+/// Bytes that are read at once.
+const READ: usize = 1 << 20;
+
+/// Reads all events once, to learn which calls are open where a part of them begins.
+fn open_calls(file: &dyn ReadAt, events: &[Range<u64>], version: Version) -> io::Result<OpenCalls> {
+    let mut found = OpenCalls::default();
+    let size = version.event_bytes();
+    let mut pending: Vec<u8> = Vec::new();
+    for range in events {
+        let mut at = range.start;
+        while at < range.end {
+            let length = usize::try_from(range.end - at).unwrap_or(READ).min(READ);
+            let bytes = file.bytes_at(at, length)?;
+            if bytes.is_empty() {
+                break;
+            }
+            at += bytes.len() as u64;
+            pending.extend_from_slice(&bytes);
+            let whole = pending.len() / size * size;
+            for event in pending[..whole].chunks_exact(size) {
+                found.take(&version.event(event));
+            }
+            pending.drain(..whole);
+        }
+    }
+    found.finish();
+    Ok(found)
 }
 
 /// What the description of a recording says.

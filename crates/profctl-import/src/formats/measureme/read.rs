@@ -1,5 +1,6 @@
 //! Events to calls, marks and numbers.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use profctl_model::diag::codes::CUT_RECORD;
@@ -7,11 +8,11 @@ use profctl_model::hash::FastMap;
 use profctl_model::{Func, FuncKind};
 
 use super::About;
-use super::layout::{Payload, Version};
+use super::layout::{Event, Payload, Version};
+use super::open_calls::{OpenCall, OpenCalls, PART};
 use super::strings::Strings;
-use crate::emit::{At, Emitter, LaneKey, LaneRef, NameRef, ThreadKey};
+use crate::emit::{At, Emitter, LaneKey, LaneRef, NameRef, Stated, ThreadKey};
 use crate::formats::{Block, Reader, State};
-use crate::sort::Order;
 
 /// All that blocks are read with.
 #[derive(Debug)]
@@ -19,6 +20,7 @@ pub(super) struct Contents {
     pub(super) version: Version,
     pub(super) strings: Strings,
     pub(super) about: About,
+    pub(super) open_calls: OpenCalls,
 }
 
 /// Reads blocks of events.
@@ -37,7 +39,8 @@ impl Records {
         Self { contents, names: FastMap::default(), lanes: FastMap::default() }
     }
 
-    fn name(&mut self, kind: u64, label: u64, of: FuncKind, out: &mut Emitter) -> NameRef {
+    fn name(&mut self, event: &Event, of: FuncKind, out: &mut Emitter) -> NameRef {
+        let Event { kind, label, .. } = *event;
         if let Some(&known) = self.names.get(&(kind, label)) {
             return known;
         }
@@ -63,49 +66,134 @@ impl Records {
     }
 }
 
-impl Reader for Records {
-    fn order(&self) -> Order {
-        // An interval is where it ends, after all that lies in it.
-        Order::Any
-    }
+/// What lies in a part, in whole or with one of its ends.
+#[derive(Clone, Copy)]
+struct Piece {
+    event: Event,
+    start: u64,
+    end: u64,
+    /// Whether it began in an earlier part, and whether it ends in a later one.
+    has_begun: bool,
+    goes_on: bool,
+    /// The event, from the start of the block; those of one time are nested as they ended.
+    row: usize,
+}
 
+/// A call that is open.
+#[derive(Clone, Copy)]
+struct Open {
+    end: u64,
+    name: NameRef,
+    row: usize,
+}
+
+impl Records {
+    /// Says what the events of one thread in one part are, in time order.
+    fn pieces(&mut self, pieces: &mut [Piece], out: &mut Emitter) {
+        // Callers before what they call: the longer ones first, and of equals the one that ended
+        // last.
+        pieces.sort_by_key(|piece| {
+            (!piece.has_begun, piece.start, Reverse(piece.end), Reverse(piece.row))
+        });
+        let Some(first) = pieces.first() else { return };
+        let (size, lane) =
+            (self.contents.version.event_bytes(), self.lane(first.event.thread, out));
+        let at = |time: u64, row: usize| At { time: Some(time), lane, offset: row * size };
+        let mut open: Vec<Open> = Vec::new();
+        for piece in pieces.iter() {
+            let is_call = matches!(piece.event.payload, Payload::Interval { .. });
+            if !piece.has_begun {
+                while let Some(ended) = open.pop_if(|open| open.end <= piece.start) {
+                    out.exit(at(ended.end, ended.row), Some(ended.name), Stated::NOTHING);
+                }
+            }
+            if !is_call {
+                let name = self.name(&piece.event, FuncKind::Mark, out);
+                out.instant(at(piece.start, piece.row), name);
+                continue;
+            }
+            let name = self.name(&piece.event, FuncKind::Function, out);
+            if !piece.has_begun {
+                out.enter(at(piece.start, piece.row), name, Stated::NOTHING);
+            }
+            if !piece.goes_on {
+                open.push(Open { end: piece.end.max(piece.start), name, row: piece.row });
+            }
+        }
+        while let Some(ended) = open.pop() {
+            out.exit(at(ended.end, ended.row), Some(ended.name), Stated::NOTHING);
+        }
+    }
+}
+
+impl Reader for Records {
     fn fork(&self) -> Box<dyn Reader> {
         Box::new(Self::over(Arc::clone(&self.contents)))
     }
 
+    /// Behind whole parts, so that each block begins with one.
     fn boundary(&self, bytes: &[u8]) -> usize {
-        let size = self.contents.version.event_bytes();
+        let size = self.contents.version.event_bytes() * PART;
         bytes.len() / size * size
     }
 
     fn read(&mut self, block: &Block<'_>, _state: &State, out: &mut Emitter) -> Option<State> {
-        let version = self.contents.version;
+        let contents = Arc::clone(&self.contents);
+        let version = contents.version;
         let size = version.event_bytes();
-        let events = block.bytes.chunks_exact(size);
-        let cut = events.remainder().len();
-        for (n, bytes) in events.enumerate() {
-            let event = version.event(bytes);
-            out.records += 1;
-            let at = |time, lane| At { time, lane, offset: n * size };
-            let lane = self.lane(event.thread, out);
-            match event.payload {
-                Payload::Interval { start, end } => {
-                    let name = self.name(event.kind, event.label, FuncKind::Function, out);
-                    out.complete(at(Some(start), lane), name, end.saturating_sub(start), None);
-                }
-                Payload::Instant(time) => {
-                    let name = self.name(event.kind, event.label, FuncKind::Mark, out);
-                    out.instant(at(Some(time), lane), name);
-                }
-                Payload::Integer(value) => {
-                    let name = self.name(event.kind, event.label, FuncKind::Mark, out);
-                    out.counter(at(None, lane), name, value as f64);
+        let first = usize::try_from(block.offset).unwrap_or(usize::MAX) / size / PART;
+        let whole = block.bytes.len() / size * size;
+        for (n, part) in block.bytes[..whole].chunks(size * PART).enumerate() {
+            // By thread, in the order in which they are met.
+            let mut rows: FastMap<u32, usize> = FastMap::default();
+            let mut threads: Vec<Vec<Piece>> = Vec::new();
+            let mut numbers = Vec::new();
+            let mut of_thread = |thread: u32, piece: Piece| {
+                let row = *rows.entry(thread).or_insert_with(|| {
+                    threads.push(Vec::new());
+                    threads.len() - 1
+                });
+                threads[row].push(piece);
+            };
+            for (m, bytes) in part.chunks_exact(size).enumerate() {
+                let event = version.event(bytes);
+                let row = n * PART + m;
+                out.records += 1;
+                let thread = event.thread;
+                match event.payload {
+                    Payload::Interval { start, end } => {
+                        let before = contents.open_calls.before(first + n, thread);
+                        let has_begun = before.is_some_and(|before| start < before);
+                        let piece = Piece { event, start, end, has_begun, goes_on: false, row };
+                        of_thread(thread, piece);
+                    }
+                    Payload::Instant(start) => {
+                        let (has_begun, goes_on) = (false, false);
+                        let piece = Piece { event, start, end: start, has_begun, goes_on, row };
+                        of_thread(thread, piece);
+                    }
+                    // It has no time, and is said behind what has.
+                    Payload::Integer(value) => numbers.push((event, value, row)),
                 }
             }
+            let row = n * PART;
+            for call in contents.open_calls.begun_in(first + n) {
+                let OpenCall { event, start, end } = *call;
+                let piece = Piece { event, start, end, has_begun: false, goes_on: true, row };
+                of_thread(event.thread, piece);
+            }
+            for pieces in &mut threads {
+                self.pieces(pieces, out);
+            }
+            for (event, value, row) in numbers {
+                let lane = self.lane(event.thread, out);
+                let name = self.name(&event, FuncKind::Mark, out);
+                out.counter(At { time: None, lane, offset: row * size }, name, value as f64);
+            }
         }
+        let cut = block.bytes.len() - whole;
         if cut > 0 {
-            let offset = block.bytes.len() - cut;
-            out.diag(&CUT_RECORD, offset, || format!("{cut} of {size} bytes of an event"));
+            out.diag(&CUT_RECORD, whole, || format!("{cut} of {size} bytes of an event"));
         }
         None
     }

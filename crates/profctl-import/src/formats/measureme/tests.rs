@@ -232,3 +232,50 @@ proptest::proptest! {
         }
     }
 }
+
+/// Calls that begin in one part of the events and end in a later one.
+#[test]
+fn calls_across_the_parts_of_a_file_are_whole() {
+    let mut bytes = Vec::new();
+    profctl_testkit::generate::write_large("measureme", 600_000, 3, &mut bytes).unwrap();
+    let trace = read(&bytes);
+    invariants::check(&trace, "made");
+    assert_eq!(codes(&trace), Vec::<String>::new());
+    assert!(trace.spans.len() > 2 * open_calls::PART);
+    // Each call ends when its record says, and its callees lie in it.
+    let size = Version::V9.event_bytes();
+    let mut ends: BTreeMap<(u64, u64), u64> = BTreeMap::new();
+    for page in pages(&bytes) {
+        for event in page.chunks_exact(size) {
+            if let layout::Payload::Interval { start, end } = Version::V9.event(event).payload {
+                *ends.entry((start, end - start)).or_default() += 1;
+            }
+        }
+    }
+    let mut found: BTreeMap<(u64, u64), u64> = BTreeMap::new();
+    for id in trace.spans.ids() {
+        let (start, wall) = (trace.spans.start[id.index()].0, trace.spans.wall[id.index()].0);
+        *found.entry((start, wall)).or_default() += 1;
+    }
+    assert_eq!(found, ends);
+    for block_size in [100, 200_000] {
+        for workers in [1, 3] {
+            let options = ReadOptions { workers, block_size, ..ReadOptions::default() };
+            assert_eq!(show(&read_as(&bytes, &options)), show(&trace), "{block_size} {workers}");
+        }
+    }
+}
+
+/// The events in the pages of a file, without the header of their stream.
+fn pages(bytes: &[u8]) -> Vec<&[u8]> {
+    let (mut at, mut skipped, mut pages) = (HEADER, HEADER, Vec::new());
+    while at + PAGE_HEAD <= bytes.len() {
+        let (page, length) = layout::page(&bytes[at..]);
+        let start = at + PAGE_HEAD;
+        at = start + length as usize;
+        if page == Some(Page::Events) {
+            pages.push(&bytes[start + std::mem::take(&mut skipped)..at]);
+        }
+    }
+    pages
+}

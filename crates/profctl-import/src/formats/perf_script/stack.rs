@@ -207,11 +207,19 @@ impl Stack {
 
     /// Ends the calls from the one at `level` on.
     fn pop_to(&mut self, level: usize, at: At, out: &mut Emitter) {
-        if let Some(key) = self.open.get(level) {
-            let name = name_of(key, out);
-            out.exit(at, Some(name), Stated::NOTHING);
-            self.open.truncate(level);
+        let Some(key) = self.open.get(level).map(Arc::clone) else { return };
+        let above = &self.open[level + 1..];
+        // An exit ends the innermost call of its function: where that is another one, those above
+        // are ended one by one.
+        if above.contains(&key) {
+            for key in above.iter().rev() {
+                let name = name_of(key, out);
+                out.partial_end(at, name, true);
+            }
         }
+        let name = name_of(&key, out);
+        out.exit(at, Some(name), Stated::NOTHING);
+        self.open.truncate(level);
     }
 
     /// The innermost open call is `key`: its callees have ended, or its entry is missing.

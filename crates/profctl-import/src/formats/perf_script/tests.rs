@@ -268,3 +268,47 @@ proptest! {
         prop_assert!(!odd.contains(&"input/skipped-record"), "{:?} {}", odd, text);
     }
 }
+
+/// An exception leaves several calls at once, one of them the same function as the outermost of
+/// those that end.
+#[test]
+fn calls_of_a_function_that_is_open_twice_end_together() {
+    let line = |time: u64, kind: &str, from: (&str, u64), to: (&str, u64)| {
+        let place = |(name, offset): (&str, u64)| {
+            format!("{:x} {name}+0x{offset:x} (/bin/a)", 0x1000 + offset)
+        };
+        format!("a 7 [000] 1.{time:09}: 1 branches:uH: {kind} {} => {}\n", place(from), place(to))
+    };
+    let text = [
+        line(10, "call", ("main", 4), ("f", 0)),
+        line(20, "call", ("f", 4), ("g", 0)),
+        line(30, "call", ("g", 4), ("f", 0)),
+        line(40, "jmp", ("f", 8), ("main", 8)),
+        line(50, "call", ("main", 12), ("g", 0)),
+        line(60, "return", ("g", 8), ("main", 16)),
+        line(70, "return", ("main", 20), ("start", 8)),
+    ]
+    .concat();
+    let (calls, codes) = told("perf_script", &text, ImportOptions::default());
+    let calls = calls.replace("10000000", "");
+    expect![[r#"
+        a-7 0 main 10+60 net 20 unseen entry
+        a-7 1 f 10+30 net 10
+        a-7 2 g 20+20 net 10 unseen exit
+        a-7 3 f 30+10 net 10 unseen exit
+        a-7 1 g 50+10 net 10
+        a-7 0 start 70+0 net 0 unseen both
+    "#]]
+    .assert_eq(&calls);
+    assert_eq!(codes, ["stitch/unclosed-entry 1"]);
+}
+
+#[test]
+fn branches_that_were_made_up_leave_nothing_unmatched() {
+    let mut text = Vec::new();
+    profctl_testkit::generate::write_large("perf_script", 600_000, 7, &mut text).unwrap();
+    let trace = trace("perf_script", &text, ImportOptions::default(), 0, 1);
+    let codes: Vec<_> = trace.meta.diags.sorted().iter().map(|entry| entry.code.name).collect();
+    // What was open when the size was reached.
+    assert_eq!(codes, ["stitch/unclosed-entry"]);
+}

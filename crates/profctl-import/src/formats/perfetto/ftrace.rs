@@ -1,12 +1,37 @@
 //! Events of the Linux kernel: calls of its functions, and who runs where.
 
+use profctl_model::FuncKind;
 use profctl_model::diag::codes::SKIPPED_RECORD;
 
 use super::reading::Reading;
-use super::wire::{Fields, Value};
+use super::wire::{Fields, Value, varint};
 use crate::emit::{
-    LaneKey, LaneRef, NameRef, PrevState, Stated, ThreadKey, WakerContext, Waking, WakingKind,
+    At, LaneKey, LaneRef, NameRef, PrevState, Stated, TIME_MAX, ThreadKey, ThreadName,
+    WakerContext, Waking, WakingKind,
 };
+use crate::formats::systrace::mark::{self, Mark};
+use crate::kernel_events::syscalls::Machine;
+use crate::kernel_events::{SOFT_IRQS, context_of_flags};
+
+/// What the machine is, by which system calls have their names.
+pub(super) fn system(reading: &mut Reading<'_>, system: &[u8]) {
+    let names = Fields::of(system).find(|(number, _)| *number == 1);
+    let machine = names.and_then(|(_, names)| Some(text(names.bytes()?, 4)));
+    let machine = machine.and_then(|name| Machine::named(&String::from_utf8_lossy(name)));
+    if let Some(machine) = machine {
+        reading.kernel_mut().machine = machine;
+    }
+}
+
+/// Where the events of a bundle were recorded.
+#[derive(Clone, Copy)]
+struct Place {
+    cpu: u32,
+    /// Who wrote the packet.
+    sequence: u32,
+    /// What its clock lacks to that of the trace.
+    shift: i64,
+}
 
 /// Takes a bundle of events of one CPU.
 pub(super) fn bundle(reading: &mut Reading<'_>, bundle: &[u8], sequence: u32) {
@@ -16,37 +41,162 @@ pub(super) fn bundle(reading: &mut Reading<'_>, bundle: &[u8], sequence: u32) {
     };
     let cpu = number(1).and_then(|cpu| u32::try_from(cpu).ok()).unwrap_or(0);
     let mut has_lost = number(3).is_some_and(|lost| lost != 0);
+    // Where ftrace goes by another clock than the trace, both were read together.
+    let shift = match (number(5), number(6), number(7)) {
+        (Some(1..), Some(ftrace), Some(boot)) => boot.wrapping_sub(ftrace).cast_signed(),
+        _ => 0,
+    };
+    let place = Place { cpu, sequence, shift };
     for (number, value) in Fields::of(bundle) {
-        match (number, value) {
+        let done = match (number, value) {
             (2, Value::Bytes(bytes)) => {
                 reading.out.records += 1;
-                if event(reading, bytes, (cpu, sequence), &mut has_lost).is_none() {
-                    reading
-                        .out
-                        .diag(&SKIPPED_RECORD, reading.offset, || "an invalid kernel event".into());
+                event(reading, bytes, place, &mut has_lost)
+            }
+            (4, Value::Bytes(bytes)) => compact(reading, bytes, place, &mut has_lost),
+            _ => continue,
+        };
+        if done.is_none() {
+            reading.out.diag(&SKIPPED_RECORD, reading.offset, || {
+                "an event of the kernel is invalid".into()
+            });
+        }
+    }
+}
+
+/// Says that events were lost before `time`, once.
+fn lost(reading: &mut Reading<'_>, cpu: u32, time: u64, has_lost: &mut bool) {
+    if std::mem::take(has_lost) {
+        let lane = reading.out.lane(LaneKey { cpu: Some(cpu), thread: ThreadKey::Unstated });
+        reading.out.lost(reading.at(lane, time), None);
+    }
+}
+
+/// The fields of the compact form that are lists: times, states, threads and names of switches;
+/// times, threads, CPUs and names of wakings; their flags.
+const LISTS: [u32; 9] = [1, 2, 3, 6, 7, 8, 9, 11, 12];
+
+/// Takes switches and wakings in their compact form: a list for each field. Nothing if it
+/// is invalid.
+fn compact(
+    reading: &mut Reading<'_>,
+    bytes: &[u8],
+    Place { cpu, shift, .. }: Place,
+    has_lost: &mut bool,
+) -> Option<()> {
+    let mut names: Vec<&[u8]> = Vec::new();
+    let mut lists: [Vec<u64>; LISTS.len()] = Default::default();
+    let mut fields = Fields::of(bytes);
+    for (number, value) in fields.by_ref() {
+        let row = LISTS.iter().position(|list| *list == number);
+        match (row, value) {
+            (_, Value::Bytes(name)) if number == 5 => names.push(name),
+            (Some(row), Value::Bytes(packed)) => {
+                let mut rest = packed;
+                while !rest.is_empty() {
+                    let (value, length) = varint(rest).ok()?;
+                    lists[row].push(value);
+                    rest = &rest[length..];
                 }
             }
-            (4, Value::Bytes(_)) => reading.not_read("it has switches in compact form"),
+            (Some(row), value) => lists[row].extend(value.number()),
             _ => {}
         }
     }
+    if fields.is_wrong() {
+        return None;
+    }
+    let [times, states, nexts, comms, wake_times, woken, target_cpus, wake_comms, flags] = &lists;
+    let name = |list: &[u64], row: usize| {
+        let index = usize::try_from(*list.get(row)?).ok()?;
+        names.get(index).copied()
+    };
+    // The first of a list is a time, the others count from the one before. Of one time, who came to
+    // the CPU can wake others.
+    let times_of = |steps: &[u64]| {
+        let mut time = 0_u64;
+        let next = |step: &u64| {
+            time = time.saturating_add(*step);
+            time
+        };
+        steps.iter().map(next).collect::<Vec<_>>()
+    };
+    let switches = times_of(times).into_iter().enumerate().map(|(row, time)| (time, false, row));
+    let wakings = times_of(wake_times).into_iter().enumerate().map(|(row, time)| (time, true, row));
+    let mut events: Vec<(u64, bool, usize)> = switches.chain(wakings).collect();
+    events.sort_unstable();
+    for (time, is_waking, row) in events {
+        reading.out.records += 1;
+        let time = shifted(time, shift);
+        lost(reading, cpu, time, has_lost);
+        let running = reading.memory.kernel.running.get(&cpu).copied();
+        let running = running.map(|tid| lane(reading, cpu, tid, b""));
+        if is_waking {
+            let target =
+                lane(reading, cpu, *woken.get(row)?, name(wake_comms, row).unwrap_or_default());
+            let target_cpu = target_cpus.get(row).and_then(|cpu| u32::try_from(*cpu).ok());
+            let context = flags.get(row).map_or(WakerContext::Unknown, |it| context_of_flags(*it));
+            let unknown = LaneKey { cpu: Some(cpu), thread: ThreadKey::Unstated };
+            let waker = running.unwrap_or_else(|| reading.out.lane(unknown));
+            let waking = Waking { kind: WakingKind::Waking, target_cpu, context };
+            let at = reading.at(waker, time);
+            reading.out.waking(at, target, waking);
+        } else {
+            let next = *nexts.get(row)?;
+            let to = lane(reading, cpu, next, name(comms, row).unwrap_or_default());
+            let state = prev_state(states.get(row).copied().unwrap_or(0));
+            let at = reading.at(to, time);
+            reading.out.sched_switch(at, running, state, Some(to));
+            reading.kernel_mut().running.insert(cpu, next);
+        }
+    }
+    Some(())
+}
+
+/// A time of the clock of ftrace, by the clock of the trace.
+fn shifted(time: u64, shift: i64) -> u64 {
+    time.saturating_add_signed(shift).min(TIME_MAX)
+}
+
+/// The events that are read, by their field in an event.
+mod kinds {
+    pub(super) const PRINT: u32 = 3;
+    pub(super) const SWITCH: u32 = 4;
+    pub(super) const WAKEUP: u32 = 17;
+    pub(super) const WAKING: u32 = 20;
+    pub(super) const IPI_ENTRY: u32 = 21;
+    pub(super) const IPI_EXIT: u32 = 22;
+    pub(super) const SOFTIRQ_ENTRY: u32 = 24;
+    pub(super) const SOFTIRQ_EXIT: u32 = 25;
+    pub(super) const IRQ_ENTRY: u32 = 36;
+    pub(super) const IRQ_EXIT: u32 = 37;
+    pub(super) const WAKEUP_NEW: u32 = 114;
+    pub(super) const NEW_TASK: u32 = 235;
+    pub(super) const RENAME: u32 = 236;
+    pub(super) const PROCESS_EXIT: u32 = 238;
+    pub(super) const SYS_ENTER: u32 = 329;
+    pub(super) const SYS_EXIT: u32 = 330;
+    pub(super) const GRAPH_ENTRY: u32 = 437;
+    pub(super) const GRAPH_EXIT: u32 = 438;
+    pub(super) const LOCAL_TIMER_ENTRY: u32 = 559;
+    pub(super) const LOCAL_TIMER_EXIT: u32 = 560;
 }
 
 /// Takes one event; nothing if it is invalid.
 fn event(
     reading: &mut Reading<'_>,
     bytes: &[u8],
-    (cpu, sequence): (u32, u32),
+    Place { cpu, sequence, shift }: Place,
     has_lost: &mut bool,
 ) -> Option<()> {
-    let (mut time, mut task, mut said, mut flags) = (None, 0, None, None);
+    let (mut time, mut task, mut flags, mut said) = (None, 0, None, None);
     let mut fields = Fields::of(bytes);
     for (number, value) in fields.by_ref() {
         match (number, value) {
-            (1, Value::Number(stamp)) => time = Some(stamp.min(u64::MAX - 1)),
+            (1, Value::Number(stamp)) => time = Some(shifted(stamp, shift)),
             (2, Value::Number(id)) => task = id,
             (5, Value::Number(bits)) => flags = Some(bits),
-            (4 | 17 | 20 | 114 | 437 | 438, Value::Bytes(bytes)) => said = Some((number, bytes)),
+            (number, Value::Bytes(bytes)) => said = Some((number, bytes)),
             _ => {}
         }
     }
@@ -54,45 +204,146 @@ fn event(
         return None;
     }
     let time = time?;
-    if std::mem::take(has_lost) {
-        let lane = reading.out.lane(LaneKey { cpu: Some(cpu), thread: ThreadKey::Unstated });
-        reading.out.lost(reading.at(lane, time), None);
-    }
+    lost(reading, cpu, time, has_lost);
     let lane = lane(reading, cpu, task, b"");
     let at = reading.at(lane, time);
-    match said {
-        Some((437, call)) => {
-            let [depth, func] = numbers(call, [1, 2]);
+    let Some((kind, fields)) = said else {
+        reading.not_read("it holds an event of the kernel without a kind");
+        return Some(());
+    };
+    match kind {
+        kinds::GRAPH_ENTRY => {
+            let [depth, func] = numbers(fields, [1, 2]);
             let name = name(reading, func?, sequence);
             reading.out.enter(at, name, stated(depth));
         }
-        Some((438, call)) => {
-            let [depth, func] = numbers(call, [2, 3]);
+        kinds::GRAPH_EXIT => {
+            let [depth, func] = numbers(fields, [2, 3]);
             let name = name(reading, func?, sequence);
             reading.out.exit(at, Some(name), stated(depth));
         }
-        Some((4, switch)) => {
-            let [from, state, to] = numbers(switch, [2, 4, 6]);
-            let from = self::lane(reading, cpu, from.unwrap_or(0), text(switch, 1));
-            let to = self::lane(reading, cpu, to.unwrap_or(0), text(switch, 5));
+        kinds::SWITCH => {
+            let [from, state, to] = numbers(fields, [2, 4, 6]);
+            let from = self::lane(reading, cpu, from.unwrap_or(0), text(fields, 1));
+            let next = to.unwrap_or(0);
+            let to = self::lane(reading, cpu, next, text(fields, 5));
             let state = prev_state(state.unwrap_or(0));
             reading.out.sched_switch(at, Some(from), state, Some(to));
+            reading.kernel_mut().running.insert(cpu, next);
         }
-        Some((kind, wake)) => {
-            let [woken, target_cpu] = numbers(wake, [2, 5]);
-            let woken = self::lane(reading, cpu, woken?, text(wake, 1));
+        kinds::WAKING | kinds::WAKEUP | kinds::WAKEUP_NEW => {
+            let [woken, target_cpu] = numbers(fields, [2, 5]);
+            let woken = self::lane(reading, cpu, woken?, text(fields, 1));
             let kind = match kind {
-                20 => WakingKind::Waking,
-                114 => WakingKind::WakeupNew,
+                kinds::WAKING => WakingKind::Waking,
+                kinds::WAKEUP_NEW => WakingKind::WakeupNew,
                 _ => WakingKind::Wakeup,
             };
             let target_cpu = target_cpu.and_then(|cpu| u32::try_from(cpu).ok());
-            let context = flags.map_or(WakerContext::Unknown, context);
+            let context = flags.map_or(WakerContext::Unknown, context_of_flags);
             reading.out.waking(at, woken, Waking { kind, target_cpu, context });
         }
-        None => reading.not_read("it has a kernel event that is not a call"),
+        kinds::NEW_TASK => {
+            let [child] = numbers(fields, [1]);
+            let child = self::lane(reading, cpu, child?, text(fields, 2));
+            reading.out.fork(at, child);
+        }
+        kinds::PROCESS_EXIT => reading.out.thread_exit(at),
+        kinds::RENAME => {
+            let [tid] = numbers(fields, [1]);
+            let tid = tid?;
+            let lane = self::lane(reading, cpu, tid, text(fields, 3));
+            let named = ThreadName { tid: Some(tid), ..ThreadName::default() };
+            reading.out.name_thread(lane, reading.offset, named);
+        }
+        kinds::PRINT => print(reading, text(fields, 2), at),
+        _ => return interrupt(reading, kind, fields, at),
     }
     Some(())
+}
+
+/// Interrupts and system calls, which are calls of what they hit.
+fn interrupt(reading: &mut Reading<'_>, kind: u32, fields: &[u8], at: At) -> Option<()> {
+    let [number] = numbers(fields, [1]);
+    let (name, of) = match kind {
+        kinds::IRQ_ENTRY | kinds::IRQ_EXIT => {
+            let number = number.unwrap_or(0);
+            if kind == kinds::IRQ_ENTRY {
+                let name = text(fields, 2);
+                let known = reading.memory.kernel.irqs.get(&number);
+                if known.is_none_or(|known| **known != *name) {
+                    reading.kernel_mut().irqs.insert(number, name.into());
+                }
+            }
+            let name = reading.memory.kernel.irqs.get(&number).map(|name| &**name);
+            let name = name.filter(|name| !name.is_empty()).map(String::from_utf8_lossy);
+            let name = name.map_or_else(|| number.to_string(), Into::into);
+            (format!("irq:{name}"), FuncKind::Interrupt)
+        }
+        kinds::SOFTIRQ_ENTRY | kinds::SOFTIRQ_EXIT => {
+            let row = usize::try_from(number.unwrap_or(0)).unwrap_or(usize::MAX);
+            let action = SOFT_IRQS.get(row).copied().unwrap_or("unknown");
+            (format!("softirq:{action}"), FuncKind::Interrupt)
+        }
+        kinds::IPI_ENTRY | kinds::IPI_EXIT => {
+            let reason = String::from_utf8_lossy(text(fields, 1)).into_owned();
+            let name = if reason.is_empty() { "ipi".to_owned() } else { format!("ipi:{reason}") };
+            (name, FuncKind::Interrupt)
+        }
+        kinds::LOCAL_TIMER_ENTRY | kinds::LOCAL_TIMER_EXIT => {
+            ("local_timer".to_owned(), FuncKind::Interrupt)
+        }
+        kinds::SYS_ENTER | kinds::SYS_EXIT => {
+            let number = number?;
+            let name = reading.memory.kernel.machine.name(number);
+            let name = name.map_or_else(|| format!("syscall_{number}"), str::to_owned);
+            (name, FuncKind::Syscall)
+        }
+        _ => {
+            reading.not_read("it holds an event of the kernel that is no call");
+            return Some(());
+        }
+    };
+    let name = reading.out.func(&name, of);
+    let is_entry = matches!(
+        kind,
+        kinds::IRQ_ENTRY
+            | kinds::SOFTIRQ_ENTRY
+            | kinds::IPI_ENTRY
+            | kinds::LOCAL_TIMER_ENTRY
+            | kinds::SYS_ENTER
+    );
+    if is_entry {
+        reading.out.enter(at, name, Stated::NOTHING);
+    } else {
+        reading.out.exit(at, Some(name), Stated::NOTHING);
+    }
+    Some(())
+}
+
+/// What a program wrote to `trace_marker`: slices by the convention of Android, or a mark.
+fn print(reading: &mut Reading<'_>, text: &[u8], at: At) {
+    let text = text.trim_ascii();
+    let out = &mut *reading.out;
+    match mark::of(b"tracing_mark_write", text) {
+        Some(Mark::Begin { name, .. }) => {
+            let name = out.func(&String::from_utf8_lossy(name), FuncKind::Function);
+            out.enter(at, name, Stated::NOTHING);
+        }
+        Some(Mark::End) => out.exit(at, None, Stated::NOTHING),
+        Some(Mark::Counter { name, value }) => {
+            let name = out.func(&String::from_utf8_lossy(name), FuncKind::Mark);
+            out.counter(at, name, value);
+        }
+        Some(Mark::Instant { name } | Mark::Async { name, .. }) => {
+            let name = out.func(&String::from_utf8_lossy(name), FuncKind::Mark);
+            out.instant(at, name);
+        }
+        None => {
+            let name = out.func("tracing_mark_write", FuncKind::Mark);
+            out.instant_with(at, name, &String::from_utf8_lossy(text));
+        }
+    }
 }
 
 /// The state of a thread that left its CPU, as the kernel keeps it: flags (`include/linux/sched.h`).
@@ -107,16 +358,6 @@ fn prev_state(state: u64) -> PrevState {
         _ if state & 2 != 0 => PrevState::Uninterruptible,
         _ if state & 1 != 0 => PrevState::Sleeping,
         _ => PrevState::Unknown(b'?'),
-    }
-}
-
-/// What a CPU was doing, from the flags of an event (`TRACE_FLAG_HARDIRQ`, `TRACE_FLAG_SOFTIRQ`).
-fn context(flags: u64) -> WakerContext {
-    match (flags & 0x08 != 0, flags & 0x10 != 0) {
-        (true, true) => WakerContext::HardAndSoftIrq,
-        (true, false) => WakerContext::HardIrq,
-        (false, true) => WakerContext::SoftIrq,
-        (false, false) => WakerContext::Task,
     }
 }
 

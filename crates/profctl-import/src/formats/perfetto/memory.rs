@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
+use profctl_model::hash::FastMap;
+
 use super::clocks::Clocks;
 use super::layered::Layered;
 use super::wire::Fields;
 use crate::emit::ThreadKey;
+use crate::kernel_events::syscalls::Machine;
 
 /// Everything that a packet may refer to. Copying it is cheap: what did not change is shared.
 #[derive(Clone, Default, Debug)]
@@ -13,8 +16,20 @@ pub(super) struct Memory {
     pub(super) sequences: Layered<u32, Arc<Sequence>>,
     pub(super) tracks: Arc<Tracks>,
     pub(super) clocks: Arc<Clocks>,
+    pub(super) kernel: Arc<Kernel>,
     /// Whether the bytes just before were no packet.
     pub(super) astray: bool,
+}
+
+/// What events of the kernel refer back to.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Kernel {
+    /// Whose system call numbers they are.
+    pub(super) machine: Machine,
+    /// The names of interrupts by number: exits have numbers only.
+    pub(super) irqs: FastMap<u64, Arc<[u8]>>,
+    /// Who came to each CPU last: switches in their compact form do not say who leaves.
+    pub(super) running: FastMap<u32, u64>,
 }
 
 /// What one writer of packets has said.
@@ -144,6 +159,30 @@ impl Tracks {
         Some(uuid)
     }
 
+    /// Takes a list of processes and threads.
+    pub(super) fn learn_processes(&mut self, tree: &[u8]) {
+        for (number, value) in Fields::of(tree) {
+            let Some(entry) = value.bytes() else { continue };
+            let (pid, tid, name) = match number {
+                1 => {
+                    let (pid, name) = process_of_tree(entry);
+                    (pid, pid, name)
+                }
+                2 => thread_of_tree(entry),
+                _ => continue,
+            };
+            let (Some(pid), Some(tid)) = (pid, tid) else { continue };
+            let known = match self.members.get(&tid) {
+                Some(ThreadKey::Member { name, .. }) => !name.is_empty(),
+                _ => false,
+            };
+            if !known {
+                let name = name.unwrap_or_default();
+                self.members.insert(tid, ThreadKey::Member { pid, tid, name });
+            }
+        }
+    }
+
     /// The thread that the kernel calls by this id and name.
     pub(super) fn task(&self, tid: u64, name: &[u8]) -> ThreadKey {
         let known = self.members.get(&tid).cloned();
@@ -161,6 +200,37 @@ impl Tracks {
             }
         }
     }
+}
+
+/// Id and name of a process in a list: the program, without its folder and cut as Linux cuts it.
+fn process_of_tree(process: &[u8]) -> (Option<u64>, Option<String>) {
+    let (mut pid, mut name) = (None, None);
+    for (number, value) in Fields::of(process) {
+        match number {
+            1 => pid = value.number(),
+            3 if name.is_none() => name = value.bytes(),
+            _ => {}
+        }
+    }
+    let name = name.map(|name| {
+        let base = name.rsplit(|byte| *byte == b'/').next().unwrap_or(name);
+        String::from_utf8_lossy(&base[..base.len().min(15)]).into_owned()
+    });
+    (pid, name)
+}
+
+/// Process, id and name of a thread in a list.
+fn thread_of_tree(thread: &[u8]) -> (Option<u64>, Option<u64>, Option<String>) {
+    let (mut pid, mut tid, mut name) = (None, None, None);
+    for (number, value) in Fields::of(thread) {
+        match number {
+            1 => tid = value.number(),
+            2 => name = value.bytes().map(|name| String::from_utf8_lossy(name).into_owned()),
+            3 => pid = value.number(),
+            _ => {}
+        }
+    }
+    (pid, tid, name)
 }
 
 /// Process, id and name in the descriptor of a thread.

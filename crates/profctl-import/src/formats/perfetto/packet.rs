@@ -81,13 +81,16 @@ pub(super) enum Payload<'a> {
     Ftrace(&'a [u8]),
     Deflated(&'a [u8]),
     Zstd(&'a [u8]),
+    /// Which processes and threads there are.
+    Processes(&'a [u8]),
+    /// What the machine is.
+    System(&'a [u8]),
     /// Samples, counters, statistics.
     Other,
 }
 
-/// Fields of a packet that say how the trace was made, where it may be cut, or which processes
-/// there were.
-const ABOUT_THE_TRACE: [u32; 12] = [2, 33, 34, 35, 36, 43, 45, 51, 69, 78, 89, 124];
+/// Fields of a packet that say how the trace was made, or where it may be cut.
+const ABOUT_THE_TRACE: [u32; 10] = [33, 34, 35, 36, 43, 51, 69, 78, 89, 124];
 /// Fields of a packet that hold no message.
 const NUMBERS: [u32; 10] = [3, 8, 10, 13, 41, 42, 58, 79, 87, 98];
 
@@ -139,6 +142,8 @@ impl<'a> Packet<'a> {
             44 => Payload::Thread(bytes),
             6 => Payload::Clocks(bytes),
             1 => Payload::Ftrace(bytes),
+            2 => Payload::Processes(bytes),
+            45 => Payload::System(bytes),
             50 => Payload::Deflated(bytes),
             133 => Payload::Zstd(bytes),
             _ if NUMBERS.contains(&number) => return None,

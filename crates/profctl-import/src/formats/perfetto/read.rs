@@ -115,6 +115,11 @@ impl Reading<'_> {
                 sequence.track = track.or(sequence.track);
                 sequence.microseconds = super::event::reference(descriptor);
             }
+            Payload::Processes(tree) => {
+                self.changed = true;
+                Arc::make_mut(&mut self.memory.tracks).learn_processes(tree);
+            }
+            Payload::System(system) => ftrace::system(self, system),
             Payload::Clocks(snapshot) => self.snapshot(snapshot, packet.sequence),
             Payload::Ftrace(bundle) => ftrace::bundle(self, bundle, packet.sequence),
             Payload::Deflated(bytes) if may_hold_others => {

@@ -6,7 +6,7 @@ use profctl_model::Func;
 use profctl_model::hash::FastMap;
 
 use super::NOT_READ;
-use super::memory::{Memory, Sequence};
+use super::memory::{Kernel, Memory, Sequence};
 use crate::emit::{At, Emitter, LaneRef, NameRef};
 
 /// How far reading a block came.
@@ -38,6 +38,12 @@ impl<'o> Reading<'o> {
     pub(super) fn sequence_mut(&mut self, id: u32) -> &mut Sequence {
         self.changed = true;
         Arc::make_mut(self.memory.sequences.edit(id))
+    }
+
+    /// What events of the kernel refer back to, to be changed.
+    pub(super) fn kernel_mut(&mut self) -> &mut Kernel {
+        self.changed = true;
+        Arc::make_mut(&mut self.memory.kernel)
     }
 
     /// A plain function.

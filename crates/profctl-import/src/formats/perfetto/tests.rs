@@ -23,6 +23,7 @@ macro_rules! fixture {
 static OF_1993: &[u8] = fixture!("mcrae_tcp_rx.pftrace");
 static SDK: &[u8] = fixture!("sdk.pftrace");
 static KERNEL: &[u8] = fixture!("kernel.pftrace");
+static LINUX: &[u8] = fixture!("linux.pftrace");
 
 fn options() -> ReadOptions {
     ReadOptions { format: Some("perfetto".into()), ..ReadOptions::default() }
@@ -323,4 +324,39 @@ proptest! {
         bytes[0] = packet::TAG;
         read_anyhow(&bytes, "perfetto", &options());
     }
+}
+
+/// Calls and times on a CPU are those that Perfetto's trace processor gives (its tables `slice` and
+/// `sched_slice`), but for the last ones of a CPU, which end nowhere.
+#[test]
+fn what_tracebox_records_is_read() {
+    expect![[r"
+        render-70 0 frame 1001200+3600 net 2600
+        render-70 1 layout 1001500+1000 net 1000
+        render-70 0 present 1008200+800 net 800
+        worker-71 0 read 1005200+2600 net 2100
+        worker-71 1 irq:ahci 1005600+100 net 100
+        worker-71 1 softirq:TIMER 1005800+400 net 400
+        render-70 mark buffers 1002600
+        render-70 mark tracing_mark_write 1004900
+    "]]
+    .assert_eq(&told(LINUX));
+    let (trace, _) = load(LINUX, &options());
+    let turns: Vec<String> = profctl_model::sched::turns(&trace.states)
+        .iter()
+        .map(|turn| {
+            let thread = trace.names.threads[turn.thread].label();
+            format!("{} {} {thread} {:?}", turn.start.0, (turn.end - turn.start).0, turn.then)
+        })
+        .collect();
+    expect![[r"
+        1001000 4000 render-70 Some(Sleeping)
+        1005000 3000 worker-71 Some(Uninterruptible)
+        1008000 1500 render-70 Some(Dead)
+        1008000 1500 <idle>/0 None
+        1009500 0 <idle>/1 None"]]
+    .assert_eq(&turns.join("\n"));
+    assert_eq!(trace.wakes.len(), 2);
+    let threads = trace.names.threads.as_slice().iter().map(|thread| (thread.pid, thread.tid));
+    assert!(threads.into_iter().any(|ids| ids == (Some(70), Some(71))));
 }

@@ -212,7 +212,10 @@ impl Rule {
         for (word, kind) in &file.kind {
             words.insert(word.as_bytes().to_vec(), kind_named(text, kind)?);
         }
-        let patterns = patterns(text, &file.pattern)?;
+        let Some(pattern) = &file.pattern else {
+            return Err(ImportError::whole("no `pattern`, expected one, or a table `record`"));
+        };
+        let patterns = patterns(text, pattern)?;
         let times = times(text, &file, &patterns)?;
         let indent = indent(text, &file, &patterns)?;
         let kinds = [
@@ -272,7 +275,7 @@ pub(super) fn compile(source: &str) -> Result<Regex, String> {
     })
 }
 
-fn kind_named(text: &str, entry: &Spanned<String>) -> Result<Kind, ImportError> {
+pub(super) fn kind_named(text: &str, entry: &Spanned<String>) -> Result<Kind, ImportError> {
     let found = KINDS.iter().find(|(name, _)| name == entry.get_ref());
     found.map(|(_, kind)| *kind).ok_or_else(|| {
         let names: Vec<_> = KINDS.iter().map(|(name, _)| *name).collect();
@@ -359,7 +362,7 @@ fn times(text: &str, file: &File, patterns: &[Pattern]) -> Result<Times, ImportE
     let has = |group| telling().any(|pattern| pattern.has(group));
     let (has_ts, has_dur) = (has(Group::Ts), has(Group::Dur) || has(Group::Net));
     let object = |span, message: String| Err(objection(text, Some(span), message));
-    let at_pattern = file.pattern.span();
+    let at_pattern = file.pattern.as_ref().map_or(0..0, Spanned::span);
     if !has_ts && !has_dur {
         let message = "no pattern has a group `ts` or `dur`, expected a timestamp or a duration";
         return object(at_pattern, message.into());

@@ -43,7 +43,9 @@ pub(super) struct File {
     #[serde(default)]
     pub(super) ignore: Texts,
     /// Lines that say something, in the order in which they are tried.
-    pub(super) pattern: Spanned<Patterns>,
+    pub(super) pattern: Option<Spanned<Patterns>>,
+    /// How records are laid out, in place of `pattern`.
+    pub(super) record: Option<Spanned<RecordEntry>>,
     /// What the words in group `kind` mean.
     #[serde(default)]
     pub(super) kind: BTreeMap<String, Spanned<String>>,
@@ -60,6 +62,26 @@ pub(super) struct PatternEntry {
     pub(super) class: Option<Spanned<String>>,
     /// Why an input with such a line cannot be read.
     pub(super) refuse: Option<String>,
+}
+
+/// How binary records are laid out: bytes, and fields as `OFFSET:SIZE`.
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RecordEntry {
+    pub(super) size: Spanned<u64>,
+    /// Bytes in front of the first record.
+    #[serde(default)]
+    pub(super) header: u64,
+    pub(super) endian: Option<Spanned<String>>,
+    pub(super) ts: Spanned<String>,
+    pub(super) addr: Spanned<String>,
+    pub(super) kind: Spanned<String>,
+    pub(super) tid: Option<Spanned<String>>,
+    pub(super) pid: Option<Spanned<String>>,
+    pub(super) cpu: Option<Spanned<String>>,
+    /// What addresses count from where symbols count from 0: the base of a program that was moved.
+    #[serde(default)]
+    pub(super) base: u64,
 }
 
 /// One pattern as a string, or a table for each.

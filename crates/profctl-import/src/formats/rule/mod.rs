@@ -25,6 +25,7 @@ mod file;
 mod line;
 mod near;
 mod presets;
+mod records;
 #[cfg(test)]
 mod tests;
 mod times;
@@ -48,7 +49,10 @@ static DESCRIPTOR: Descriptor = Descriptor {
 
 /// Whether `text` is a rule; the error has the line.
 pub fn check(text: &str) -> Result<(), ImportError> {
-    Rule::compile("", text).map(|_| ())
+    match records::layout(text)? {
+        Some(_) => Ok(()),
+        None => Rule::compile("", text).map(|_| ()),
+    }
 }
 
 impl Importer for ByRule {
@@ -65,10 +69,16 @@ impl Importer for ByRule {
     }
 
     fn open(&self, files: &dyn Files, options: &ImportOptions) -> Result<Opened, ImportError> {
+        let symbols = symbols(options)?;
+        if let Some(RuleText { name, text }) = &options.rule
+            && presets::compiled(name, text).is_none()
+            && let Some(layout) = records::layout(text).map_err(|error| in_rule(name, &error))?
+        {
+            return records::open(layout, files, symbols, name);
+        }
         let head = super::head(files)?;
         let head = &*head.bytes;
         let rule = rule_for(head, options)?;
-        let symbols = symbols(options)?;
         let survey = Survey::of(&rule, head)?;
         let matcher = Matcher::new(Arc::clone(&rule), symbols, survey.step);
         let mut facts = vec![("rule", rule.name.clone())];
@@ -95,10 +105,7 @@ fn rule_for(head: &[u8], options: &ImportOptions) -> Result<Arc<Rule>, ImportErr
         if let Some(rule) = presets::compiled(name, text) {
             return Ok(rule);
         }
-        return Rule::compile(name, text).map(Arc::new).map_err(|error| {
-            let line = error.line.map(|line| format!(" line {line}")).unwrap_or_default();
-            ImportError::whole(format!("rule `{name}`{line}: {}", error.message))
-        });
+        return Rule::compile(name, text).map(Arc::new).map_err(|error| in_rule(name, &error));
     }
     presets::recognize(head).ok_or_else(|| {
         let names: Vec<_> = PRESETS.iter().map(|preset| preset.name).collect();
@@ -107,6 +114,12 @@ fn rule_for(head: &[u8], options: &ImportOptions) -> Result<Arc<Rule>, ImportErr
             "no rule was given and no preset matches; use `--rule FILE` or a preset: {names}"
         ))
     })
+}
+
+/// An error in a rule, with the line of the rule.
+fn in_rule(name: &str, error: &ImportError) -> ImportError {
+    let line = error.line.map(|line| format!(" line {line}")).unwrap_or_default();
+    ImportError::whole(format!("rule `{name}`{line}: {}", error.message))
 }
 
 fn symbols(options: &ImportOptions) -> Result<Option<Arc<Symbols>>, ImportError> {

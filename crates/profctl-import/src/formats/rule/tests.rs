@@ -247,9 +247,9 @@ fn a_wrong_rule_is_told_by_its_line() {
         .map(|(rule, about)| format!("{about}: {}", objection(rule, "1 > f\n")))
         .collect();
     expect![[r#"
-        no pattern: rule `my.toml` line 1: missing field `pattern`
+        no pattern: rule `my.toml`: no `pattern`, expected one, or a table `record`
         type: rule `my.toml` line 1: invalid type: integer `3`, expected a regular expression, or a table `[[pattern]]` for each
-        color: rule `my.toml` line 2: unknown field `color`, expected one of `about`, `sniff`, `ts_unit`, `ts_format`, `ts_bits`, `dur_unit`, `indent`, `interrupt`, `syscall`, `idle`, `idle_thread`, `ignore`, `pattern`, `kind`
+        color: rule `my.toml` line 2: unknown field `color`, expected one of `about`, `sniff`, `ts_unit`, `ts_format`, `ts_bits`, `dur_unit`, `indent`, `interrupt`, `syscall`, `idle`, `idle_thread`, `ignore`, `pattern`, `record`, `kind`
         paren: rule `my.toml` line 1: invalid regular expression `(`: unclosed group
         when: rule `my.toml` line 1: unknown group `when`, expected one of ts, cpu, pid, tid, thread, kind, name, module, addr, depth, indent, dur, dur_unit, net, lost, from_tid, from_thread
         kind: rule `my.toml` line 1: no group `kind`, expected one, or a fixed `kind = "…"`

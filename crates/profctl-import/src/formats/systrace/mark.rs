@@ -2,7 +2,7 @@
 
 /// A mark of a program.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) enum Mark<'a> {
+pub(crate) enum Mark<'a> {
     /// `B|pid|name`: a slice begins on the thread.
     Begin { process: Option<u64>, name: &'a [u8] },
     /// `E|pid` or `E`: the innermost one ends.
@@ -18,7 +18,7 @@ pub(super) enum Mark<'a> {
 
 /// The mark that an event is, if it is one. `print` is what the kernel calls the event today; its
 /// text may have an address in front.
-pub(super) fn of<'a>(event: &[u8], arguments: &'a [u8]) -> Option<Mark<'a>> {
+pub(crate) fn of<'a>(event: &[u8], arguments: &'a [u8]) -> Option<Mark<'a>> {
     let text = match event {
         b"tracing_mark_write" => arguments,
         b"print" => match memchr::memmem::find(arguments, b": ") {

@@ -14,7 +14,7 @@ use crate::kernel_events::syscalls::Machine;
 use crate::kernel_events::{Scope, line, text as event_text};
 use crate::text;
 
-mod mark;
+pub(crate) mod mark;
 mod read;
 #[cfg(test)]
 mod tests;

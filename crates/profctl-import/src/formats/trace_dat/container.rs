@@ -198,6 +198,11 @@ impl Container {
     fn read_options(&mut self, source: &dyn ReadAt, first: u64) -> Result<(), ImportError> {
         let mut offset = first;
         for _ in 0..COUNT_MAX {
+            if offset >= source.len() {
+                let message = "the file is cut: the list of what it holds, which version 7 keeps \
+                               at the end, stood here";
+                return Err(at(offset, message));
+            }
             let (section, _) = self.section(source, offset, 0)?;
             let section: &dyn ReadAt = &section;
             let mut cursor = Cursor::new(section, 0, self.endian);

@@ -1,7 +1,7 @@
 //! `trace.dat` of trace-cmd, versions 6 and 7: the kernel's ring-buffer pages of each CPU, with
 //! everything that is needed to read them.
 //!
-//! [`container`] finds the parts, [`page`] reads pages, [`crate::kernel_events`] reads records by
+//! [`container`] finds the parts, [`crate::ring_buffer`] reads pages, [`crate::kernel_events`] reads records by
 //! the kernel's own descriptions, [`read`] says what they mean. Every CPU of every buffer is a
 //! stream.
 
@@ -11,7 +11,6 @@ mod input;
 mod names;
 mod opened;
 mod options;
-mod page;
 mod raw;
 mod read;
 mod survey;
@@ -24,10 +23,10 @@ use std::sync::Arc;
 use super::unreadable;
 use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Recognition};
 use crate::files::{FileId, Files};
+use crate::ring_buffer::PageLayout;
 use container::Container;
 use data::Data;
 use opened::Parts;
-use page::PageLayout;
 
 pub use read::UNKNOWN_EVENT;
 

@@ -8,15 +8,16 @@ use super::data::Data;
 use super::input::Compression;
 use super::names;
 use super::options::Options;
-use super::page::PageLayout;
 use super::read::{Clock, DatReader, Recording};
 use super::survey::survey;
 
 use crate::formats::{Extents, ImportError, ImportOptions, Opened, Quirks, Stream, StreamClock};
 use crate::kernel_events::format::EventFormat;
+use crate::kernel_events::kallsyms::Kallsyms;
 use crate::kernel_events::record::Decoder;
 use crate::kernel_events::syscalls::Machine;
 use crate::kernel_events::{IrqNames, Scope};
+use crate::ring_buffer::PageLayout;
 
 #[derive(Default)]
 pub(super) struct Parts {
@@ -95,7 +96,7 @@ impl Parts {
             compression,
             decoders,
             common,
-            kallsyms: names::Kallsyms::new(kallsyms),
+            kallsyms: Kallsyms::new(kallsyms),
             printk: names::printk(&printk),
             cmdlines: names::cmdlines(&cmdlines),
             cpus: data.iter().map(|data| data.cpu).collect(),

@@ -10,11 +10,11 @@ use std::io::Read as _;
 use super::data::Data;
 use super::opened::Parts;
 use super::options::Options;
-use super::page::{PageLayout, looks_like_pages};
 use crate::bytes::Endian;
 use crate::files::{FileId, Files};
 use crate::formats::{ImportError, ImportOptions, Opened, Recognition, unreadable};
 use crate::kernel_events::format::EventFormat;
+use crate::ring_buffer::{PageLayout, looks_like_pages};
 
 /// No description of an event is longer.
 const FORMAT_MAX: u64 = 1 << 20;

@@ -8,17 +8,17 @@ use profctl_model::hash::FastMap;
 use profctl_model::{Code, Severity};
 
 use super::input::{Chunks, Compression};
-use super::names::{Kallsyms, spelling};
 use super::options::CyclesToNanos;
-use super::page::{self, Lost, Page, PageLayout, Record};
 use crate::bytes::Endian;
 use crate::emit::{At, Emitter, LaneKey, LaneRef, NameRef, Stated, ThreadKey};
 use crate::formats::ftrace::NO_EXITS;
 use crate::formats::function_graph::classify;
 use crate::formats::{Block, Reader, State};
 use crate::kernel_events::format::Common;
+use crate::kernel_events::kallsyms::{Kallsyms, spelling};
 use crate::kernel_events::record::{Decoder, Meaning, PrintText};
 use crate::kernel_events::{Applier, IrqNames, Place, Scope, Task, context_of_flags};
+use crate::ring_buffer::{self, Lost, Page, PageLayout, Record};
 
 /// Records whose description the recording lacks.
 pub static UNKNOWN_EVENT: Code = Code {
@@ -216,7 +216,7 @@ impl DatReader {
         for (n, bytes) in bytes.chunks(size).enumerate() {
             let at = fixed.unwrap_or(place + n * size);
             let is_whole = bytes.len() == size;
-            match page::page(bytes, &recording.layout) {
+            match ring_buffer::page(bytes, &recording.layout) {
                 Some(page) => self.page(recording, page, at, fixed.is_none(), out),
                 None if !is_whole => {
                     out.diag(&codes::CUT_RECORD, at, || {

@@ -3,10 +3,10 @@
 
 use super::data::Data;
 use super::input::{Chunks, Compression};
-use super::page::{self, PageLayout};
 use super::read::{CHUNK_HEADER, chunk_sizes};
 use crate::kernel_events::Scope;
 use crate::kernel_events::record::{Decoder, Meaning};
+use crate::ring_buffer::{self, PageLayout};
 
 /// Pages of each CPU that are looked at. Not more, because it is done before anything is read.
 const PAGES: usize = 64;
@@ -47,7 +47,7 @@ pub(super) fn survey(
 
 fn look(bytes: &[u8], layout: &PageLayout, decoders: &[Option<Decoder>], scope: &mut Scope) {
     for bytes in bytes.chunks_exact(layout.size).take(PAGES) {
-        let Some(mut page) = page::page(bytes, layout) else { continue };
+        let Some(mut page) = ring_buffer::page(bytes, layout) else { continue };
         while let Ok(Some(record)) = page.records.next_record() {
             let kind = crate::bytes::integer(record.data, 0, 2, layout.endian).unwrap_or(0);
             let Some(Some(decoder)) = decoders.get(kind as usize) else { continue };

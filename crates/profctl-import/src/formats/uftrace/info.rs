@@ -13,9 +13,7 @@ const VERSIONS: std::ops::RangeInclusive<u64> = 3..=4;
 /// What the recording holds, as bits of the header's feature mask.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Feature {
-    /// Functions of the kernel, in `kernel-cpu*.dat`.
-    Kernel = 2,
-    /// Arguments after records of entries.
+    /// Arguments behind records of entries.
     Argument = 3,
     /// Return values after records of exits.
     Retval = 4,

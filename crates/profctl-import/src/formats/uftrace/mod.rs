@@ -16,6 +16,7 @@ use crate::symbols::Symbols;
 mod args;
 mod events;
 mod info;
+mod kernel;
 mod perf;
 mod read;
 mod record;
@@ -27,6 +28,7 @@ mod tests;
 
 use events::Events;
 use info::{Feature, Info};
+use kernel::Kernel;
 use read::{Contents, Records, Source};
 use record::Layout;
 use recording::Recording;
@@ -52,12 +54,12 @@ pub static LOST_SCHED: Code = Code {
            time of the functions that waited",
 };
 
-/// Functions of the kernel that are not read.
+/// Functions of the kernel that cannot be read.
 pub static KERNEL_UNREAD: Code = Code {
     name: "uftrace/kernel-unread",
     severity: Severity::Warning,
-    help: "the recording has functions of the kernel (`kernel-cpu*.dat`), which are not read: \
-           record them with `trace-cmd record -p function_graph`",
+    help: "the recording has functions of the kernel (`kernel-cpu*.dat`) and no `kernel_header` \
+           that describes them: copy the whole directory",
 };
 
 /// Data after a record that no specification explains.
@@ -114,15 +116,14 @@ impl Importer for Directory {
         let recording = Recording::new(&info, &tasks, &maps, tables(files)?)
             .with_options(symbols, options.no_demangle);
         let events = Events::parse(&text("events.txt")?.unwrap_or_default());
-        let (streams, sources) = streams(files, &info, &tasks, &recording)?;
+        let kernel = kernel(files)?;
+        let page = kernel.as_ref().map(|kernel| kernel.layout.size);
+        let (streams, sources) = streams(files, &info, &tasks, &recording, page)?;
+        let has_unread = page.is_none() && !pages_of(files).is_empty();
         if !sources.iter().any(|source| matches!(source, Source::Task { .. })) {
             return Err(ImportError::whole("found no file `TID.dat` in the uftrace recording"));
         }
         let facts = facts(&info, &tasks, &recording, &sources);
-        let has_kernel = info.has(Feature::Kernel)
-            && files.entries().iter().any(|entry| {
-                entry.name.starts_with("kernel-cpu") && entry.size.is_none_or(|size| size > 0)
-            });
         let thread = |task: &tasks::Task| (task.tid, (task.pid, tasks.name_of(task.tid)));
         let reader = Records::new(Contents {
             threads: tasks.threads.iter().map(thread).collect(),
@@ -130,7 +131,8 @@ impl Importer for Directory {
             events,
             sources,
             endian: info.endian,
-            has_kernel,
+            kernel,
+            has_unread,
             unread_lines: tasks.unread,
         });
         Ok(Opened {
@@ -184,29 +186,49 @@ fn tables(files: &dyn Files) -> Result<Vec<Table>, ImportError> {
     Ok(tables)
 }
 
-/// The streams of the recording, those of tasks first, and what each is.
+/// What describes the pages of the kernel's functions.
+fn kernel(files: &dyn Files) -> Result<Option<Kernel>, ImportError> {
+    let Some(header) = find(files, "kernel_header") else { return Ok(None) };
+    let kallsyms = find(files, "kallsyms").map(|file| all(files, file)).transpose()?;
+    Ok(Kernel::parse(&all(files, header)?, kallsyms.unwrap_or_default()))
+}
+
+/// The files `PREFIX<number>.dat`, in the order of their numbers.
+fn numbered(files: &dyn Files, prefix: &str) -> Vec<(u64, FileId)> {
+    let names = files.entries().iter().enumerate();
+    let mut found: Vec<(u64, FileId)> = names
+        .filter_map(|(n, entry)| {
+            let stem = plain(&entry.name).strip_suffix(".dat")?.strip_prefix(prefix)?;
+            Some((stem.parse().ok()?, FileId(n)))
+        })
+        .collect();
+    found.sort_unstable_by_key(|(number, file)| (*number, file.0));
+    found
+}
+
+/// The files of the kernel's functions that hold any.
+fn pages_of(files: &dyn Files) -> Vec<(u64, FileId)> {
+    let mut found = numbered(files, "kernel-cpu");
+    found.retain(|(_, file)| files.head(*file).is_ok_and(|head| !head.bytes.is_empty()));
+    found
+}
+
+/// The streams of the recording, those of tasks first, and what each is. `page` is the size of the
+/// pages of the kernel's functions, if they can be read.
 fn streams(
     files: &dyn Files,
     info: &Info,
     tasks: &Tasks,
     recording: &Recording,
+    page: Option<usize>,
 ) -> Result<(Vec<Stream>, Vec<Source>), ImportError> {
-    let number = |text: &str| text.parse::<u64>().ok();
-    let named = |prefix: &'static str| {
-        let names = files.entries().iter().enumerate();
-        let mut found: Vec<(u64, FileId)> = names
-            .filter_map(|(n, entry)| {
-                let stem = plain(&entry.name).strip_suffix(".dat")?.strip_prefix(prefix)?;
-                Some((number(stem)?, FileId(n)))
-            })
-            .collect();
-        found.sort_unstable_by_key(|(number, file)| (*number, file.0));
-        found
-    };
+    let pages = if page.is_some() { pages_of(files) } else { Vec::new() };
     let (mut streams, mut sources) = (Vec::new(), Vec::new());
-    // The plugin of QEMU writes exits at another depth than entries.
-    let has_depths = !tasks.sessions.iter().all(|session| session.id == "0");
-    for (tid, file) in named("") {
+    // The plugin of QEMU writes exits at another depth than entries. The kernel counts the depth of
+    // its functions from where it was entered.
+    let is_plugin = tasks.sessions.iter().all(|session| session.id == "0");
+    let has_depths = pages.is_empty() && (!is_plugin || tasks.sessions.is_empty());
+    for (tid, file) in numbered(files, "") {
         let head = files.head(file).map_err(|error| unreadable(files, file, &error))?;
         if head.bytes.is_empty() {
             continue;
@@ -219,10 +241,10 @@ fn streams(
             name: tasks.name_of(tid),
             scopes: recording.scopes_of(tasks, tid),
             layout: Layout::of(info.endian, &head.bytes),
-            has_depths: has_depths || tasks.sessions.is_empty(),
+            has_depths,
         });
     }
-    for (cpu, file) in named("perf-cpu") {
+    for (cpu, file) in numbered(files, "perf-cpu") {
         let blocks =
             blocks_of(files, file, info).map_err(|error| unreadable(files, file, &error))?;
         if blocks.is_empty() {
@@ -231,6 +253,10 @@ fn streams(
         let (extents, clock) = (Extents::Blocks(blocks), StreamClock::default());
         streams.push(Stream { file, extents, clock });
         sources.push(Source::Cpu { cpu: u32::try_from(cpu).unwrap_or(u32::MAX) });
+    }
+    for (cpu, file) in pages {
+        streams.push(Stream::whole(file));
+        sources.push(Source::Kernel { cpu: u32::try_from(cpu).unwrap_or(u32::MAX) });
     }
     Ok((streams, sources))
 }
@@ -275,6 +301,9 @@ fn facts(
     add("command", info.value("cmdline").map(str::to_owned));
     add("recorded", info.value("record_date").map(str::to_owned));
     add("kernel", info.member("osinfo", "kernel").map(str::to_owned));
+    let is_kernel = |source: &&Source| matches!(source, Source::Kernel { .. });
+    let cpus = sources.iter().filter(is_kernel).count();
+    add("kernel functions", (cpus > 0).then(|| format!("of {cpus} CPUs")));
     add("threads", Some(threads.to_string()));
     add("programs", (tasks.sessions.len() > 1).then(|| tasks.sessions.len().to_string()));
     add("symbols", Some(recording.functions().to_string()));

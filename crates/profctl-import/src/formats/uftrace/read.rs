@@ -9,6 +9,7 @@ use profctl_model::{Func, FuncKind};
 
 use super::args::Values;
 use super::events::{Events, detail};
+use super::kernel::{Kernel, Said};
 use super::record::{Behind, Kind, Layout, RECORD, Record, Step, event_size};
 use super::recording::{Recording, Scopes};
 use super::{KERNEL_UNREAD, LOST_SCHED, UNKNOWN_DATA, perf};
@@ -17,6 +18,7 @@ use crate::emit::{
     At, Emitter, LaneKey, LaneRef, NameRef, PrevState, Stated, ThreadKey, ThreadName,
 };
 use crate::formats::{Block, Reader, State};
+use crate::ring_buffer;
 
 /// What a stream holds.
 #[derive(Clone, Debug)]
@@ -34,6 +36,8 @@ pub(super) enum Source {
     },
     /// What the scheduler did on a CPU.
     Cpu { cpu: u32 },
+    /// What threads called in the kernel on a CPU.
+    Kernel { cpu: u32 },
 }
 
 /// All that blocks are read with.
@@ -46,8 +50,9 @@ pub(super) struct Contents {
     /// Threads with their process and name.
     pub(super) threads: FastMap<u64, (u64, String)>,
     pub(super) endian: Endian,
-    /// Whether there are functions of the kernel, which are not read.
-    pub(super) has_kernel: bool,
+    pub(super) kernel: Option<Kernel>,
+    /// Whether there are functions of the kernel that nothing describes.
+    pub(super) has_unread: bool,
     /// Lines of `task.txt` that could not be read.
     pub(super) unread_lines: usize,
 }
@@ -57,7 +62,9 @@ pub(super) struct Records {
     contents: Arc<Contents>,
     /// Names of functions by scope and address.
     names: FastMap<(u32, u64), NameRef>,
-    /// What is after the records of functions, by scope and address.
+    /// Those of the kernel by address.
+    kernel_names: FastMap<u64, NameRef>,
+    /// What stands behind the records of functions, by scope and address.
     values: RefCell<FastMap<(u32, u64), Arc<Values>>>,
 }
 
@@ -97,7 +104,12 @@ impl Records {
     }
 
     fn over(contents: Arc<Contents>) -> Self {
-        Self { contents, names: FastMap::default(), values: RefCell::default() }
+        Self {
+            contents,
+            names: FastMap::default(),
+            kernel_names: FastMap::default(),
+            values: RefCell::default(),
+        }
     }
 
     /// The bytes of data after a record, if that is known.
@@ -255,6 +267,93 @@ impl Records {
         }
     }
 
+    fn pages(&mut self, cpu: u32, block: &Block<'_>, out: &mut Emitter) {
+        let contents = Arc::clone(&self.contents);
+        let Some(kernel) = &contents.kernel else { return };
+        let size = kernel.layout.size;
+        for (n, bytes) in block.bytes.chunks(size).enumerate() {
+            let offset = n * size;
+            if bytes.len() < size {
+                out.diag(&CUT_RECORD, offset, || {
+                    format!("{} of {size} bytes of a page", bytes.len())
+                });
+                return;
+            }
+            self.page(kernel, cpu, (bytes, offset), out);
+        }
+    }
+
+    fn page(
+        &mut self,
+        kernel: &Kernel,
+        cpu: u32,
+        (bytes, offset): (&[u8], usize),
+        out: &mut Emitter,
+    ) {
+        let here = out.lane(LaneKey { cpu: Some(cpu), thread: ThreadKey::Unstated });
+        let damaged = |out: &mut Emitter, offset: usize| {
+            out.diag(&SKIPPED_RECORD, offset, || "the rest of a page is invalid".into());
+            out.lost(At { time: None, lane: here, offset }, None);
+        };
+        let Some(mut page) = ring_buffer::page(bytes, &kernel.layout) else {
+            damaged(out, offset);
+            return;
+        };
+        if let Some(lost) = page.lost {
+            out.lost(At { time: Some(page.start), lane: here, offset }, lost.events);
+        }
+        loop {
+            let record = match page.records.next_record() {
+                Ok(Some(record)) => record,
+                Ok(None) => return,
+                Err(at) => {
+                    damaged(out, offset + kernel.layout.data + at);
+                    return;
+                }
+            };
+            out.records += 1;
+            let offset = offset + kernel.layout.data + record.offset;
+            let Some((tid, said)) = kernel.record(record.data) else {
+                out.diag(&SKIPPED_RECORD, offset, || {
+                    format!("a record of the kernel with {} bytes", record.data.len())
+                });
+                continue;
+            };
+            let at = At { time: Some(record.time), lane: self.lane(Some(cpu), tid, out), offset };
+            match said {
+                Said::Entry { address } => {
+                    let name = self.kernel_name(kernel, address, out);
+                    out.enter(at, name, Stated::NOTHING);
+                }
+                Said::Exit { address } => {
+                    let name = self.kernel_name(kernel, address, out);
+                    out.exit(at, Some(name), Stated::NOTHING);
+                }
+                Said::Event(decoder) => {
+                    let mut detail = String::new();
+                    let symbol = |address| kernel.symbol(address);
+                    decoder.arguments(record.data, kernel.layout.endian, symbol, &mut detail);
+                    let format = &decoder.format;
+                    let name = format!("{}:{}", format.system, format.name);
+                    let name = out.func(&name, FuncKind::Mark);
+                    out.instant_with(at, name, &detail);
+                }
+                Said::Unknown => out.diag(&SKIPPED_RECORD, offset, || {
+                    "a record of the kernel that `kernel_header` does not describe".into()
+                }),
+            }
+        }
+    }
+
+    fn kernel_name(&mut self, kernel: &Kernel, address: u64, out: &mut Emitter) -> NameRef {
+        *self.kernel_names.entry(address).or_insert_with(|| {
+            let func = kernel.function(address);
+            let module = func.module.as_deref().unwrap_or_default();
+            let spelling = format!("{}\0{module}\0", func.name);
+            out.name(spelling.as_bytes(), |_| func)
+        })
+    }
+
     fn scheduled(&self, cpu: u32, record: perf::Record, offset: usize, out: &mut Emitter) {
         let perf::Record { time, tid, kind, .. } = record;
         let at = |lane| At { time: Some(time), lane, offset };
@@ -338,14 +437,18 @@ impl Reader for Records {
             }
             // Its blocks are cut in advance.
             Source::Cpu { .. } => bytes.len(),
+            Source::Kernel { .. } => {
+                let size = self.contents.kernel.as_ref().map_or(1, |kernel| kernel.layout.size);
+                bytes.len() / size * size
+            }
         }
     }
 
     fn read(&mut self, block: &Block<'_>, _state: &State, out: &mut Emitter) -> Option<State> {
         if block.stream == 0 && block.offset == 0 {
-            let Contents { has_kernel, unread_lines, .. } = &*self.contents;
-            if *has_kernel {
-                out.diag(&KERNEL_UNREAD, 0, || "the recording has kernel-cpu*.dat".into());
+            let Contents { has_unread, unread_lines, .. } = &*self.contents;
+            if *has_unread {
+                out.diag(&KERNEL_UNREAD, 0, || "kernel-cpu*.dat without kernel_header".into());
             }
             for _ in 0..*unread_lines {
                 out.diag(&SKIPPED_RECORD, 0, || "a line of task.txt is not a record".into());
@@ -354,6 +457,7 @@ impl Reader for Records {
         match self.contents.sources[block.stream] {
             Source::Task { .. } => self.task(block.stream, block, out),
             Source::Cpu { cpu } => self.cpu(cpu, block, out),
+            Source::Kernel { cpu } => self.pages(cpu, block, out),
         }
         None
     }

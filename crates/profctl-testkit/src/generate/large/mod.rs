@@ -3,7 +3,9 @@
 //! One endless walk up and down the stacks of a few tasks, rendered line by line: nothing is kept
 //! but the open calls, so a hundred gigabytes cost the memory of one.
 
+mod ctf;
 mod logs;
+mod measureme;
 mod more;
 mod sched;
 mod text;
@@ -13,12 +15,13 @@ mod walk;
 
 use std::io::{self, Write};
 
+pub use ctf::{ctf_symbols, write_ctf};
 use text::Text;
 pub use uftrace::{Create, write_uftrace};
 use walk::{TASKS, Walk};
 
 /// The formats that can be made, by name.
-pub const LARGE_FORMATS: [&str; 17] = [
+pub const LARGE_FORMATS: [&str; 19] = [
     "function_graph",
     "function_graph-abstime-proc",
     "plain",
@@ -36,6 +39,8 @@ pub const LARGE_FORMATS: [&str; 17] = [
     "folded",
     "trace_dat",
     "ftrace-sched",
+    "perf_script",
+    "measureme",
 ];
 /// Formats with a single stack.
 const OF_ONE_STACK: [&str; 7] = ["mcrae", "probe", "vcd", "saleae", "sigrok", "gem5", "speedscope"];
@@ -53,6 +58,9 @@ pub fn write_large(format: &str, bytes: u64, seed: u64, out: &mut impl Write) ->
     if format == "ftrace-sched" {
         return sched::write(bytes, seed, out);
     }
+    if format == "measureme" {
+        return measureme::write(bytes, seed, out);
+    }
     let mut walk = Walk::new(seed, if OF_ONE_STACK.contains(&format) { 1 } else { CPUS });
     let mut text = Text { names: walk.names.clone(), out: Vec::with_capacity(2 * CHUNK) };
     let render: fn(&mut Text, &mut Walk) = match format {
@@ -66,6 +74,7 @@ pub fn write_large(format: &str, bytes: u64, seed: u64, out: &mut impl Write) ->
         "sigrok" => |text, walk| text.tags(walk, Text::sigrok_rows),
         "kdump" => Text::kdump,
         "strace" => Text::strace,
+        "perf_script" => Text::perf_script,
         "gem5" => Text::gem5,
         "chrome" => Text::chrome,
         "perfetto" => Text::perfetto,

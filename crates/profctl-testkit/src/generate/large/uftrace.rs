@@ -108,12 +108,20 @@ pub fn write_uftrace(bytes: u64, seed: u64, create: Create<'_>) -> io::Result<u6
 
 fn write_texts(walk: &Walk, create: Create<'_>) -> io::Result<()> {
     let mut info = b"Ftrace!\0".to_vec();
-    // Version 4, 40 bytes, little endian, 64 bits; features and contents as uftrace 0.13 has them.
+    // Version 4, 40 bytes, little endian, 64 bits; features as uftrace 0.13 has them. Of the lines
+    // only the program, the command, the threads and the version are there.
     info.extend([4, 0, 0, 0, 40, 0, 1, 2]);
-    for word in [0x363_u64, 0x3bff, 1_024] {
+    for word in [0x363_u64, 0x2089, 1_024] {
         info.extend(word.to_le_bytes());
     }
-    info.extend(b"exename:/usr/bin/made\ncmdline:make-trace\nuftrace_version:v0.13 ( made )\n");
+    let tids: Vec<String> = (0..TASKS as u64).map(|task| (FIRST_TID + task).to_string()).collect();
+    let text = format!(
+        "exename:/usr/bin/made\ncmdline:make-trace\ntaskinfo:lines=2\ntaskinfo:nr_tid={}\n\
+         taskinfo:tids={}\nuftrace_version:v0.13 ( made )\n",
+        tids.len(),
+        tids.join(",")
+    );
+    info.extend(text.as_bytes());
     create("info")?.write_all(&info)?;
     let session = format!(
         "SESS timestamp=99.0 pid={FIRST_TID} sid=made exename=\"/usr/bin/made\"

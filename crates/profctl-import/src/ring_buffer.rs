@@ -1,4 +1,4 @@
-//! Pages of the kernel's ring buffer, as `trace_pipe_raw` gives them and trace.dat keeps them.
+//! Pages of the kernel's ring buffer, as `trace_pipe_raw` gives them; trace.dat and uftrace keep them.
 //!
 //! A page is a timestamp, a commit word (how many bytes of records follow, and whether records were
 //! lost before them), and the records. A record begins with a word of 5 bits type or length and 27

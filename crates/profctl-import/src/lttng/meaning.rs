@@ -1,11 +1,11 @@
 //! What the events of known tracers mean: LTTng's user space and kernel, Zephyr, and pairs of
 //! events whose names say that one begins what the other ends.
 
-use super::types::{EventClass, Metadata};
+use crate::emit::WakingKind;
 
 /// The meaning of an event.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Meaning {
+pub(crate) enum Meaning {
     /// A function was entered or left; its address is a field.
     Function {
         is_entry: bool,
@@ -34,7 +34,7 @@ pub(super) enum Meaning {
     },
     Switch,
     Waking {
-        kind: crate::emit::WakingKind,
+        kind: WakingKind,
     },
     Fork,
     Exit,
@@ -57,23 +57,14 @@ const PAIRS: [(&str, &str); 5] = [
     ("_start", "_stop"),
 ];
 
-/// The names of Linux's software interrupts, by number.
-pub(super) const SOFT_INTERRUPTS: [&str; 10] =
-    ["HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"];
-
-/// What each event of the metadata means, by its row there.
-pub(super) fn meanings(metadata: &Metadata) -> Vec<Meaning> {
-    metadata.events.iter().map(|event| of(event, metadata)).collect()
-}
-
-fn of(event: &EventClass, metadata: &Metadata) -> Meaning {
-    use crate::emit::WakingKind;
-    let name = event.name.as_str();
+/// What the event `name` means. `has` says whether it has a field of that name, `there` whether
+/// there are events of another name beside it.
+pub(crate) fn meaning(
+    name: &str,
+    has: impl Fn(&str) -> bool,
+    there: impl Fn(&str) -> bool,
+) -> Meaning {
     let short = name.rsplit(':').next().unwrap_or(name);
-    let has = |field: &str| {
-        let fields = event.fields.iter().flat_map(|fields| &fields.fields);
-        fields.map(|(name, _)| name.strip_prefix('_').unwrap_or(name)).any(|name| name == field)
-    };
     if name.starts_with("lttng_ust_cyg_profile") && matches!(short, "func_entry" | "func_exit") {
         return Meaning::Function { is_entry: short == "func_entry" };
     }
@@ -102,17 +93,14 @@ fn of(event: &EventClass, metadata: &Metadata) -> Meaning {
             return Meaning::Syscall { name: call.to_owned(), is_entry };
         }
     }
-    pair(event, metadata).unwrap_or(Meaning::Mark)
+    pair(name, there).unwrap_or(Meaning::Mark)
 }
 
-/// Whether the event begins or ends what another one of its stream ends or begins.
-fn pair(event: &EventClass, metadata: &Metadata) -> Option<Meaning> {
-    let there = |name: &str| {
-        metadata.events.iter().any(|other| other.stream == event.stream && other.name == name)
-    };
+/// Whether the event begins or ends what another one ends or begins.
+fn pair(name: &str, there: impl Fn(&str) -> bool) -> Option<Meaning> {
     for (begin, end) in PAIRS {
         for (own, other, is_entry) in [(begin, end, true), (end, begin, false)] {
-            if let Some(stem) = event.name.strip_suffix(own)
+            if let Some(stem) = name.strip_suffix(own)
                 && !stem.is_empty()
                 && there(&format!("{stem}{other}"))
             {
@@ -129,7 +117,6 @@ mod tests {
 
     #[test]
     fn names_tell_what_events_mean() {
-        let event = |name: &str| EventClass { name: name.into(), ..EventClass::default() };
         let names = [
             "app:work_begin",
             "app:work_end",
@@ -137,12 +124,14 @@ mod tests {
             "k:isr_enter",
             "syscall_entry_openat",
         ];
-        let metadata = Metadata { events: names.map(event).into(), ..Metadata::default() };
-        let found = meanings(&metadata);
+        let of = |name: &str| meaning(name, |_| true, |other| names.contains(&other));
+        let found = names.map(of);
         assert_eq!(found[0], Meaning::Call { name: "app:work".into(), is_entry: true });
         assert_eq!(found[1], Meaning::Call { name: "app:work".into(), is_entry: false });
         assert_eq!(found[2], Meaning::Mark);
         assert_eq!(found[3], Meaning::AnyInterrupt { is_entry: true });
         assert_eq!(found[4], Meaning::Syscall { name: "openat".into(), is_entry: true });
+        assert_eq!(meaning("sched_switch", |_| true, |_| false), Meaning::Switch);
+        assert_eq!(meaning("sched_switch", |_| false, |_| false), Meaning::Mark);
     }
 }

@@ -2,19 +2,31 @@
 
 use std::sync::Arc;
 
+use super::{Fields, Part};
 use crate::symbols::{Symbols, demangled};
 
 /// A program or library that is mapped.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Module {
-    pub(super) base: u64,
-    pub(super) size: u64,
-    pub(super) path: String,
+pub(crate) struct Module {
+    pub(crate) base: u64,
+    pub(crate) size: u64,
+    pub(crate) path: String,
     /// Whether its symbols count from its base.
-    pub(super) is_relative: bool,
+    pub(crate) is_relative: bool,
 }
 
 impl Module {
+    /// The module that an event describes.
+    pub(crate) fn of(event: &impl Fields) -> Option<Self> {
+        let path = event.text(Part::Own, "path").unwrap_or_default();
+        Some(Self {
+            base: event.number(Part::Own, "baddr")?,
+            size: event.number(Part::Own, "memsz")?,
+            path: String::from_utf8_lossy(&path).into_owned(),
+            is_relative: event.number(Part::Own, "is_pic") != Some(0),
+        })
+    }
+
     /// Its path without folders.
     fn file(&self) -> &str {
         self.path.rsplit('/').next().unwrap_or(&self.path)
@@ -23,7 +35,7 @@ impl Module {
 
 /// All of them.
 #[derive(Debug, Default)]
-pub(super) struct Modules {
+pub(crate) struct Modules {
     /// Ordered by base.
     by_base: Vec<Module>,
     /// The base of the program.
@@ -34,7 +46,7 @@ pub(super) struct Modules {
 
 impl Modules {
     /// The modules that were reported, and what the user said of the program's symbols.
-    pub(super) fn new(
+    pub(crate) fn new(
         mut modules: Vec<Module>,
         symbols: Option<Arc<Symbols>>,
         keeps_mangled: bool,
@@ -50,13 +62,13 @@ impl Modules {
     }
 
     /// How many there are.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.by_base.len()
     }
 
     /// The function at `address`, and the file that it is in. One without a name is called by its
     /// place.
-    pub(super) fn function(&self, address: u64) -> (String, Option<String>) {
+    pub(crate) fn function(&self, address: u64) -> (String, Option<String>) {
         let behind = self.by_base.partition_point(|module| module.base <= address);
         let module = behind.checked_sub(1).map(|row| &self.by_base[row]);
         let module = module.filter(|module| address - module.base < module.size);

@@ -1,0 +1,121 @@
+//! Which calls are open where a part of the events begins: intervals stand in the file in the order
+//! of their ends, so the callers of what a part tells stand in later ones.
+//!
+//! ```text
+//! events in the file   a.b  a.c  | d.e  a  | d       a part has two events here
+//! open at its end      a         | d       |         d began in the second part: it has ended later
+//! ```
+//!
+//! On each thread a part reaches from the end of its last interval in the parts before to the end of
+//! its last one in this. Intervals that begin in one part and end in a later one are few: as many as
+//! calls are nested, for each part.
+
+use profctl_model::hash::FastMap;
+
+use super::layout::{Event, Payload};
+
+/// Events of a part.
+pub(super) const PART: usize = 4096;
+
+/// An interval that began in an earlier part than it ends in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct OpenCall {
+    pub(super) event: Event,
+    pub(super) start: u64,
+    pub(super) end: u64,
+}
+
+/// Calls that begin in one part and end in a later one.
+#[derive(Debug, Default)]
+pub(super) struct OpenCalls {
+    /// By thread: the latest end so far, by part with intervals of that thread.
+    ends: FastMap<u32, Vec<(usize, u64)>>,
+    /// Intervals that may have begun in earlier parts than that in which they ended.
+    ended: Vec<(usize, OpenCall)>,
+    /// By part: those that begin in it and end later.
+    begun: Vec<Vec<OpenCall>>,
+    n: usize,
+}
+
+impl OpenCalls {
+    /// Takes the next event of the file.
+    pub(super) fn take(&mut self, event: &Event) {
+        let part = self.n / PART;
+        self.n += 1;
+        let Payload::Interval { start, end } = event.payload else { return };
+        let ends = self.ends.entry(event.thread).or_default();
+        let before = match ends.last() {
+            Some(&(last, _)) if last == part => ends.len().checked_sub(2).map(|row| ends[row].1),
+            last => last.map(|(_, end)| *end),
+        };
+        if before.is_some_and(|before| start < before) {
+            self.ended.push((part, OpenCall { event: *event, start, end }));
+        }
+        let end = end.max(start);
+        match ends.last_mut() {
+            Some((last, latest)) if *last == part => *latest = end.max(*latest),
+            Some(&mut (_, latest)) => ends.push((part, end.max(latest))),
+            None => ends.push((part, end)),
+        }
+    }
+
+    /// Says that all events were taken.
+    pub(super) fn finish(&mut self) {
+        self.begun = vec![Vec::new(); self.n.div_ceil(PART)];
+        for (_, call) in std::mem::take(&mut self.ended) {
+            let Some(ends) = self.ends.get(&call.event.thread) else { continue };
+            // What begins when another one ends comes behind it.
+            let row = ends.partition_point(|(_, end)| *end <= call.start);
+            if let Some(begun) = ends.get(row).and_then(|(part, _)| self.begun.get_mut(*part)) {
+                begun.push(call);
+            }
+        }
+    }
+
+    /// The intervals that begin in a part and end in a later one.
+    pub(super) fn begun_in(&self, part: usize) -> &[OpenCall] {
+        self.begun.get(part).map_or(&[], Vec::as_slice)
+    }
+
+    /// The latest end of a thread before a part.
+    pub(super) fn before(&self, part: usize, thread: u32) -> Option<u64> {
+        let ends = self.ends.get(&thread)?;
+        let row = ends.partition_point(|(of, _)| *of < part);
+        row.checked_sub(1).map(|row| ends[row].1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn interval(thread: u32, start: u64, end: u64) -> Event {
+        Event { kind: 1, label: 2, thread, payload: Payload::Interval { start, end } }
+    }
+
+    #[test]
+    fn calls_are_told_where_they_begin() {
+        let mut found = OpenCalls::default();
+        // Two parts of leaves of thread 1, each as long as its number, in calls that reach over
+        // the boundary of the parts.
+        let leaf = |n: usize| interval(1, 10 * n as u64 + 1, 10 * n as u64 + 5);
+        for n in 0..PART + 10 {
+            found.take(&leaf(n));
+        }
+        let last = 10 * (PART as u64 + 10);
+        found.take(&interval(1, 10 * (PART as u64 - 3), last));
+        found.take(&interval(1, 0, last + 1));
+        // Begins where the last leaf of the first part ends.
+        found.take(&interval(1, 10 * (PART as u64 - 1) + 5, last + 2));
+        found.take(&interval(2, 7, 9));
+        found.finish();
+        let begun = |part| -> Vec<u64> { found.begun_in(part).iter().map(|it| it.start).collect() };
+        assert_eq!(begun(0), [10 * (PART as u64 - 3), 0]);
+        assert_eq!((begun(1), begun(2)), (vec![], vec![]));
+        assert_eq!(found.before(1, 1), Some(10 * (PART as u64 - 1) + 5));
+        assert_eq!(
+            (found.before(0, 1), found.before(1, 2), found.before(2, 2)),
+            (None, None, Some(9))
+        );
+    }
+}
