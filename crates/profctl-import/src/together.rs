@@ -124,11 +124,13 @@ pub(crate) fn open(
                 return Err(named(ImportError::whole(message)));
             }
         }
-        let Quirks { has_lines, leaf_ends_are_stamps, exits_may_be_late, initial } = opened.quirks;
+        let Quirks { has_lines, leaf_ends_are_stamps, exits_may_be_late, entries_may_tie, initial } =
+            opened.quirks;
         quirks.has_lines = (row == 0 || quirks.has_lines) && has_lines;
         quirks.leaf_ends_are_stamps =
             (row == 0 || quirks.leaf_ends_are_stamps) && leaf_ends_are_stamps;
         quirks.exits_may_be_late |= exits_may_be_late;
+        quirks.entries_may_tie |= entries_may_tie;
         quirks.initial.extend(initial);
         facts.push(("recording", format!("{} ({format})", part.name())));
         reasons.push(format!("{}: {reason}", part.name()));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use profctl_model::{
-    CpuId, DiagLog, Fidelity, Func, FuncId, FuncKind, IdVec, Names, Span, SpanSink, Thread,
+    CpuId, DiagLog, Fidelity, Func, FuncId, FuncKind, IdVec, Late, Names, Span, SpanSink, Thread,
     ThreadId, Tick, Ticks, Timebase, Trace, TraceMeta,
 };
 
