@@ -57,7 +57,7 @@ calibrate REPEATS="200":
     @cargo run --quiet --profile calibrate --package profctl-bench --bin calibrate -- {{ REPEATS }}
     @cargo run --quiet --profile calibrate --package profctl-bench --bin calibrate_gate -- {{ REPEATS }}
 
-# The same with the recordings in FOLDER (`../shared/kernel/stat`): their runs dealt, changes planted.
+# The same with the recordings in FOLDER (`../shared/kernel/stat`): their runs assigned to two sides, changes planted.
 calibrate-real FOLDER="" COMPARISONS="300":
     @cargo run --quiet --profile calibrate --package profctl-bench --bin calibrate_real -- "{{ FOLDER }}" {{ COMPARISONS }}
 

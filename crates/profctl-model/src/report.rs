@@ -1,4 +1,4 @@
-//! A comparison of two builds, and what a gate makes of it, on the way from the analysis to whoever
+//! A comparison of two builds, and what a gate makes of it, on the way from the analysis to a caller that
 //! writes it: sentences with times in them that are not digits yet, and tables.
 
 use crate::table::Table;
@@ -49,7 +49,7 @@ impl Phrase {
     }
 }
 
-/// Rows that tell one story.
+/// Rows with one cause.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Section {
     /// What they have in common: `slower`, `faster` …
@@ -83,7 +83,7 @@ pub struct Compared {
 /// The answer of a gate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Answer {
-    /// Nothing stands against the build.
+    /// Nothing fails the build.
     Pass,
     /// Something became slower, or a budget was exceeded.
     Regressed,
@@ -171,7 +171,7 @@ pub struct Finding {
     pub what: Phrase,
     /// Who answers for the function.
     pub owner: Option<String>,
-    /// Whether it stands against the build.
+    /// Whether it fails the build.
     pub stands: bool,
 }
 
@@ -195,7 +195,7 @@ pub struct BudgetLine {
 /// What became of something that was tested.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Outcome {
-    /// Nothing stands against it.
+    /// Nothing fails it.
     Passed,
     /// Something does.
     Failed(Phrase),
@@ -245,7 +245,7 @@ impl Judged {
         format!("{}: {reasons}{waved}", self.answer.name())
     }
 
-    /// What stands against the build.
+    /// What fails the build.
     pub fn standing(&self) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(|finding| finding.stands)
     }

@@ -57,7 +57,7 @@ pub struct Span {
     pub callees: u32,
     /// All calls below it, interrupts included.
     pub descendants: u64,
-    /// Calls that were handed on before it and come after it.
+    /// Calls that were passed on before it and come after it.
     pub late: Late,
     /// Whether no call of the same function is open below it on the same stack. Some calls turn out
     /// to be otherwise later: see [`Enclosed`].
@@ -155,8 +155,8 @@ pub enum Record<'a> {
     Outermost(&'a Enclosed),
 }
 
-/// Calls that were handed on as outermost, and lie, as turned out later, in a call of the same
-/// function whose entry was not seen. Their lengths are part of the length of that call, so whoever
+/// Calls that were passed on as outermost, and lie, as turned out later, in a call of the same
+/// function whose entry is missing. Their lengths are part of the length of that call, so a caller that
 /// adds up outermost calls takes them away again. Or the other way around.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Enclosed {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use profctl_model::{
-    CpuId, DiagLog, Fidelity, Func, FuncId, FuncKind, IdVec, Late, Names, Span, SpanSink, Thread,
+    CpuId, DiagLog, Fidelity, Func, FuncId, FuncKind, IdVec, Names, Span, SpanSink, Thread,
     ThreadId, Tick, Ticks, Timebase, Trace, TraceMeta,
 };
 
@@ -306,14 +306,14 @@ fn scaled(net: u64, factor: f64) -> u64 {
     (net as f64 * factor).round() as u64
 }
 
-/// Functions of the made-up program below its entry.
+/// Functions of the generated program below its entry.
 const FUNCTIONS: usize = 60;
 
-/// A run of a made-up program: sixty functions in a tree, each of which takes about as long in every
+/// A run of a generated program: sixty functions in a tree, each of which takes about as long in every
 /// call, and now and then an interrupt of ten times that.
 pub fn made_up(seed: u64) -> Calls {
     let mut names = Names::default();
-    let thread = names.threads.push(Thread { name: "made-up".into(), ..Thread::default() });
+    let thread = names.threads.push(Thread { name: "generated".into(), ..Thread::default() });
     let mut add = |name: String, kind| names.func(Func { name, module: None, kind, address: None });
     let main = add("request".into(), FuncKind::Function);
     let timer = add("timer_interrupt".into(), FuncKind::Interrupt);

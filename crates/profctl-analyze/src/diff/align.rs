@@ -261,9 +261,7 @@ mod tests {
             (
                 "page_add_file_rmap*40",
                 "folio_add_file_rmap*40",
-                "folio_add_file_rmap:  = folio_add_file_rmap; \
-                 page_add_file_rmap: page_add_file_rmap =; \
-                 page_add_file_rmap ~ folio_add_file_rmap",
+                "folio_add_file_rmap: page_add_file_rmap = folio_add_file_rmap rename",
             ),
             ("read_block*9", "vfs_fsync*9", "read_block: read_block =; vfs_fsync:  = vfs_fsync"),
         ] {

@@ -1,4 +1,4 @@
-//! A line a function: before, after, change, chance. One side before, any number of sides after.
+//! One line per function: before, after, change, chance. One side before, any number of sides after.
 
 use std::collections::BTreeMap;
 

@@ -15,7 +15,7 @@ pub struct Warning {
     /// Whether no verdict can be given because of it.
     pub veto: bool,
     /// Whether the sides differ in more than the build, so that a verdict may be about that: a gate
-    /// does not give one unless it is told to.
+    /// does not give one unless it is asked to.
     pub confounds: bool,
 }
 
@@ -177,7 +177,7 @@ fn differences(
 }
 
 /// Whether the runs of one side last longer, and what that means: a build that does more needs more
-/// time, and whoever records for longer sees more of everything.
+/// time, and a caller that records for longer sees more of everything.
 fn lengths(sides: [&Side; 2]) -> Option<Warning> {
     let logs = |of: fn(&Profile) -> u64| {
         sides.map(|side| -> Vec<f64> {
@@ -202,7 +202,7 @@ fn lengths(sides: [&Side; 2]) -> Option<Warning> {
     if more.abs() <= DURATION_MAX.log2() || (more > 0.0) != (longer > 0.0) {
         return say(false, ", and make about as many calls");
     }
-    // Where somebody stopped the recording after a time, times of runs agree better than their calls.
+    // Where a user stopped the recording after a time, times of runs agree better than their calls.
     let spread = |logs: &[Vec<f64>; 2]| {
         logs.iter().flat_map(|side| side.iter().map(|log| (log - mean(side)).powi(2))).sum::<f64>()
     };

@@ -9,8 +9,8 @@ use super::paths::{self, PathComparison};
 use super::seen::RunRows;
 use super::side::{Run, Side, counts};
 use super::stats::{self, Replicate};
+use super::types::WholeRun;
 use super::types::{Comparison, Entry, Function, Interval, SideSummary, Tail};
-use super::whole::WholeRun;
 use super::{Measure, Options, Verdict};
 use crate::summarize::{Profile, Row};
 

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use profctl_model::report::Answer;
 
-pub use super::self_test::{Injection, inject, injected, victim};
 use super::stats;
+use super::types::Why;
 use super::types::{Comparison, Function, Interval};
-use super::whole::{WHOLE_RUN, Why, why};
+use super::whole::{WHOLE_RUN, why};
 use super::{Measure, SideStats, Verdict};
 
 /// What fails the gate.
@@ -30,14 +30,14 @@ pub struct Policy {
 pub struct Standing {
     /// Who answers for it.
     pub owner: Option<String>,
-    /// Why it does not stand against a build, whatever is found of it.
+    /// Why it does not fail a build, whatever is found of it.
     pub excuse: Option<Excuse>,
 }
 
-/// Why a function that became slower does not stand against a build.
+/// Why a function that became slower does not fail a build.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Excuse {
-    /// Somebody accepted the change, and gave this reason.
+    /// A user accepted the change, and gave this reason.
     Accepted(String),
     /// It is known to flip between states: it is shown, not judged.
     Quarantined,
@@ -55,7 +55,7 @@ impl Excuse {
         }
     }
 
-    /// For people.
+    /// For readers.
     pub fn text(&self) -> String {
         match self {
             Self::Accepted(reason) => format!("accepted: {reason}"),
@@ -218,12 +218,12 @@ pub struct Judgement {
     pub answer: Answer,
     /// Why, a sentence each, without a full stop.
     pub reasons: Vec<String>,
-    /// Whether the whole run stands against it.
+    /// Whether the whole run fails it.
     pub whole: bool,
-    /// The functions that stand against it, as places in [`Comparison::functions`]: causes before
+    /// The functions that fail it, as places in [`Comparison::functions`]: causes before
     /// their callers.
     pub offending: Vec<usize>,
-    /// Functions that became slower and do not stand against it, and why not.
+    /// Functions that became slower and do not fail it, and why not.
     pub excused: Vec<(usize, Excuse)>,
     /// New functions that make up for much of what became slower, as places likewise.
     pub new: Vec<usize>,
@@ -438,7 +438,7 @@ fn whole_reason(comparison: &Comparison) -> String {
 }
 
 impl super::Cause {
-    /// The function and what it does, for people.
+    /// The function and what it does, for readers.
     pub fn text(&self) -> String {
         let what = match self.why {
             Why::Slower => "slower",
@@ -463,7 +463,7 @@ pub struct Suspicion {
 }
 
 impl Judgement {
-    /// What stands against the build, causes before callers: new functions and those that became
+    /// What fails the build, causes before callers: new functions and those that became
     /// slower themselves or are called more often, then those that take longer with what they call.
     pub fn in_order(&self, comparison: &Comparison) -> Vec<Suspicion> {
         let functions = &comparison.functions;

@@ -9,8 +9,8 @@ pub enum Measure {
     Net,
     /// Net time of a run: whether it costs more altogether, be it through more calls.
     Total,
-    /// Elapsed time of a call without the interrupts in it: whether it takes longer with all that
-    /// it calls.
+    /// Elapsed time of a call without the interrupts in it: whether it takes longer
+    /// including callees.
     Elapsed,
 }
 
@@ -54,7 +54,7 @@ impl Measure {
         }
     }
 
-    /// What people read: the time that is compared.
+    /// What readers see: the time that is compared.
     pub fn about(self) -> &'static str {
         match self {
             Self::Net => "net time per call",

@@ -19,6 +19,7 @@ mod compare;
 mod decide;
 mod decompose;
 mod json;
+mod json_fields;
 mod measure;
 mod moved;
 mod notes;
@@ -29,7 +30,7 @@ mod renamed;
 mod report;
 mod run_paths;
 mod seen;
-mod self_test;
+pub mod self_test;
 mod series;
 mod side;
 mod table;
@@ -53,9 +54,10 @@ pub(crate) use side::counts;
 pub use side::{Run, Side, SideStats};
 pub use table::Shown;
 pub use types::{
-    Comparison, Function, Interval, Matched, MatchedBy, Moved, Rename, SideSummary, Tail,
+    Cause, Comparison, Function, Interval, Matched, MatchedBy, Moved, Rename, SideSummary, Tail,
+    WholeRun, Why,
 };
-pub use whole::{Cause, WHOLE_RUN, WholeRun, Why};
+pub use whole::WHOLE_RUN;
 
 /// The margin of a function, by its name, where it has one of its own.
 pub type Margins<'a> = &'a dyn Fn(&str) -> Option<f64>;

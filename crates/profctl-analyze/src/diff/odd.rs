@@ -1,5 +1,5 @@
 //! Runs that are unlike the others of their side, and runs that drift: what stands behind verdicts
-//! that nobody can trust.
+//! that no one can trust.
 
 use std::cmp::Ordering;
 
@@ -20,7 +20,7 @@ pub struct Odd {
 /// How many times the usual distance a run must be off.
 const TIMES: f64 = 5.0;
 
-/// Runs of a side below which none can be told from the others.
+/// Runs of a side below which none can be distinguished from the others.
 const RUNS_MIN: usize = 3;
 
 /// The runs that are odd, by rows of binary logarithms of what their functions cost. `least` is the
@@ -109,7 +109,7 @@ pub(super) fn drift(sides: [&Side; 2], rows: &[stats::Row]) -> Option<f64> {
     (2.0 * stats::t_upper(t, df) < 0.01).then_some(slope * runs / 2.0)
 }
 
-/// Names in the order in which people number them: `run2` before `run10`.
+/// Names in the order in which users number them: `run2` before `run10`.
 pub fn natural_order(a: &str, b: &str) -> Ordering {
     let (mut a, mut b) = (a.as_bytes(), b.as_bytes());
     loop {

@@ -1,4 +1,4 @@
-//! Changes of known size, planted in a made-up program: each ends with the right answer and names its
+//! Changes of known size, planted in a generated program: each ends with the right answer and names its
 //! cause first. `just calibrate-real` does the same with recordings.
 
 use profctl_model::report::Answer;

@@ -7,8 +7,9 @@ use profctl_model::report::{
 };
 
 use super::gate::{Excuse, Judgement, Limit, Policy, Spent, State, What};
+use super::types::Why;
 use super::types::{Comparison, Function, Interval, SideSummary};
-use super::whole::{WHOLE_RUN, Why};
+use super::whole::WHOLE_RUN;
 use super::{Measure, PathComparison, Shown, Verdict};
 use crate::summarize::count;
 
@@ -266,7 +267,7 @@ impl Comparison {
 }
 
 impl Excuse {
-    /// Whether somebody accepted it by name.
+    /// Whether a user accepted it by name.
     pub fn is_accepted(&self) -> bool {
         matches!(self, Self::Accepted(_))
     }

@@ -4,8 +4,8 @@ use super::gate::Policy;
 use super::types::{Comparison, Function};
 use super::{Measure, Side, Verdict};
 
-/// The function into which a self-test puts its regression: the dearest of those that are known not
-/// to have changed and in which a change of twice the margin shows, else the dearest of those that
+/// The function into which a self-test puts its regression: the costliest of those that are known not
+/// to have changed and in which a change of twice the margin shows, else the costliest of those that
 /// were tested, else one with a budget.
 pub fn victim<'a>(comparison: &'a Comparison, policy: &Policy) -> Option<&'a Function> {
     let dearest = |wanted: &dyn Fn(&Function) -> bool| {
@@ -83,7 +83,7 @@ fn worsen(stats: &mut crate::summarize::FuncStats, what: Injection) {
         }
         Injection::Calls(times) => {
             let mut one = stats.clone();
-            // The calls are whole ones: what was seen in part is not repeated.
+            // The calls are whole ones: incomplete ones are not repeated.
             one.partial = 0;
             for _ in 1..times {
                 stats.merge(&one);

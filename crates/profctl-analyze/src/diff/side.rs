@@ -133,7 +133,7 @@ impl SideStats {
         measured.or_else(|| self.total.elapsed.checked_div(self.total.calls))
     }
 
-    /// Calls in a run, partial ones included, as a number that need not be whole.
+    /// Calls in a run, incomplete ones included, as a number that need not be whole.
     pub(super) fn calls_per_run(&self) -> f64 {
         let all = self.total.calls.saturating_add(self.total.partial);
         all as f64 / f64::from(self.of_runs.max(1))

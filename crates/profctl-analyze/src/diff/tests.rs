@@ -4,7 +4,8 @@ use proptest::prelude::*;
 
 use profctl_model::report::Answer;
 
-use super::gate::{Budget, Injection, Limit, Policy, State, What, inject, judge, victim};
+use super::gate::{Budget, Limit, Policy, State, What, judge};
+use super::self_test::{Injection, inject, victim};
 use super::stats::Verdict as Of;
 use super::*;
 use crate::testing::{Calls, random_calls};

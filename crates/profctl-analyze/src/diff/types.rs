@@ -8,7 +8,6 @@ use super::measure::Measure;
 use super::odd::Odd;
 use super::side::SideStats;
 use super::stats::{self, Components, Global, Plan, Replicate, Tested};
-use super::whole::WholeRun;
 use super::{Parts, Verdict};
 use crate::summarize::Profile;
 
@@ -253,8 +252,8 @@ impl Comparison {
         names.fold((0, 0), |(rows, all), names| (rows + 1, all + names))
     }
 
-    /// Functions that would have been called changed by a measure, had not dealing the runs shown
-    /// such changes by luck.
+    /// Functions that would have been called changed by a measure, had not permuting the runs shown
+    /// such changes by chance.
     pub fn retracted(&self) -> impl Iterator<Item = &Function> {
         self.functions.iter().filter(|function| {
             let taken_back = function.tests.iter().flatten().any(|tested| tested.retracted);
@@ -266,7 +265,7 @@ impl Comparison {
         })
     }
 
-    /// Whether something stands against any verdict.
+    /// Whether something fails any verdict.
     pub fn has_veto(&self) -> bool {
         self.warnings.iter().any(|warning| warning.veto)
     }
@@ -298,4 +297,83 @@ pub struct Tail {
     pub ratio: f64,
     /// The 95 % interval of it, from 8 runs per side.
     pub interval: Option<(f64, f64)>,
+}
+
+/// What all functions of a run cost together.
+#[derive(Clone, PartialEq, Debug)]
+pub struct WholeRun {
+    /// Net time of a run that is not idle, before and after.
+    pub busy: [u64; 2],
+    /// Calls of a run, likewise.
+    pub calls: [u64; 2],
+    /// What was found of the busy time.
+    pub busy_tested: Option<Tested>,
+    /// What was found of the number of calls; it decides only where there is no time.
+    pub calls_tested: Option<Tested>,
+    /// What is said of it.
+    pub verdict: Verdict,
+    /// Why the busy time changed, what did most first.
+    pub causes: Vec<Cause>,
+}
+
+/// A function that changed what a run costs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Cause {
+    /// The function.
+    pub name: String,
+    /// What it does.
+    pub why: Why,
+    /// Net time of a run that it adds.
+    pub delta: i64,
+    /// For a function of one side: the caller on both sides that it seems to be called by.
+    pub caller: Option<String>,
+}
+
+/// How a function changes what a run costs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Why {
+    /// A call takes longer.
+    Slower,
+    /// A call takes less time.
+    Faster,
+    /// It is called more often.
+    MoreCalls,
+    /// It is called less often.
+    FewerCalls,
+    /// It is called only after.
+    New,
+    /// It is called only before.
+    Gone,
+}
+
+impl Why {
+    /// The name in JSON and reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Slower => "slower",
+            Self::Faster => "faster",
+            Self::MoreCalls => "more-calls",
+            Self::FewerCalls => "fewer-calls",
+            Self::New => "new",
+            Self::Gone => "gone",
+        }
+    }
+}
+
+impl WholeRun {
+    /// What decides: busy time, or calls where time is not known.
+    pub fn tested(&self) -> Option<&Tested> {
+        self.busy_tested.as_ref().or(self.calls_tested.as_ref())
+    }
+
+    /// After ÷ before: of geometric means over runs where it was tested, else of the sums.
+    pub fn ratio(&self) -> Option<f64> {
+        let of_sums = |[before, after]: [u64; 2]| after as f64 / before as f64;
+        let tested = self.tested().map(|tested| tested.estimate.exp2());
+        let ratio = tested.unwrap_or_else(|| match self.busy {
+            [0, _] => of_sums(self.calls),
+            busy => of_sums(busy),
+        });
+        Some(ratio).filter(|ratio| ratio.is_finite())
+    }
 }

@@ -1,13 +1,13 @@
 //! The whole run as a row of its own: what all functions cost together, and why that changed.
 //!
 //! Functions are judged by what a call costs, and new ones by nothing at all, as there is nothing to
-//! hold them against. The sum knows of all of it: of work done twice, of a new function, of one that
+//! compare them with. The sum accounts for all of it: of work done twice, of a new function, of one that
 //! came back under another name.
 
 use super::moved::caller_of;
 use super::side::{counts, rounded};
 use super::stats::{self, Design, Row, Tested};
-use super::types::{Function, Interval};
+use super::types::{Cause, Function, Interval, WholeRun, Why};
 use super::{Options, Side, Verdict};
 
 /// Functions that are named as causes.
@@ -16,84 +16,7 @@ const CAUSES_MAX: usize = 5;
 /// The part of a change that a function must make to be named.
 const CAUSE_MIN: f64 = 0.02;
 
-/// What all functions of a run cost together.
-#[derive(Clone, PartialEq, Debug)]
-pub struct WholeRun {
-    /// Net time of a run that is not idle, before and after.
-    pub busy: [u64; 2],
-    /// Calls of a run, likewise.
-    pub calls: [u64; 2],
-    /// What was found of the busy time.
-    pub busy_tested: Option<Tested>,
-    /// What was found of the number of calls; it decides only where there is no time.
-    pub calls_tested: Option<Tested>,
-    /// What is said of it.
-    pub verdict: Verdict,
-    /// Why the busy time changed, what did most first.
-    pub causes: Vec<Cause>,
-}
-
-/// A function that changed what a run costs.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Cause {
-    /// The function.
-    pub name: String,
-    /// What it does.
-    pub why: Why,
-    /// Net time of a run that it adds.
-    pub delta: i64,
-    /// For a function of one side: the caller on both sides that it seems to be called by.
-    pub caller: Option<String>,
-}
-
-/// How a function changes what a run costs.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Why {
-    /// A call takes longer.
-    Slower,
-    /// A call takes less time.
-    Faster,
-    /// It is called more often.
-    MoreCalls,
-    /// It is called less often.
-    FewerCalls,
-    /// It is called only after.
-    New,
-    /// It is called only before.
-    Gone,
-}
-
-impl Why {
-    /// The name in JSON and reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Slower => "slower",
-            Self::Faster => "faster",
-            Self::MoreCalls => "more-calls",
-            Self::FewerCalls => "fewer-calls",
-            Self::New => "new",
-            Self::Gone => "gone",
-        }
-    }
-}
-
 impl WholeRun {
-    /// What decides: busy time, or calls where time is not known.
-    pub fn tested(&self) -> Option<&Tested> {
-        self.busy_tested.as_ref().or(self.calls_tested.as_ref())
-    }
-
-    /// After ÷ before: of geometric means over runs where it was tested, else of the sums.
-    pub fn ratio(&self) -> Option<f64> {
-        let of_sums = |[before, after]: [u64; 2]| after as f64 / before as f64;
-        let tested = self.tested().map(|tested| tested.estimate.exp2());
-        let ratio = tested.unwrap_or_else(|| match self.busy {
-            [0, _] => of_sums(self.calls),
-            busy => of_sums(busy),
-        });
-        Some(ratio).filter(|ratio| ratio.is_finite())
-    }
-
     /// Tests the sums of both sides.
     pub(super) fn of(
         sides: [&Side; 2],

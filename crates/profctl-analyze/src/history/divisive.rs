@@ -2,7 +2,7 @@
 //! Apache Otava look at benchmarks.
 //!
 //! The best place to cut a series in two is where the distances between the parts are largest
-//! against those within them. Whether the cut is one is told by shuffling: a series without a change
+//! against those within them. Whether the cut is one is decided by shuffling: a series without a change
 //! is as well cut in any order. Each part is then looked at in turn.
 
 use crate::random::Random;
@@ -25,7 +25,7 @@ pub(super) struct Cut {
 }
 
 /// All places where `values` changes by at least `least` with a chance of no more than `level`, in
-/// ascending order. Unknown values are left out by the caller.
+/// ascending order. Unknown values are omitted by the caller.
 pub(super) fn cuts(values: &[f64], least: f64, level: f64) -> Vec<Cut> {
     let mut found = Vec::new();
     let mut left = vec![(0, values.len())];

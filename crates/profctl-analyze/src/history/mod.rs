@@ -35,7 +35,7 @@ impl Default for Options {
     }
 }
 
-/// The chance above which a cut is taken for luck, function by function. Whether it is one among
+/// The chance above which a cut is treated as chance, function by function. Whether it is one among
 /// many is asked afterwards.
 const LEVEL: f64 = 0.05;
 
@@ -177,7 +177,7 @@ impl History {
         there.map(|(at, (sum, n))| (at, sum / f64::from(*n))).unzip()
     }
 
-    /// Tests each candidate between the stretches of builds before and after it, all of them and
+    /// Tests each candidate between the intervals of builds before and after it, all of them and
     /// every other function together.
     fn confirm(
         &self,
@@ -294,7 +294,7 @@ impl History {
     }
 }
 
-/// One change a function and place, those that were undone marked, the latest first and of one
+/// One change a function and place, those that were reverted marked, the latest first and of one
 /// build the largest.
 fn settle(mut changes: Vec<Change>, options: &Options) -> Vec<Change> {
     let order = |measure: Measure| options.measures.iter().position(|one| *one == measure);

@@ -103,7 +103,7 @@ impl Found {
         serde_json::to_string(&file).expect("only strings and finite numbers") + "\n"
     }
 
-    /// A row a change, the latest build first; `top` of them.
+    /// One row per change, the latest build first; `top` of them.
     pub fn table(&self, timebase: Timebase, top: Option<usize>) -> Table {
         let text = |name: &str, heading: &str| Column::new(name, heading, Role::Text);
         let columns = vec![

@@ -1,4 +1,4 @@
-//! Functions that flip between two states whatever the build: their alarms are luck.
+//! Functions that flip between two states whatever the build: their alarms are chance.
 
 /// The part of the variance that two states explain, from which on a function is said to have them.
 /// The best cut of a bell explains 0.64 of it.
@@ -7,7 +7,7 @@ const SCORE_MIN: f64 = 0.9;
 /// The part of the runs that each state takes at least: fewer are outliers.
 const STATE_MIN: f64 = 0.1;
 
-/// Runs below which states cannot be told from chance.
+/// Runs below which states cannot be distinguished from chance.
 const RUNS_MIN: usize = 20;
 
 /// The score of a function with two states at least `least` apart; nothing for any other. Changes of

@@ -36,9 +36,13 @@ impl Interrupts {
         }
         match entries.last() {
             Some(last) if last.start >= span.start => {
-                let first = entries.partition_point(|entry| entry.start < span.start);
-                let before = first.checked_sub(1).map_or(0, |at| entries[at].sum);
-                last.sum.saturating_sub(before).min(span.elapsed().0)
+                let sum_before = |time: Tick| {
+                    let n = entries.partition_point(|entry| entry.start < time);
+                    n.checked_sub(1).map_or(0, |at| entries[at].sum)
+                };
+                // What began after its stated end came late, and is its caller's.
+                let sum = sum_before(span.start + span.wall) - sum_before(span.start);
+                sum.min(span.elapsed().0)
             }
             _ => 0,
         }

@@ -44,7 +44,7 @@ impl Profile {
     }
 }
 
-/// The calls such that each comes after what it called, as a stream has them.
+/// The calls such that each comes after its callees, as a stream has them.
 fn in_order_of_their_ends(trace: &Trace) -> Vec<usize> {
     let spans = &trace.spans;
     let mut order = Vec::with_capacity(spans.len());

@@ -138,11 +138,11 @@ fn what_cannot_be_shown_is_refused() {
         of(columns("net_p0")),
         refused(&TableOptions { percentiles: vec![101.0], ..TableOptions::default() }),
     ];
-    expect![[r"
-        unknown column `nett`; did you mean `net`? (columns: elapsed, elapsed_corrected, net, net_corrected, calls, partial, net_max, net_avg, net_min, net_stddev, elapsed_max, elapsed_avg, elapsed_min, wall, off_cpu, stolen, real_pct, net_pct, module, kind, name, net_p50 and elapsed_p50 for any percentile)
+    expect![[r#"
+        unknown column `nett`; did you mean `net`? (columns: elapsed, elapsed_corrected, net, net_corrected, calls, partial, net_max, net_avg, net_min, net_stddev, elapsed_max, elapsed_avg, elapsed_min, wall, off_cpu, stolen, interrupted, real_pct, net_pct, module, kind, name, net_p50 and elapsed_p50 for any percentile)
         column `net_corrected` needs `--overhead`, the cost of an event
-        unknown column `net_p0`; did you mean `net_pct`? (columns: elapsed, elapsed_corrected, net, net_corrected, calls, partial, net_max, net_avg, net_min, net_stddev, elapsed_max, elapsed_avg, elapsed_min, wall, off_cpu, stolen, real_pct, net_pct, module, kind, name, net_p50 and elapsed_p50 for any percentile)
-        percentile 101, expected one above 0 and at most 100"]].assert_eq(&text.join("\n"));
+        unknown column `net_p0`; did you mean `net_pct`? (columns: elapsed, elapsed_corrected, net, net_corrected, calls, partial, net_max, net_avg, net_min, net_stddev, elapsed_max, elapsed_avg, elapsed_min, wall, off_cpu, stolen, interrupted, real_pct, net_pct, module, kind, name, net_p50 and elapsed_p50 for any percentile)
+        percentile 101, expected one above 0 and at most 100"#]].assert_eq(&text.join("\n"));
 }
 
 #[test]
@@ -228,6 +228,7 @@ fn the_file_has_every_field_in_order() {
         "elapsed":11000,
         "net":10000,
         "stolen":0,
+        "interrupted":0,
         "net_min":2000,
         "net_avg":5000,
         "net_max":8000,
@@ -263,6 +264,7 @@ fn the_file_has_every_field_in_order() {
         "elapsed":1000,
         "net":1000,
         "stolen":0,
+        "interrupted":0,
         "net_min":1000,
         "net_avg":1000,
         "net_max":1000,

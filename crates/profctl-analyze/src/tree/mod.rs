@@ -152,7 +152,7 @@ pub fn table(
     Ok(table)
 }
 
-/// Appends the rows and says how many nodes were left out.
+/// Appends the rows and says how many nodes were omitted.
 fn push_rows(
     table: &mut Table,
     tree: &CallTree,

@@ -286,6 +286,6 @@ fn empty() -> Profile {
         knows_off_cpu: false,
         diags: DiagLog::default(),
     };
-    let source = Source { path: "-".into(), format: "made up".into(), bytes: 0 };
+    let source = Source { path: "-".into(), format: "generated".into(), bytes: 0 };
     Summary::new(summarize::Options::default()).finish(&Names::default(), &meta, source)
 }

@@ -1,5 +1,5 @@
 //! `calibrate_real [FOLDER [COMPARISONS]]`: what the gate makes of real recordings. Runs of one
-//! kernel are dealt to two sides, which must come out without an alarm; changes of known size are
+//! kernel are assigned to two sides, which must come out without an alarm; changes of known size are
 //! planted in one side, which must come out with the right answer and the cause named first.
 //!
 //! FOLDER holds a folder a kernel with recordings at any depth below it.
@@ -138,7 +138,7 @@ fn gate(before: Side, after: Side, options: &Options<'_>) -> io::Result<(Compari
 fn deals(kernels: &[Kernel], comparisons: usize, out: &mut impl Write) -> io::Result<()> {
     writeln!(
         out,
-        "Nothing changed: runs dealt to two sides. *One kernel* deals its recordings in every way; the\n\
+        "Nothing changed: runs assigned to two sides. *One kernel* permutes its recordings in every way; the\n\
          others deal those of all kernels, each function of which was brought to one level.\n\n\
          | runs | comparisons | red | red, % | by | inconclusive |\n\
          | --- | --: | --: | --: | --- | --: |"
@@ -148,12 +148,12 @@ fn deals(kernels: &[Kernel], comparisons: usize, out: &mut impl Write) -> io::Re
     let mut tally = Tally::default();
     for profiles in &recorded {
         let n = profiles.len();
-        for dealt in 0..1_u32 << n {
-            if dealt.count_ones() as usize != n / 2 {
+        for taken_runs in 0..1_u32 << n {
+            if taken_runs.count_ones() as usize != n / 2 {
                 continue;
             }
             let of = |taken: bool| {
-                let runs = (0..n).filter(move |at| (dealt >> at & 1 == 1) == taken);
+                let runs = (0..n).filter(move |at| (taken_runs >> at & 1 == 1) == taken);
                 runs.map(|at| profiles[at].clone()).take(n / 2).collect::<Vec<_>>()
             };
             let (before, after) = (side("before", of(false)), side("after", of(true)));
@@ -303,7 +303,7 @@ struct Expected {
 }
 
 /// What is planted in one kernel.
-type Cases = fn(&Ground) -> Vec<(Change, Expected)>;
+type Cases = fn(&Planted) -> Vec<(Change, Expected)>;
 
 /// Changes were planted: does the gate say so?
 fn planted(kernels: &[Kernel], out: &mut impl Write) -> io::Result<()> {
@@ -314,11 +314,11 @@ fn planted(kernels: &[Kernel], out: &mut impl Write) -> io::Result<()> {
          | --- | --: | --: | --: | --- |"
     )?;
     let usable: Vec<&Kernel> = kernels.iter().filter(|kernel| kernel.runs.len() >= 6).collect();
-    let sides: Vec<Ground> = usable.iter().map(|kernel| Ground::of(kernel)).collect();
+    let sides: Vec<Planted> = usable.iter().map(|kernel| Planted::of(kernel)).collect();
     for percent in [5, 8, 15, 50] {
         let factor = 1.0 + f64::from(percent) / 100.0;
         let answer = if percent > 5 { Answer::Regressed } else { Answer::Pass };
-        let cases = |ground: &Ground| -> Vec<(Change, Expected)> {
+        let cases = |ground: &Planted| -> Vec<(Change, Expected)> {
             let case = |name: &String| {
                 let first = Some(name.clone());
                 (Change::Slower(name.clone(), factor), Expected { answer, first })
@@ -384,7 +384,7 @@ fn passed() -> Expected {
 }
 
 /// Two sides of one kernel, and where to plant.
-struct Ground {
+struct Planted {
     before: Side,
     after: Vec<Calls>,
     /// Functions that are tested, in no order that has to do with their cost.
@@ -395,7 +395,7 @@ struct Ground {
     pairs: Vec<(String, String)>,
 }
 
-impl Ground {
+impl Planted {
     fn of(kernel: &Kernel) -> Self {
         // Every other run, so that both boots are on both sides.
         let (mut first, mut second) = (Vec::new(), Vec::new());
@@ -456,8 +456,8 @@ impl Ground {
 
 fn table_row(
     what: &str,
-    grounds: &[Ground],
-    cases: &dyn Fn(&Ground) -> Vec<(Change, Expected)>,
+    grounds: &[Planted],
+    cases: &dyn Fn(&Planted) -> Vec<(Change, Expected)>,
     normalize: bool,
     out: &mut impl Write,
 ) -> io::Result<()> {
@@ -504,7 +504,7 @@ fn table_row(
                         let tested = function.tests[measure as usize].as_ref();
                         tested.map(|t| {
                             format!(
-                                "{}: {:?} {:.3} se {:.4} df {:.1} q {:.3} dealt {:.3}",
+                                "{}: {:?} {:.3} se {:.4} df {:.1} q {:.3} permuted {:.3}",
                                 measure.name(),
                                 t.verdict,
                                 t.estimate.exp2(),

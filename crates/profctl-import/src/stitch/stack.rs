@@ -97,7 +97,7 @@ pub(super) struct Stack {
     watched: Vec<Watched>,
     /// Callees that may have come late; the deepest last.
     recent: Recents,
-    /// Calls that were handed on as nested in an open one, while that may turn out otherwise.
+    /// Calls that were passed on as nested in an open one, while that may turn out otherwise.
     nested: Vec<Nested>,
     /// Whether all callees are kept there: so it is while the times of callees are recorded, and
     /// exits state lengths.

@@ -1,4 +1,4 @@
-//! Made-up executions, written as each family of formats writes them and read again: what is found
+//! Generated executions, written as each family of formats writes them and read again: what is found
 //! is compared, to the tick, with what the definitions of the numbers say of the execution.
 
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use profctl_testkit::execution::{Execution, Expected, Mix, What, expected, make,
 
 use crate::recorder::{Outcome, read, read_parts};
 
-/// What was found, in the terms of what is expected. Functions that no execution has are left out.
+/// What was found, in the terms of what is expected. Functions that no execution has are omitted.
 fn found(outcome: &Outcome, execution: &Execution, ticks: impl Fn(Ticks) -> u64) -> Expected {
     let mut found = Expected {
         unmatched: outcome.count("stitch/unmatched-exit"),
@@ -73,7 +73,7 @@ fn check(
         let outcome = outcome.unwrap_or_else(|error| panic!("{what}, seed {seed}: {error}"));
         let mut got = found(&outcome, &execution, |ticks| outcome.nanos(ticks));
         if expected.gaps > 0 {
-            // Some losses are told once for every CPU.
+            // Some losses are stated once for every CPU.
             (got.gaps, expected.gaps) = (0, 0);
         }
         if got != expected {
@@ -107,9 +107,9 @@ fn of(format: &str) -> ReadOptions {
     }
 }
 
-/// Whether names alone do not tell what happened: a call ended with a caller whose entry was not
-/// seen, so that this caller may as well have been one of its callees; or the exit of a call whose
-/// entry was not seen may as well be the late one of another call of that function.
+/// Whether names alone do not tell what happened: a call ended with a caller whose entry is
+/// missing, so that this caller may as well have been one of its callees; or the exit of a call whose
+/// entry is missing may as well be the late one of another call of that function.
 fn is_told_by_depth_only(execution: &Execution) -> bool {
     let segments = execution.records.split(|record| matches!(record.what, What::Lost(_)));
     segments.into_iter().any(|segment| {
@@ -187,7 +187,7 @@ fn events_that_programs_exchange() {
     });
 }
 
-/// Only sums are told: own time by path.
+/// Only sums are stated: own time by path.
 #[test]
 fn folded_stacks() {
     for seed in 0..200 {
@@ -249,7 +249,7 @@ fn records_of_probes() {
     }
 }
 
-/// Wires that rise together are told apart only where they fall one after the other.
+/// Wires that rise together are distinguished only where they fall one after the other.
 fn is_ambiguous(execution: &Execution) -> bool {
     let time = |what: What| {
         let found = execution.records.iter().find(|record| record.what == what);
@@ -386,7 +386,7 @@ fn events_of_the_kernel() {
                 "{format}, seed {seed}\n{}",
                 write::plain(&execution, false)
             );
-            // However many records tell of a waking, it is one, and none of these is redundant.
+            // However many records report a waking, it is one, and none of these is redundant.
             let n = execution.records.iter().filter(|r| matches!(r.what, What::Wake(_))).count();
             assert_eq!(outcome.recorded.wakes.len(), n, "{format}, seed {seed}");
             let redundant: u64 =

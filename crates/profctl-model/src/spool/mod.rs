@@ -194,7 +194,7 @@ impl<B: BlockStack> SpanSink for Spool<B> {
             Record::Life(life) => self.other.lives.push(*life),
             Record::Gap(gap) => self.other.gaps.push(*gap),
             Record::Mark(mark) => self.other.marks.push(mark.clone()),
-            // Sums of functions are no rows; whoever wants them has a summary beside this.
+            // Sums of functions are no rows; a caller that wants them has a summary beside this.
             Record::Total(_) | Record::Enclosed(_) | Record::Outermost(_) => {}
         }
     }

@@ -74,7 +74,7 @@ pub fn comment(judged: &Judged, style: &Style) -> String {
     page
 }
 
-/// A row a finding: what was measured and what came out.
+/// One row per finding: what was measured and what came out.
 fn findings(findings: &[&Finding], judged: &Judged, style: &Style) -> String {
     let text = |name: &str| Column::new(name, name, Role::Text);
     let has_owners = findings.iter().any(|finding| finding.owner.is_some());

@@ -17,7 +17,7 @@ pub struct Found {
     pub wall: u64,
     /// What of that their thread was off the CPU.
     pub off_cpu: u64,
-    /// Time of their own.
+    /// Net time.
     pub net: u64,
 }
 

@@ -122,7 +122,7 @@ impl Run {
     }
 
     fn step(&mut self) {
-        // One wire cannot change twice at one time, nor can anything else be told apart then.
+        // One wire cannot change twice at one time, nor can anything else be distinguished then.
         if !(self.mix.ties && self.random.percent(25)) || self.is_used() {
             self.time += self.mix.step * (1 + self.random.below(20));
         }
@@ -220,7 +220,7 @@ impl Run {
             && ready.is_empty()
             && prev.is_none()
         {
-            // Nobody else can: a timer does it.
+            // No other thread can: a timer does it.
             self.asleep[woken] = false;
             self.time += self.mix.step;
             self.record(cpu, None, What::Wake(woken));
@@ -246,7 +246,7 @@ impl Run {
             self.enter(cpu, prev);
         }
         self.running[cpu] = next;
-        // Who comes and goes at one time cannot be told apart.
+        // Who comes and goes at one time cannot be distinguished.
         self.time += self.mix.step;
         self.record(cpu, prev, What::Switch { prev, leaves, next });
         self.time += self.mix.step;

@@ -1,4 +1,4 @@
-//! Made-up executions of which everything is known: which call each record belongs to, who ran
+//! Generated executions of which everything is known: which call each record belongs to, who ran
 //! where, what the recorder lost. A writer for each family of formats puts one down as that family
 //! does ([`write`]), and [`expected`] says what a reader must find, by the definitions of the
 //! numbers and nothing else: no stack is kept, nothing is paired, because nothing has to be.
@@ -41,7 +41,7 @@ pub enum What {
     Enter(usize),
     /// It ended.
     Exit(usize),
-    /// The CPU goes from one thread to another; nobody is the idle task.
+    /// The CPU goes from one thread to another; none is the idle task.
     Switch {
         /// Who left it.
         prev: Option<usize>,
@@ -50,7 +50,7 @@ pub enum What {
         /// Who got it.
         next: Option<usize>,
     },
-    /// The thread of the record (nobody: an interrupt of the idle task) wakes that one.
+    /// The thread of the record (none: an interrupt of the idle task) wakes that one.
     Wake(usize),
     /// The recorder lost so many records.
     Lost(u64),
@@ -63,7 +63,7 @@ pub struct Record {
     pub time: u64,
     /// Where.
     pub cpu: usize,
-    /// On which thread; nobody is the idle task.
+    /// On which thread; none is the idle task.
     pub thread: Option<usize>,
     /// What.
     pub what: What,
@@ -80,7 +80,7 @@ pub struct Execution {
     pub n_cpus: usize,
     /// All calls, callers before callees.
     pub calls: Vec<Call>,
-    /// What was seen, in the order of time.
+    /// What was seen, in time order.
     pub records: Vec<Record>,
 }
 

@@ -98,6 +98,7 @@ const CONCERNED: [(&str, &[&str]); 5] = [
         &[
             "kdump",
             "chrome",
+            "firefox",
             "folded",
             "ftrace",
             "itm",

@@ -115,6 +115,9 @@ fn argument(path: &Path) -> Result<Argument, Failure> {
     Ok(Argument { name, is_directory: true, files })
 }
 
+/// In a directory of runs, what is known of the build; not a run.
+pub(crate) const ABOUT_BUILD: &str = "build.toml";
+
 /// All regular files below `directory`, by name. Links to directories are not followed: they may
 /// lead back.
 fn walk(directory: &Path, files: &mut Vec<TraceFile>) -> Result<(), Failure> {
@@ -143,7 +146,7 @@ fn walk(directory: &Path, files: &mut Vec<TraceFile>) -> Result<(), Failure> {
                 return Err(Failure::input(path.display().to_string(), what(&error)));
             }
         };
-        if metadata.is_file() {
+        if metadata.is_file() && entry.file_name() != ABOUT_BUILD {
             files.push(TraceFile::at(&path, &metadata));
         } else if entry.file_type().map_err(unreadable)?.is_dir() {
             match TraceFile::of_directory(&path).map_err(unreadable)? {

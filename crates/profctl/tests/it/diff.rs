@@ -61,7 +61,7 @@ fn slower_and_faster_stand_apart() {
     let after = runs(&scratch, "after", &[("f", 1300), ("g", 1500), ("h", 700), ("new", 90)]);
     let found = run(&["diff", &before, &after]).quiet_success();
     let found = found.replace(&scratch.path(""), "");
-    expect![[r#"
+    expect![[r"
         before     before: 6 runs, 37.293 us busy per run, plain
         after      after: 6 runs, 36.103 us busy per run, plain
         whole run  busy 37.294 us to 36.104 us (-3.19%; 95%: -3.66% to -2.72%), 41 calls: equivalent
@@ -93,7 +93,7 @@ fn slower_and_faster_stand_apart() {
          0.141     0.014       60  6 of 6    old
 
         note: matched: 1 function by suffix (2 names)
-    "#]]
+    "]]
     .assert_eq(&found);
     let markdown = run(&["diff", "--format", "markdown", &before, &after]).quiet_success();
     assert!(markdown.contains("### slower: 1") && markdown.contains("| `f` "), "{markdown}");
@@ -117,7 +117,8 @@ fn a_stable_update_of_a_kernel_reads_as_it_was() {
     let sides = [kernel("6.1.170"), kernel("6.1.192")];
     let found = json(&run(&["diff", "--format", "json", &sides[0], &sides[1]]));
     let verdicts = verdicts(&found);
-    assert_eq!(verdicts["apparmor_file_alloc_security"], "improved");
+    // It is called less often than a test needs.
+    assert_eq!(verdicts["apparmor_file_alloc_security"], "not-tested");
     assert_eq!(verdicts["ipv4_mtu"], "regressed");
     assert_eq!(verdicts["__ip_finish_output"], "regressed");
     let functions = found["functions"].as_array().unwrap();
@@ -125,7 +126,7 @@ fn a_stable_update_of_a_kernel_reads_as_it_was() {
     assert_eq!(renamed["matched_as"], "cgroup_rstat_updated");
     assert_eq!(
         (&renamed["matched_by"], &renamed["verdict"]),
-        (&"rename".into(), &"equivalent".into())
+        (&"rename".into(), &"inconclusive".into())
     );
     for function in functions {
         let part = |name: &str| function[name].as_i64().unwrap();
@@ -175,7 +176,7 @@ fn one_trace_a_side_says_what_it_cannot_say() {
     let interval = [&f["ci_low"], &f["ci_high"]].map(|end| end.as_f64().unwrap());
     assert!(1.49 < interval[0] && interval[0] < interval[1] && interval[1] < 1.51, "{interval:?}");
     let text = run(&["diff", &before, &after]).quiet_success();
-    assert!(text.contains("changed: 1; net +5.000 us per run"), "{text}");
+    assert!(text.contains("nothing is proven): 1; net +5.000 us per run"), "{text}");
     assert!(text.contains("Elapsed before") && text.contains("Net before"), "{text}");
     assert!(text.contains("note: one run per side cannot show run-to-run noise"), "{text}");
 }
@@ -194,7 +195,7 @@ fn paths_of_calls_are_compared() {
     let (before, after) = (scratch.file("b.txt", trace(100)), scratch.file("a.txt", trace(150)));
     let found = run(&["diff", "--paths", &before, &after]).quiet_success();
     let found = found.replace(&scratch.path(""), "");
-    expect![[r#"
+    expect![[r"
         before     b.txt: 1 run, 140 ns busy, plain
         after      a.txt: 1 run, 190 ns busy, plain
         whole run  busy 140 ns to 190 ns (+35.71%), 3 calls: inconclusive
@@ -209,7 +210,7 @@ fn paths_of_calls_are_compared() {
         note: not shown: 1 path below the limits of depth and change
         note: differs: runs after last 1.36 times longer, and make about as many calls
         note: one run per side cannot show run-to-run noise: record at least 3 per side; intervals cover variation within these two traces only
-    "#]]
+    "]]
     .assert_eq(&found);
     let same = run(&["diff", "--paths", &before, &before]).quiet_success();
     assert!(same.contains("note: no path changed: 3 paths in both"), "{same}");
@@ -324,9 +325,13 @@ fn the_schema_of_diff_names_every_field() {
     assert_eq!(undocumented, Vec::<&String>::new());
     let missing: Vec<String> =
         named(&page).filter(|name| !name.ends_with(".*") && !fields.contains(name)).collect();
-    // Nothing seems to have been inlined between these builds.
+    // Nothing seems to have been inlined between these builds, and no run is unlike the others.
     assert!(
-        missing.iter().all(|name| name.starts_with("moved[]") || name.contains("].tests.")),
+        missing.iter().all(|name| {
+            let is_optional =
+                ["moved[]", "odd_runs[]", "plan."].iter().any(|of| name.starts_with(of));
+            is_optional || fields.iter().any(|field| field.starts_with(&format!("{name}.")))
+        }),
         "{missing:?}"
     );
 }

@@ -216,7 +216,7 @@ fn reports_name_the_baseline_and_agree() {
     assert!(markdown.starts_with("### profctl gate: regressed\n"), "{markdown}");
     assert!(markdown.contains("| `f<T>`") && markdown.contains("<details><summary>slower: 1"));
     let junit = read(&junit);
-    assert!(junit.contains("tests=\"5\" failures=\"2\" errors=\"0\" skipped=\"0\""), "{junit}");
+    assert!(junit.contains("tests=\"6\" failures=\"3\" errors=\"0\" skipped=\"0\""), "{junit}");
     assert!(
         junit.contains("<testcase classname=\"function\" name=\"f&lt;T&gt;\"><failure message=\"")
     );
@@ -224,7 +224,10 @@ fn reports_name_the_baseline_and_agree() {
     let sarif: Value = serde_json::from_str(&read(&sarif)).unwrap();
     let results = sarif["runs"][0]["results"].as_array().unwrap();
     let rules: Vec<&str> = results.iter().map(|one| one["ruleId"].as_str().unwrap()).collect();
-    assert_eq!((&sarif["version"], rules), (&"2.1.0".into(), vec!["budget", "regressed"]));
+    assert_eq!(
+        (&sarif["version"], rules),
+        (&"2.1.0".into(), vec!["whole-run", "budget", "regressed"])
+    );
     let place = &results[1]["locations"][0];
     assert_eq!(place["logicalLocations"][0]["name"], "f<T>");
     assert!(place["physicalLocation"]["artifactLocation"]["uri"].is_string());

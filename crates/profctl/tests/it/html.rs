@@ -77,7 +77,7 @@ fn a_page_of_very_many_functions_says_which_have_figures() {
         let out = scratch.path(&format!("{command}.html"));
         run(&[command, &trace, "-o", &out]).quiet_success();
         let page = std::fs::read_to_string(&out).unwrap();
-        let note = "figures: of 20000 of 21000 functions, those of the greatest net time";
+        let note = "figures: of 20000 of 21000 functions, those of the largest net time";
         assert!(page.contains(note), "{command}");
     }
 }

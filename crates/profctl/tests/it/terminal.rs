@@ -190,7 +190,7 @@ fn one_run_per_side_lists_what_changed_most() {
     let [before, after] = ["default-6.1.txt", "default-7.3.txt"]
         .map(|name| format!("fixtures/function_graph/{name}"));
     let out = run(&format!("diff --top 1000 --unit ns {before} {after}"), &["--width", "400"]);
-    let lines = out.lines().skip_while(|line| !line.starts_with("changed: "));
+    let lines = out.lines().skip_while(|line| !line.starts_with("beyond the margin"));
     let rows = lines.skip(4).take_while(|line| !line.is_empty() && !line.starts_with("note: "));
     let change = |line: &str| -> u64 {
         let deltas = line.split_whitespace().filter(|cell| cell.starts_with(['+', '-']));

@@ -46,7 +46,7 @@ impl Block {
 
 /// The interval of the ratio of the means of a call in two series of blocks, in the order of their
 /// time, by a circular block bootstrap (Politis and Romano 1992): neighboring blocks are drawn
-/// together, so that the interval knows of what neighbors share. The logarithm of the ratio is
+/// together, so that the interval accounts for what neighbors share. The logarithm of the ratio is
 /// studentized by its error within each resample (Davison and Hinkley 1997, section 5.2), so that
 /// resamples that look calm do not count as sure. None where a side is empty or its mean is not
 /// positive.

@@ -1,13 +1,13 @@
 //! The number of findings under permutation of the runs between the sides.
 //!
-//! A p-value believes in its model: runs that flip between two states, all on one side by luck,
-//! look certain to it. Dealing the measurements again (Tusher, Tibshirani and Chu 2001) keeps
+//! A p-value depends on its model: runs that flip between two states, all on one side by chance,
+//! look certain to it. Permuting the measurements again (Tusher, Tibshirani and Chu 2001) keeps
 //! whatever noise they have, and what functions have in common, and so tells how many alarms such
 //! noise raises by itself.
 //!
 //! A function that the true sides show as unusually noisy leans less on the prior. In another deal
-//! the same runs may look calm, and whoever tested that deal would let it lean on the prior like any
-//! other: so the weight of the prior in deals is that of a usual function.
+//! the same runs may look calm, and a caller that tested that deal would let it lean on the prior like any
+//! other: so the weight of the prior in permutations is that of a usual function.
 
 use std::cmp::Ordering;
 
@@ -27,13 +27,13 @@ const TRIALS: usize = 250;
 
 const SEED: u64 = 1;
 
-/// The part of the deals that may be left out, those with the most alarms.
+/// The part of the permutations that may be omitted, those with the most alarms.
 const LEFT_OUT: f64 = 0.1;
 
 /// How many alarms such a deal has at least, and how many times as many as usual.
 const STANDS_OUT: (usize, usize) = (10, 5);
 
-/// How much chances may differ and be equal: runs that measure the same make deals that differ in
+/// How much chances may differ and be equal: runs that measure the same make permutations that differ in
 /// nothing but the order of sums, and that must not decide.
 const TIE: f64 = 1.0 + 1e-9;
 
@@ -131,7 +131,7 @@ pub(super) fn false_share(
         }
     }
     // Where half of the runs share what the others have not (a boot, an hour), the deal that tells
-    // the halves apart changes many functions at once, and tells nothing of the luck of one.
+    // the halves apart changes many functions at once, and tells nothing of the chance of one.
     of_deals.sort_by_key(Vec::len);
     let usual = of_deals[of_deals.len() / 2].len();
     let most = STANDS_OUT.0.max(STANDS_OUT.1 * usual);

@@ -85,7 +85,7 @@ pub struct Options {
     pub resolution_floor: f64,
     /// Runs per side that a function must be seen in.
     pub runs_min: usize,
-    /// Blocks a side that a function must be seen in, where blocks are what is compared.
+    /// Blocks per side that a function must be seen in, where blocks are what is compared.
     pub blocks_min: usize,
 }
 
@@ -203,7 +203,7 @@ pub struct Tested {
     pub q_dealt: f64,
     /// How much of the error rate is for it, among all measures: 1 on average.
     pub weight: f64,
-    /// Whether it would have been called changed, had not the deals shown such changes by luck.
+    /// Whether it would have been called changed, had not the permutations shown such changes by chance.
     pub retracted: bool,
     /// The change that does not matter.
     pub margin: f64,
@@ -338,7 +338,7 @@ struct Measured {
 }
 
 /// Compares the two sides of every row by several measures, an outcome each. What is usual is
-/// learnt for each measure; corrections and deals are of all of them together, so that the shares of
+/// learned for each measure; corrections and permutations are of all of them together, so that the shares of
 /// false ones are those of everything that is reported.
 ///
 /// # Panics
@@ -474,11 +474,11 @@ const RANKS_MIN: usize = 6;
 struct Variance {
     post: f64,
     df: f64,
-    /// The same where runs are dealt again.
+    /// The same where runs are permuted again.
     df_dealt: f64,
     /// What it was pulled towards, and with which weight.
     expected: f64,
-    /// The weight where runs are dealt again.
+    /// The weight where runs are permuted again.
     d0_dealt: f64,
     /// No variance is below this.
     least: f64,

@@ -16,11 +16,11 @@ pub struct Plan {
     pub found: f64,
 }
 
-/// Measurements that nobody adds at once.
+/// Measurements that no one adds at once.
 const MORE_MAX: u32 = 20;
 
 /// The fewest more measurements with which half of the functions show a change of twice the margin;
-/// none if they do already, or if no number that anybody takes will do.
+/// none if they do already, or if no number that any user takes will do.
 pub(super) fn plan(
     contrasts: &[Option<Contrast>],
     variances: &[Option<Variance>],

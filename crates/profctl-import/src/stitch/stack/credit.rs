@@ -47,7 +47,7 @@ impl Stack {
         self.credit(core, span, Ended { all, inside, since }, depth, outermost);
     }
 
-    /// Notes a call that was handed on, if it is outermost and may yet get callers, or is nested in
+    /// Notes a call that was passed on, if it is outermost and may yet get callers, or is nested in
     /// one to which it may have come late.
     fn note_emitted<S: SpanSink>(
         &mut self,
@@ -94,7 +94,7 @@ impl Stack {
             if is_beside || !is_orphan {
                 self.note_recent(core, span, ended, is_beside);
             } else {
-                // Nobody knows yet whose it is, so what came before it stays where it is.
+                // It is not known yet whose it is, so what came before it stays where it is.
                 self.forget_recent(self.frames.len() - 1);
             }
         }

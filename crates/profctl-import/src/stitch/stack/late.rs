@@ -50,7 +50,7 @@ impl Recent {
 #[derive(Debug, Default)]
 pub(super) struct Recents {
     list: Vec<Recent>,
-    /// If there is a window: what of each was handed on.
+    /// If there is a window: what of each was passed on.
     inside: Vec<Below>,
 }
 
@@ -84,7 +84,7 @@ impl Recents {
 /// Callees that are kept. Late ones are the last of an open call, so old ones can be forgotten.
 const KEPT: usize = 512;
 
-/// A call that was handed on as nested in one of its function (or whatever calls are grouped by).
+/// A call that was passed on as nested in one of its function (or whatever calls are grouped by).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Nested {
     /// The number of frames below the innermost such one.
@@ -107,7 +107,7 @@ impl Moved {
         self.recents.first().map(|(first, _)| first.start)
     }
 
-    /// What of them was handed on.
+    /// What of them was passed on.
     pub(super) fn late(&self) -> Late {
         self.recents.iter().fold(Late::NONE, |late, (recent, inside)| {
             let Below { callees, descendants, .. } = inside.unwrap_or(recent.below());
@@ -149,7 +149,7 @@ impl Stack {
         self.recent.push(Recent { level, interrupt, beside, start, elapsed, calls });
     }
 
-    /// Notes a call that was handed on as nested, if what is around it may come to be elsewhere.
+    /// Notes a call that was passed on as nested, if what is around it may come to be elsewhere.
     #[cold]
     pub(super) fn note_nested(&mut self, group: u32, span: &Span) {
         let Some(level) = self.frames.iter().rposition(|frame| frame.group == group) else {
@@ -209,7 +209,7 @@ impl Stack {
         moved
     }
 
-    /// What came late to `frame`, which was handed on, is the new top frame's.
+    /// What came late to `frame`, which was passed on, is the new top frame's.
     #[cold]
     pub(super) fn follow<S: SpanSink>(
         &mut self,

@@ -42,7 +42,7 @@ impl Stack {
         }
         let depth = depth_at(depth, self.frames.len());
         self.unseen_above = self.unseen_above.min(depth);
-        // Without depths it is not known what it called.
+        // Without depths its callees are not known.
         let (ended, outermost) = if self.by_name { Default::default() } else { self.adopt(depth) };
         let fidelity = Fidelity::EXACT;
         let known = Known { func, depth, wall: length, ended, outermost, fidelity };

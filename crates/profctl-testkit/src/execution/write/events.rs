@@ -98,7 +98,7 @@ pub fn folded(execution: &Execution) -> String {
         };
         let own: Vec<_> = execution.records.iter().filter(own).collect();
         for pair in own.windows(2) {
-            // Between two records, whoever the first leaves on top runs.
+            // Between two records, a caller that the first leaves on top runs.
             let top = match pair[0].what {
                 What::Enter(call) => Some(call),
                 What::Exit(call) => execution.calls[call].caller,

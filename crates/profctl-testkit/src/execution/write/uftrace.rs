@@ -1,4 +1,4 @@
-//! A directory of `uftrace record`: a file a task.
+//! A directory of `uftrace record`: one file per task.
 
 use std::fmt::Write as _;
 

@@ -35,7 +35,7 @@ pub(crate) struct Args {
     /// Baseline: a trace, a saved profile, or a directory of runs
     #[arg(value_name = "BEFORE")]
     before: PathBuf,
-    /// What to compare with it; several are shown side by side, a line per function
+    /// What to compare with it; several are shown next to each other, a line per function
     #[arg(value_name = "AFTER", required = true)]
     after: Vec<PathBuf>,
     /// A line per function: before, after, change, p and number of runs
@@ -155,7 +155,7 @@ fn side_by_side(args: &Args, settings: &Settings, global: &Global) -> Result<Exi
     Ok(verdict(&comparisons[0], &args.reading, global))
 }
 
-/// How to end: `--strict` objects to an incomplete side.
+/// How to end: `--strict` rejects an incomplete side.
 pub(crate) fn verdict(comparison: &Comparison, reading: &Reading, global: &Global) -> Exit {
     let sides = [&comparison.before, &comparison.after];
     let incomplete = sides.into_iter().find(|side| !side.profile.quality.is_complete());

@@ -61,7 +61,7 @@ pub(crate) struct Comparing {
     /// lengths, runs that drift
     #[arg(long, hide_short_help = true)]
     allow_confounded: bool,
-    /// Leave out the run of that name (a path, or its end); repeatable
+    /// Omit the run of that name (a path, or its end); repeatable
     #[arg(long, value_name = "NAME", hide_short_help = true)]
     pub(crate) exclude_run: Vec<String>,
     /// Run-to-run noise of the baseline, written by `gate --calibrate`
@@ -129,7 +129,7 @@ struct BudgetFile {
     limit: Text,
 }
 
-/// A change that somebody accepted.
+/// A change that a user accepted.
 #[derive(Deserialize, Clone, Debug)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct AcceptFile {

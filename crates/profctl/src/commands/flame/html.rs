@@ -138,7 +138,7 @@ pub(crate) fn notes(profile: &Profile) -> Vec<String> {
     if profile.rows.len() > FUNCTIONS_MAX {
         let all = profile.rows.len();
         notes.push(format!(
-            "figures: of {FUNCTIONS_MAX} of {all} functions, those of the greatest net time"
+            "figures: of {FUNCTIONS_MAX} of {all} functions, those of the largest net time"
         ));
     }
     notes

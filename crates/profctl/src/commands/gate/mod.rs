@@ -2,9 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use profctl_analyze::diff::gate::{
-    Budget, Injection, Judgement, Limit, Policy, inject, injected, judge, victim,
-};
+use profctl_analyze::diff::gate::{Budget, Judgement, Limit, Policy, judge};
+use profctl_analyze::diff::self_test::{Injection, inject, injected, victim};
 use profctl_analyze::diff::{
     Calibration, Comparison, Measure, Options, Rule, Run, Shown, Side, compare, stats,
 };

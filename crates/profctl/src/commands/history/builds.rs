@@ -12,10 +12,7 @@ use serde::Deserialize;
 use crate::args::{Global, Reading, Selection};
 use crate::commands::diff::sides;
 use crate::exit::Failure;
-use crate::input;
-
-/// What may stand beside the runs of a build.
-const ABOUT: &str = "build.toml";
+use crate::input::{self, ABOUT_BUILD};
 
 /// How the builds of a directory are put in order.
 #[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,7 +62,7 @@ pub(crate) fn find(named: &[PathBuf], order: Order) -> Result<Vec<Place>, Failur
         .map_err(|error| Failure::input(name.as_str(), format!("{error}, expected builds")))?;
     let is_build = |path: &PathBuf| {
         let hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
-        !hidden && path.file_name().is_some_and(|name| name != ABOUT)
+        !hidden && path.file_name().is_some_and(|name| name != ABOUT_BUILD)
     };
     let paths = entries.iter().map(fs::DirEntry::path).filter(is_build);
     let mut places = paths.map(place).collect::<Result<Vec<_>, _>>()?;
@@ -101,7 +98,7 @@ pub(crate) fn find(named: &[PathBuf], order: Order) -> Result<Vec<Place>, Failur
                         return Err(Failure::usage(format!("{name}: no commit {commit} in git")));
                     }
                     None => {
-                        return Err(Failure::usage(format!("{name}: no commit in {ABOUT}")));
+                        return Err(Failure::usage(format!("{name}: no commit in {ABOUT_BUILD}")));
                     }
                 }
             }
@@ -115,7 +112,7 @@ pub(crate) fn find(named: &[PathBuf], order: Order) -> Result<Vec<Place>, Failur
 }
 
 fn place(path: PathBuf) -> Result<Place, Failure> {
-    let file = path.join(ABOUT);
+    let file = path.join(ABOUT_BUILD);
     let about = if file.is_file() { about(&file)? } else { AboutFile::default() };
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     let endings = [".zst", ".gz", ".xz", ".json", ".profile"];
