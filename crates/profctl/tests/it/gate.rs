@@ -228,10 +228,10 @@ fn reports_name_the_baseline_and_agree() {
         (&sarif["version"], rules),
         (&"2.1.0".into(), vec!["whole-run", "budget", "regressed"])
     );
-    let place = &results[1]["locations"][0];
+    let place = &results[2]["locations"][0];
     assert_eq!(place["logicalLocations"][0]["name"], "f<T>");
     assert!(place["physicalLocation"]["artifactLocation"]["uri"].is_string());
-    assert!(results[1]["message"]["text"].as_str().unwrap().contains(&base));
+    assert!(results[2]["message"]["text"].as_str().unwrap().contains(&base));
 }
 
 #[test]
