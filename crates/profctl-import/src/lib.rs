@@ -41,7 +41,7 @@ pub use recognize::directory as recognize_directory;
 pub use stitch::Grouping;
 
 /// The diagnostics of what several formats share; those of single formats are with them
-/// ([`Importer::codes`]).
+/// ([`Descriptor`]).
 pub static CODES: &[&Code] = &[
     &stitch::AMBIGUOUS_SWITCH,
     &tags::UNKNOWN_TAG,

@@ -1,6 +1,6 @@
 //! Generated executions of which everything is known: which call each record belongs to, who ran
 //! where, what the recorder lost. A writer for each family of formats puts one down as that family
-//! does ([`write`]), and [`expected`] says what a reader must find, by the definitions of the
+//! does ([`mod@write`]), and [`expected`] says what a reader must find, by the definitions of the
 //! numbers and nothing else: no stack is kept, nothing is paired, because nothing has to be.
 
 mod expected;
