@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use polars::prelude::*;
 use polars::sql::{SQLContext, extract_table_identifiers};
@@ -19,13 +20,16 @@ use crate::sql::checked;
 /// The name of a result in JSON.
 const SCHEMA: &str = "profctl.query/1";
 
+/// Bytes of stack for a query; only what is used takes memory.
+const STACK: usize = 256 << 20;
+
 /// Digits of a fraction that do not depend on the order in which its parts were added.
 const DIGITS: usize = 12;
 
 /// The tables that a query names, each once. Fails if it cannot be parsed or if there is no such
 /// table.
 pub fn tables_of(sql: &str) -> Result<Vec<&'static TableSchema>, Error> {
-    let names = extract_table_identifiers(&checked(sql)?, false, true)?;
+    let names = on_large_stack(|| Ok(extract_table_identifiers(&checked(sql)?, false, true)?))?;
     let known = |name: &str| ALL.into_iter().find(|table| table.name.eq_ignore_ascii_case(name));
     let mut tables: Vec<&'static TableSchema> =
         names.iter().filter_map(|name| known(name)).collect();
@@ -61,20 +65,20 @@ impl Database {
 
     /// The answer to a query. Without an `ORDER BY`, rows and groups come as they first appear.
     pub fn ask(&self, sql: &str) -> Result<Table, Error> {
-        let frame = self.collect(sql)?;
+        let frame = on_large_stack(|| self.collect(sql))?;
         table_of(&frame)
     }
 
     /// The answer as a Parquet file.
     pub fn store(&self, sql: &str, out: impl Write) -> Result<(), Error> {
-        let mut frame = self.collect(sql)?;
+        let mut frame = on_large_stack(|| self.collect(sql))?;
         ParquetWriter::new(out).with_statistics(StatisticsOptions::full()).finish(&mut frame)?;
         Ok(())
     }
 
     /// How a query would be answered.
     pub fn explain(&self, sql: &str) -> Result<String, Error> {
-        Ok(self.plan(sql)?.explain(true)?)
+        on_large_stack(|| Ok(self.plan(sql)?.explain(true)?))
     }
 
     fn plan(&self, sql: &str) -> Result<LazyFrame, Error> {
@@ -108,6 +112,16 @@ impl Database {
         let engine = if self.span_files.is_empty() { Engine::InMemory } else { Engine::Streaming };
         Ok(plan.collect_with_engine(engine)?.unwrap_single())
     }
+}
+
+/// Runs `work` on a thread whose stack holds the deepest query that [`checked`] lets through: parsing
+/// and planning call themselves for every operator.
+fn on_large_stack<T: Send>(work: impl FnOnce() -> Result<T, Error> + Send) -> Result<T, Error> {
+    thread::scope(|scope| {
+        let worker = thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work);
+        let worker = worker.map_err(PolarsError::from)?;
+        worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
 }
 
 /// Names as text, as what SQL does to text it does not do to categories. What is not asked for is

@@ -7,6 +7,10 @@
 use std::borrow::Cow;
 
 use memchr::{memchr, memchr2};
+use profctl_model::diag::codes::{CUT_RECORD, SKIPPED_RECORD};
+
+use crate::emit::Emitter;
+use crate::text::excerpt;
 
 /// Why a value could not be taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -15,6 +19,20 @@ pub enum Stop {
     End,
     /// Something else is there; what was expected.
     Expected(&'static str),
+}
+
+impl Stop {
+    /// Counts a document that could not be read from byte `at` of `bytes` on.
+    #[cold]
+    pub fn report(self, bytes: &[u8], at: usize, out: &mut Emitter) {
+        match self {
+            Self::End => out.diag(&CUT_RECORD, at, || "the file ends before its last brace".into()),
+            Self::Expected(expected) => out.diag(&SKIPPED_RECORD, at, || {
+                let found = excerpt(&bytes[at.min(bytes.len())..]);
+                format!("found `{found}`, expected {expected}: the rest was not read")
+            }),
+        }
+    }
 }
 
 /// A string as it stands between its quotes.

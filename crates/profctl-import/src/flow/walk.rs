@@ -87,7 +87,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// Back from an interrupt, if one was seen to begin.
+    /// Back from an interrupt, if its entry was recorded.
     fn resumed(&mut self, before: &Before) {
         let found = self.cpu.frames.iter().rposition(|frame| frame.interrupted.is_some());
         let Some(level) = found else {
@@ -217,7 +217,7 @@ impl Walk<'_, '_> {
         self.push(true, site, interrupted);
     }
 
-    /// The function of the step is open already, without having been seen to begin.
+    /// The function of the step is open already, without a recorded entry.
     fn appear(&mut self) {
         self.push(false, None, None);
     }
@@ -276,7 +276,7 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// Leaves everything that is open for a caller that was not seen to begin.
+    /// Leaves everything that is open for a caller whose entry is missing.
     fn surface(&mut self) {
         self.leave(0);
         self.appear();

@@ -1,4 +1,4 @@
-//! Calls whose callers were not seen to begin, until an exit claims them.
+//! Calls whose callers have no recorded entry, until an exit claims them.
 //!
 //! ```text
 //! printed depth   0  main() {

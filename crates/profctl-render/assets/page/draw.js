@@ -170,7 +170,7 @@ function drawCrowds(context, { model, theme }, crowds, h) {
   }
 }
 
-/** What was not seen to begin or end, or was merged in the file, is hatched there. */
+/** What is incomplete, or was merged in the file, is hatched there. */
 function drawEdges(context, { model, theme }, edges, h) {
   context.fillStyle = theme.stripes;
   for (let k = 0; k < edges.length; k += 4) {

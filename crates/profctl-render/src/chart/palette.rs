@@ -155,7 +155,7 @@ pub struct Palette {
     pub gap: Rgb,
     /// Where a thread was switched out: hatching.
     pub off_cpu: Rgb,
-    /// The hatching of what was not seen to begin or end.
+    /// The hatching of incomplete calls.
     pub hatch: Rgb,
     /// The line of the critical path.
     pub path: Rgb,

@@ -280,7 +280,7 @@ fn parquet_is_written_whole_or_not_at_all() {
     }
     let message =
         run(&["convert", "--format", "parquet", "--partition", "-o", &dataset, &trace]).failure(2);
-    assert!(message.contains("exists already"), "{message}");
+    assert!(message.contains("already exists"), "{message}");
 }
 
 #[test]

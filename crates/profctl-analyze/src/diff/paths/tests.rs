@@ -84,7 +84,7 @@ fn verdict_of(found: &PathComparison, path: &[&str]) -> Found {
 }
 
 #[test]
-fn a_function_is_dearer_on_one_path_only() {
+fn a_function_is_slower_on_one_path_only() {
     let (before, after) = (callers("b", 1000, 20), callers("a", 1400, 20));
     let found = compared(&before, &after);
     let (from_p, from_q) = (verdict_of(&found, &["p", "f"]), verdict_of(&found, &["q", "f"]));

@@ -1,6 +1,6 @@
 //! A whole file as samples.
 
-use profctl_model::diag::codes::{CUT_RECORD, SKIPPED_RECORD};
+use profctl_model::diag::codes::SKIPPED_RECORD;
 use profctl_model::hash::FastMap;
 use profctl_model::{Func, FuncKind};
 
@@ -188,16 +188,7 @@ impl Reader for Whole {
         }
         samples.are(&[], Some(profile.end.unwrap_or(time).max(time)), 0, out);
         if let Some((at, stop)) = profile.stopped {
-            let (code, message) = match stop {
-                Stop::End => (&CUT_RECORD, "the file ends before its last brace".to_owned()),
-                Stop::Expected(expected) => {
-                    let shown = text::excerpt(&block.bytes[at.min(block.bytes.len())..]);
-                    let message =
-                        format!("found `{shown}`, expected {expected}: the rest was not read");
-                    (&SKIPPED_RECORD, message)
-                }
-            };
-            out.diag(code, at, || message);
+            stop.report(block.bytes, at, out);
         }
         None
     }

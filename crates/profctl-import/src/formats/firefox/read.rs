@@ -2,16 +2,15 @@
 
 use std::cmp::Reverse;
 
-use profctl_model::diag::codes::{CUT_RECORD, SKIPPED_RECORD};
+use profctl_model::diag::codes::SKIPPED_RECORD;
 use profctl_model::{Func, FuncKind};
 
 use super::Mode;
 use super::parse::{Profile, Tables, Thread, nanos};
 use crate::emit::{At, Emitter, LaneKey, LaneRef, NameRef, Stated, ThreadKey};
 use crate::formats::{Block, Reader, State};
-use crate::json::Stop;
 use crate::samples::Samples;
-use crate::text::{self, decimal};
+use crate::text::decimal;
 
 /// Reads a whole file.
 #[derive(Clone, Copy)]
@@ -46,16 +45,7 @@ impl Reader for Whole {
             }
         }
         if let Some((at, stop)) = profile.stopped {
-            let (code, message) = match stop {
-                Stop::End => (&CUT_RECORD, "the file ends before its last brace".to_owned()),
-                Stop::Expected(expected) => {
-                    let shown = text::excerpt(&block.bytes[at.min(block.bytes.len())..]);
-                    let message =
-                        format!("found `{shown}`, expected {expected}: nothing behind it was read");
-                    (&SKIPPED_RECORD, message)
-                }
-            };
-            out.diag(code, at, || message);
+            stop.report(block.bytes, at, out);
         }
         None
     }

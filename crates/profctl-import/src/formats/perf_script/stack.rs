@@ -240,7 +240,7 @@ impl Stack {
         self.open.push(key);
     }
 
-    /// `key` ends, whether or not it was seen to begin.
+    /// `key` ends, whether or not its entry was recorded.
     fn leave(&mut self, key: &Key, at: At, out: &mut Emitter) {
         match self.find(key) {
             Some(level) => self.pop_to(level, at, out),

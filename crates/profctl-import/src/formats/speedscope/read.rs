@@ -1,7 +1,6 @@
 //! A whole file to events, profile by profile.
 
 use profctl_model::Func;
-use profctl_model::diag::codes::{CUT_RECORD, SKIPPED_RECORD};
 use profctl_model::hash::FastMap;
 
 use super::OTHER_UNIT;
@@ -9,7 +8,7 @@ use super::file::{self, File, Frame, Profile};
 use super::profile::Context;
 use crate::emit::{Emitter, LaneKey, LaneRef, NameRef, ThreadKey};
 use crate::formats::{Block, Reader, State};
-use crate::json::{Stop, Text};
+use crate::json::Text;
 use crate::text;
 
 /// Reads a whole file.
@@ -53,19 +52,9 @@ impl Reader for Whole {
             stopped = context.say(profile, out).err().or(stopped);
         }
         if let Some((at, stop)) = stopped {
-            complain(block, at, stop, out);
+            stop.report(block, at, out);
         }
         None
-    }
-}
-
-fn complain(block: &[u8], at: usize, stop: Stop, out: &mut Emitter) {
-    let shown = text::excerpt(&block[at.min(block.len())..]);
-    match stop {
-        Stop::End => out.diag(&CUT_RECORD, at, || "the file ends before its last brace".into()),
-        Stop::Expected(expected) => out.diag(&SKIPPED_RECORD, at, || {
-            format!("found `{shown}`, expected {expected}: the rest was not read")
-        }),
     }
 }
 
