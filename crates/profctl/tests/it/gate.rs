@@ -72,13 +72,20 @@ fn the_traces_say_what_their_profiles_say() {
     let Some(shared) = fixtures::shared() else { return };
     let traces = |name: &str| shared.join("kernel/stat").join(name).display().to_string();
     let (before, after) = (traces("A_6.1.0-47"), traces("B_6.1.0-56"));
-    let functions = |before: &str, after: &str| -> Value {
+    let functions = |before: &str, after: &str| -> Vec<Value> {
         let found = run(&["diff", "-q", "--format", "json", before, after]);
         let mut found: Value = serde_json::from_str(&found.stdout).unwrap();
-        found["functions"].take()
+        match found["functions"].take() {
+            Value::Array(rows) => rows,
+            other => panic!("no rows: {other}"),
+        }
     };
     let of_profiles = functions(&kernel("6.1.170"), &kernel("6.1.192"));
-    assert_eq!(functions(&before, &after), of_profiles);
+    let of_traces = functions(&before, &after);
+    for (of_trace, of_profile) in of_traces.iter().zip(&of_profiles) {
+        assert_eq!(of_trace, of_profile);
+    }
+    assert_eq!(of_traces.len(), of_profiles.len());
 }
 
 #[test]
