@@ -65,7 +65,8 @@ impl<R: Read> Read for Counted<R> {
 
 impl<'a> OpenFile<'a> {
     /// Looks at the first bytes and decompresses up to two layers of compression. Fails if the
-    /// first bytes cannot be read.
+    /// first bytes of the file cannot be read; that they cannot be decompressed is an error of the
+    /// first read.
     pub fn new(bytes: Box<dyn Read + Send + 'a>) -> io::Result<Self> {
         let taken = Arc::new(AtomicU64::new(0));
         let counted = Counted { inner: bytes, taken: Arc::clone(&taken) };
@@ -73,7 +74,13 @@ impl<'a> OpenFile<'a> {
         let mut compression = None;
         for _ in 0..LAYERS_MAX {
             let mut magic = Vec::with_capacity(6);
-            bytes.by_ref().take(6).read_to_end(&mut magic)?;
+            if let Err(error) = bytes.by_ref().take(6).read_to_end(&mut magic) {
+                if compression.is_none() {
+                    return Err(error);
+                }
+                bytes = Box::new(Cursor::new(magic).chain(Damaged(Some(error))));
+                break;
+            }
             let kind = compression_of(&magic);
             let whole = Cursor::new(magic).chain(bytes);
             bytes = match kind {
@@ -88,6 +95,15 @@ impl<'a> OpenFile<'a> {
             compression = compression.or(kind);
         }
         Ok(Self { bytes, compression, taken })
+    }
+}
+
+/// What cannot be decompressed.
+struct Damaged(Option<io::Error>);
+
+impl Read for Damaged {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        self.0.take().map_or(Ok(0), Err)
     }
 }
 

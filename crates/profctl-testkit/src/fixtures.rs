@@ -8,10 +8,12 @@ pub fn root() -> PathBuf {
     crates.and_then(Path::parent).expect("this crate lies two levels below the root").to_owned()
 }
 
-/// A directory of captures beside the checkout that are too large, or not licensed, to commit.
-/// Tests that use it are skipped without it.
+/// A directory of captures that are too large, or not licensed, to commit: `PROFCTL_SHARED`, or
+/// `shared` beside the checkout. Tests that use it are skipped without it.
 pub fn shared() -> Option<PathBuf> {
-    root().parent().map(|parent| parent.join("shared")).filter(|shared| shared.is_dir())
+    let named = std::env::var_os("PROFCTL_SHARED").map(PathBuf::from);
+    let beside = || root().parent().map(|parent| parent.join("shared"));
+    named.or_else(beside).filter(|shared| shared.is_dir())
 }
 
 /// The traces in `fixtures/FORMAT/`, by name: its files except READMEs and goldens (`*.golden`), or

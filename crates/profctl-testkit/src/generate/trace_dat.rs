@@ -374,35 +374,44 @@ impl Contents<'_> {
     }
 
     /// Everything up to the records of the first CPU, padded to a multiple of [`PAGE`]. The records
-    /// of all CPUs follow it, one after the other, `sizes` bytes each: pages, or the number of
-    /// chunks and the chunks.
+    /// of all CPUs follow it, each likewise padded, `sizes` bytes each: pages, or the number of chunks
+    /// and the chunks; then the [tail](Self::tail).
     pub fn head(&self, shape: &DatShape<'_>, sizes: &[u64]) -> Vec<u8> {
-        // Places do not change the length, so a first pass determines them.
-        let draft = self.head_at(shape, sizes, 0);
-        let start = draft.len().next_multiple_of(PAGE);
-        let mut head = self.head_at(shape, sizes, start as u64);
-        head.resize(start, 0);
+        let mut head = self.parts(shape, sizes).0;
+        head.resize(head.len().next_multiple_of(PAGE), 0);
         head
     }
 
-    fn head_at(&self, shape: &DatShape<'_>, sizes: &[u64], start: u64) -> Vec<u8> {
+    /// What is behind the records: in version 7 the list that says where they are.
+    pub fn tail(&self, shape: &DatShape<'_>, sizes: &[u64]) -> Vec<u8> {
+        self.parts(shape, sizes).1
+    }
+
+    fn parts(&self, shape: &DatShape<'_>, sizes: &[u64]) -> (Vec<u8>, Vec<u8>) {
+        // Places do not change the length, so a first pass determines them.
+        let draft = self.parts_at(shape, sizes, 0).0;
+        self.parts_at(shape, sizes, draft.len().next_multiple_of(PAGE) as u64)
+    }
+
+    fn parts_at(&self, shape: &DatShape<'_>, sizes: &[u64], start: u64) -> (Vec<u8>, Vec<u8>) {
         let big = shape.big_endian;
         let mut at = start;
         let mut place = |size: &u64| {
             let place = at;
-            at += size;
+            at = (at + size).next_multiple_of(PAGE as u64);
             (place, *size)
         };
         let places: Vec<(u64, u64)> = sizes.iter().map(&mut place).collect();
         let mut out = Numbers::new(big);
         out.bytes(b"\x17\x08\x44tracing").bytes(format!("{}\0", shape.version).as_bytes());
         out.put(big.into(), 1).put(8, 1).put(PAGE as u64, 4);
-        if shape.version == 6 {
+        let tail = if shape.version == 6 {
             self.rest_of_6(&mut out, &places);
+            Vec::new()
         } else {
-            self.rest_of_7(&mut out, shape, &places);
-        }
-        out.out
+            self.rest_of_7(&mut out, shape, &places, at)
+        };
+        (out.out, tail)
     }
 
     fn rest_of_6(&self, out: &mut Numbers, places: &[(u64, u64)]) {
@@ -420,7 +429,15 @@ impl Contents<'_> {
         }
     }
 
-    fn rest_of_7(&self, out: &mut Numbers, shape: &DatShape<'_>, places: &[(u64, u64)]) {
+    /// As trace-cmd writes it: a list of options, the records, and a list that says where they are,
+    /// at `end`. That list is returned.
+    fn rest_of_7(
+        &self,
+        out: &mut Numbers,
+        shape: &DatShape<'_>,
+        places: &[(u64, u64)],
+        end: u64,
+    ) -> Vec<u8> {
         let big = out.big;
         let compression = shape.compression.map_or("none", |(name, _)| name);
         out.bytes(compression.as_bytes()).bytes(b"\0").bytes(b"1\0");
@@ -446,10 +463,21 @@ impl Contents<'_> {
             };
         }
         options.put(4, 2).put(CLOCKS.len() as u64, 4).bytes(CLOCKS);
-        // The buffer's own section begins after the options, and its records at a page.
+        options.put(0, 2).put(8, 4).put(end, 8);
+        let mut at = Numbers::new(big);
+        at.put(out.out.len() as u64, 8);
+        out.out[options_at..options_at + 8].copy_from_slice(&at.out);
+        let list = |options: &Numbers| {
+            let mut list = Numbers::new(big);
+            list.put(0, 2).put(0, 2).put(0, 4).put(options.out.len() as u64, 8).bytes(&options.out);
+            list.out
+        };
+        out.bytes(&list(&options));
+        let section = out.out.len();
+        out.put(3, 2).put(shape.compression.is_some().into(), 2).put(0, 4);
+        out.put(end.saturating_sub((section + SECTION) as u64), 8);
+
         let mut buffer = Numbers::new(big);
-        let buffer_size = 8 + 1 + b"global\0".len() + 8 + 20 * places.len();
-        let section = out.out.len() + SECTION + options.out.len() + 6 + buffer_size + 6 + 8;
         buffer.put(section as u64, 8).bytes(b"\0").bytes(b"global\0");
         buffer.put(PAGE as u64, 4).put(places.len() as u64, 4);
         for (cpu, (offset, size)) in places.iter().enumerate() {
@@ -457,13 +485,10 @@ impl Contents<'_> {
             let size = size - if shape.compression.is_some() { 4 } else { 0 };
             buffer.put(cpu as u64, 4).put(*offset, 8).put(size, 8);
         }
+        let mut options = Numbers::new(big);
         options.put(3, 2).put(buffer.out.len() as u64, 4).bytes(&buffer.out);
         options.put(0, 2).put(8, 4).put(0, 8);
-        let mut at = Numbers::new(big);
-        at.put(out.out.len() as u64, 8);
-        out.out[options_at..options_at + 8].copy_from_slice(&at.out);
-        out.put(0, 2).put(0, 2).put(0, 4).put(options.out.len() as u64, 8).bytes(&options.out);
-        out.put(3, 2).put(shape.compression.is_some().into(), 2).put(0, 4).put(0, 8);
+        list(&options)
     }
 }
 
@@ -491,7 +516,9 @@ pub fn dat_file(contents: &Contents<'_>, shape: &DatShape<'_>, pages: &[Vec<u8>]
     let mut file = contents.head(shape, &sizes);
     for bytes in stored {
         file.extend_from_slice(&bytes);
+        file.resize(file.len().next_multiple_of(PAGE), 0);
     }
+    file.extend(contents.tail(shape, &sizes));
     file
 }
 

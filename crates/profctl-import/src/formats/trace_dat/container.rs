@@ -6,6 +6,7 @@
 
 use std::ops::Range;
 
+use super::cut;
 use super::input::{Compression, Cursor, at};
 use super::options::Options;
 use crate::bytes::Endian;
@@ -196,43 +197,52 @@ impl Container {
 
     /// Version 7: lists of options, which say where the sections are.
     fn read_options(&mut self, source: &dyn ReadAt, first: u64) -> Result<(), ImportError> {
-        let mut offset = first;
+        let (mut offset, mut behind) = (first, None);
         for _ in 0..COUNT_MAX {
-            if offset >= source.len() {
-                let message = "the file is cut: the list of what it holds, which version 7 keeps \
-                               at the end, stood here";
-                return Err(at(offset, message));
-            }
-            let (section, _) = self.section(source, offset, 0)?;
-            let section: &dyn ReadAt = &section;
-            let mut cursor = Cursor::new(section, 0, self.endian);
-            let next = loop {
-                let id = cursor.u16().map_err(|_| at(offset, "an unterminated list of options"))?;
-                let size =
-                    cursor.u32().map_err(|_| at(offset, "an unterminated list of options"))?;
-                let start = cursor.at;
-                let value =
-                    cursor.bytes(size.into()).map_err(|_| at(offset, "an option is truncated"))?;
-                let mut inside = Cursor::new(section, start, self.endian);
-                match id {
-                    option::DONE => {
-                        break if size >= 8 { inside.u64()? } else { 0 };
-                    }
-                    option::BUFFER => self.read_buffer(source, &mut inside)?,
-                    option::BUFFER_TEXT => self.has_text = true,
-                    option::HEADER_INFO..=option::CMDLINES if size >= 8 => {
-                        let place = inside.u64()?;
-                        self.read_part(source, id, place)?;
-                    }
-                    _ => self.options.add(id, &value, self.endian),
-                }
+            let Some(end) = cut::whole_section(source, offset, self.endian) else {
+                let buffer = behind
+                    .filter(|_| self.compression != Compression::None)
+                    .and_then(|at| cut::buffer(source, at, self.endian, self.page_size));
+                let Some(cpus) = buffer else {
+                    let message = "the file is cut: the list of what it holds, which version 7 \
+                                   keeps at the end, stood here";
+                    return Err(at(offset, message));
+                };
+                self.buffers.push(Buffer { cpus, ..Buffer::default() });
+                return Ok(());
             };
+            let next = self.read_list(source, offset)?;
             if next == 0 {
                 return Ok(());
             }
-            offset = next;
+            (offset, behind) = (next, Some(end));
         }
         Err(at(offset, "too many lists of options"))
+    }
+
+    /// Reads a list of options; says where the next one is, or 0.
+    fn read_list(&mut self, source: &dyn ReadAt, offset: u64) -> Result<u64, ImportError> {
+        let (section, _) = self.section(source, offset, 0)?;
+        let section: &dyn ReadAt = &section;
+        let mut cursor = Cursor::new(section, 0, self.endian);
+        loop {
+            let id = cursor.u16().map_err(|_| at(offset, "an unterminated list of options"))?;
+            let size = cursor.u32().map_err(|_| at(offset, "an unterminated list of options"))?;
+            let start = cursor.at;
+            let value =
+                cursor.bytes(size.into()).map_err(|_| at(offset, "an option is truncated"))?;
+            let mut inside = Cursor::new(section, start, self.endian);
+            match id {
+                option::DONE => return if size >= 8 { inside.u64() } else { Ok(0) },
+                option::BUFFER => self.read_buffer(source, &mut inside)?,
+                option::BUFFER_TEXT => self.has_text = true,
+                option::HEADER_INFO..=option::CMDLINES if size >= 8 => {
+                    let place = inside.u64()?;
+                    self.read_part(source, id, place)?;
+                }
+                _ => self.options.add(id, &value, self.endian),
+            }
+        }
     }
 
     /// The content of the section at `offset`, decompressed, and whether its header says so.

@@ -27,6 +27,11 @@ impl<'a> Cursor<'a> {
         Self { source, at, endian }
     }
 
+    /// The bytes of the file.
+    pub(super) fn length(&self) -> u64 {
+        self.source.len()
+    }
+
     /// The next `n` bytes; fewer are an error.
     pub(super) fn bytes(&mut self, n: u64) -> Result<Vec<u8>, ImportError> {
         let left = self.source.len().saturating_sub(self.at);

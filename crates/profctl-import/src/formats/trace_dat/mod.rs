@@ -6,6 +6,7 @@
 //! stream.
 
 mod container;
+mod cut;
 mod data;
 mod input;
 mod names;

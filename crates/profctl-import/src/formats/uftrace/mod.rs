@@ -229,8 +229,9 @@ fn streams(
     let is_plugin = tasks.sessions.iter().all(|session| session.id == "0");
     let has_depths = pages.is_empty() && (!is_plugin || tasks.sessions.is_empty());
     for (tid, file) in numbered(files, "") {
-        let head = files.head(file).map_err(|error| unreadable(files, file, &error))?;
-        if head.bytes.is_empty() {
+        // One that is damaged from its beginning is said to be when it is read.
+        let head = files.head(file).map(|head| head.bytes);
+        if head.as_ref().is_ok_and(|bytes| bytes.is_empty()) {
             continue;
         }
         let pid = tasks.of(tid).map(|task| task.pid);
@@ -240,7 +241,7 @@ fn streams(
             pid,
             name: tasks.name_of(tid),
             scopes: recording.scopes_of(tasks, tid),
-            layout: Layout::of(info.endian, &head.bytes),
+            layout: Layout::of(info.endian, &head.unwrap_or_default()),
             has_depths,
         });
     }

@@ -59,9 +59,11 @@ impl Recording {
     /// `maps` are the files of mappings by session, `tables` the files of symbols.
     pub(super) fn new(info: &Info, tasks: &Tasks, maps: &[Vec<u8>], tables: Vec<Table>) -> Self {
         let table_of = |mapping: &Mapping| {
-            tables.iter().position(|table| {
-                table.owner.path.is_some() && symbols::belongs(&table.owner, mapping)
-            })
+            let owned =
+                || (0..tables.len()).filter(|&n| symbols::belongs(&tables[n].owner, mapping));
+            // Of files of one name that do not say of which build they are.
+            let same = |n: &usize| tables[*n].owner.path.as_deref() == Some(&mapping.path);
+            owned().find(same).or_else(|| owned().next())
         };
         let space = |(session, file): (&super::tasks::Session, &Vec<u8>)| {
             let region = |mapping: Mapping| Region { table: table_of(&mapping), mapping };

@@ -1,8 +1,9 @@
 #![expect(clippy::case_sensitive_file_extension_comparisons, reason = "names of a recorder")]
 
+mod damage;
 mod kernel;
-
-use std::collections::BTreeMap;
+mod report;
+mod shared;
 
 use expect_test::expect;
 use profctl_model::Trace;
@@ -11,6 +12,8 @@ use profctl_testkit::{fixtures, invariants};
 use super::*;
 use crate::testing::show;
 use crate::{Memory, ReadOptions, load};
+
+use report::{compare, rows};
 
 type Parts = Vec<(String, Vec<u8>)>;
 
@@ -30,128 +33,6 @@ fn read(parts: &Parts) -> Trace {
 fn codes(trace: &Trace) -> Vec<String> {
     let entries = trace.meta.diags.sorted();
     entries.iter().map(|entry| format!("{} {}", entry.code.name, entry.count)).collect()
-}
-
-/// What `uftrace report` shows of a function, ns.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-struct Row {
-    calls: u64,
-    total: u64,
-    own: u64,
-    min: u64,
-    max: u64,
-    own_min: u64,
-    own_max: u64,
-    /// Recursive calls included, rounded down.
-    avg: u64,
-    own_avg: u64,
-}
-
-/// The same of a trace, by name. Like uftrace's, times of a call are wall times, and functions of
-/// one name are one. Incomplete calls are in sums, and distinguished.
-fn rows(trace: &Trace) -> BTreeMap<String, (Row, u64)> {
-    rows_of(trace, |_| true)
-}
-
-/// Those of the calls that `counts` takes.
-fn rows_of(trace: &Trace, counts: impl Fn(usize) -> bool) -> BTreeMap<String, (Row, u64)> {
-    let mut rows: BTreeMap<String, (Row, u64)> = BTreeMap::new();
-    // Of complete calls, recursive ones included.
-    let mut sums: BTreeMap<String, (u64, u64)> = BTreeMap::new();
-    let spans = &trace.spans;
-    let name = |id| &trace.names.funcs[spans.func[id]].name;
-    for id in spans.ids() {
-        let index = id.index();
-        if !counts(index) {
-            continue;
-        }
-        let (wall, own) = (spans.wall[index].0, spans.net[index].0);
-        let mut above = std::iter::successors(spans.parent[index], |up| spans.parent[up.index()]);
-        let is_outermost = !above.any(|up| name(up) == name(id));
-        let (row, partial) = rows.entry(name(id).clone()).or_default();
-        row.total += if is_outermost { wall } else { 0 };
-        row.own += own;
-        if spans.fidelity[index].is_partial() {
-            *partial += 1;
-            continue;
-        }
-        let first = row.calls == 0;
-        let least = |known: u64, found: u64| if first { found } else { known.min(found) };
-        (row.min, row.own_min) = (least(row.min, wall), least(row.own_min, own));
-        (row.max, row.own_max) = (row.max.max(wall), row.own_max.max(own));
-        row.calls += 1;
-        let sum = sums.entry(name(id).clone()).or_default();
-        *sum = (sum.0 + wall, sum.1 + own);
-    }
-    for (name, (all, own)) in sums {
-        let row = &mut rows.get_mut(&name).unwrap().0;
-        (row.avg, row.own_avg) = (all / row.calls, own / row.calls);
-    }
-    rows
-}
-
-/// `uftrace report --format csv` with the fields total, avg, min, max, self … and calls.
-fn oracle(text: &str) -> BTreeMap<String, Row> {
-    let row = |line: &str| {
-        let fields: Vec<&str> = line.splitn(10, ',').collect();
-        let number = |n: usize| fields[n].parse::<u64>().unwrap();
-        let row = Row {
-            total: number(0),
-            min: number(2),
-            max: number(3),
-            own: number(4),
-            own_min: number(6),
-            own_max: number(7),
-            avg: number(1),
-            own_avg: number(5),
-            calls: number(8),
-        };
-        (fields[9].to_owned(), row)
-    };
-    text.lines().filter(|line| !line.starts_with('#')).map(row).collect()
-}
-
-/// Which functions differ from uftrace's report, each with the rule that it differs by.
-fn differences(trace: &Trace, oracle: &BTreeMap<String, Row>) -> Vec<String> {
-    let ours = rows(trace);
-    let mut found = Vec::new();
-    for (name, expected) in oracle {
-        let why = match ours.get(name) {
-            None if name.starts_with("linux:schedule") => "time off CPU",
-            None => panic!("{name} is missing"),
-            Some((row, 0)) => {
-                assert_eq!(row, expected, "{name}");
-                continue;
-            }
-            Some((row, partial)) => {
-                assert_eq!(row.calls + partial, expected.calls, "{name}");
-                if row.total == expected.total && row.own == expected.own {
-                    "incomplete calls are in sums only"
-                } else {
-                    assert!(row.total <= expected.total && row.own <= expected.own, "{name}");
-                    "shorter incomplete calls"
-                }
-            }
-        };
-        found.push(format!("{name}: {why}"));
-    }
-    for (name, (row, partial)) in &ours {
-        if !oracle.contains_key(name) {
-            found.push(format!("{name}: only here, {} complete, {partial} not", row.calls));
-        }
-    }
-    found
-}
-
-fn compare(name: &str) -> String {
-    let trace = read(&parts(name));
-    invariants::check(&trace, name);
-    let golden = fixtures::root().join("fixtures/uftrace").join(format!("{name}.csv.golden"));
-    let oracle = oracle(&String::from_utf8(fixtures::read(&golden)).unwrap());
-    assert!(oracle.len() > 5);
-    let mut told = differences(&trace, &oracle);
-    told.extend(codes(&trace));
-    told.join("\n")
 }
 
 #[test]
@@ -249,7 +130,7 @@ fn names_of_c_plus_plus_are_kept_where_that_is_asked_for() {
     options.import.no_demangle = true;
     let mangled = rows(&read_as(&parts, &options));
     let name = "_ZN4shopL7guardedERNS_4TillEi";
-    assert_eq!(mangled[name].0, rows(&read(&parts))["shop::guarded(shop::Till&, int)"].0);
+    assert_eq!(mangled[name], rows(&read(&parts))["shop::guarded(shop::Till&, int)"]);
 }
 
 /// A library that is loaded while the program runs is known from then on.
@@ -396,22 +277,6 @@ fn a_loss_ends_the_calls_of_its_thread_only() {
         .assert_eq(&format!("{:?}", codes(&trace)));
 }
 
-/// A row of `uftrace report`: times as they are printed, rounded down to three decimals of their unit.
-fn printed(line: &str) -> (String, [(u64, u64); 6], u64) {
-    let words: Vec<&str> = line.split_whitespace().collect();
-    let time = |n: usize| {
-        let (value, unit) = (words[2 * n], words[2 * n + 1]);
-        let step = match unit {
-            "us" => 1,
-            "ms" => 1_000,
-            "s" => 1_000_000,
-            other => panic!("{other}"),
-        };
-        (value.replace('.', "").parse::<u64>().unwrap() * step, step)
-    };
-    (words[17..].join(" "), [0, 2, 3, 4, 6, 7].map(time), words[16].parse().unwrap())
-}
-
 #[test]
 fn what_is_no_recording_is_refused() {
     let refused = |parts: Parts, part: &str| {
@@ -432,43 +297,38 @@ fn what_is_no_recording_is_refused() {
     assert!(matches!(Directory.recognize(&probe), Recognition::Neighbor(_)));
 }
 
-/// Every file cut at every byte: an answer or a refusal, and the calls before the cut.
+/// Of two libraries of one name, uftrace puts a part of the build id, or a sum over the path, into the
+/// name of the second file of symbols.
 #[test]
-fn a_recording_cut_anywhere_is_read_up_to_the_cut() {
-    for whole in [qemu(), parts("sleep-0.13")] {
-        let calls = read(&whole).spans.len();
-        for file in 0..whole.len() {
-            if whole[file].0.ends_with(".sym") {
-                continue;
-            }
-            let mut before = 0;
-            for cut in 0..whole[file].1.len() {
-                let mut parts = whole.clone();
-                parts[file].1.truncate(cut);
-                let files = Memory::new("test", parts);
-                let Ok((trace, _)) = load(&files, &ReadOptions::default(), &|_| ()) else {
-                    continue;
-                };
-                let found = trace.spans.len();
-                if whole[file].0.ends_with(".dat") {
-                    assert!(found <= calls && found >= before, "{} cut at {cut}", whole[file].0);
-                    before = found;
-                    let is_cut = !cut.is_multiple_of(16);
-                    assert_eq!(codes(&trace).contains(&"input/cut-record 1".to_owned()), is_cut);
-                }
-            }
-        }
-    }
-}
-
-#[test]
-fn damage_is_passed_over_and_counted() {
-    let mut parts = parts("forks-0.13");
-    let file = parts.iter_mut().find(|(name, bytes)| name.ends_with(".dat") && bytes.len() > 1_000);
-    let (_, bytes) = file.unwrap();
-    bytes[320..336].fill(0xff);
+fn symbols_of_libraries_of_one_name_are_told_apart() {
+    let records = [0x1010, 0x2010, 0x3010, 0x4010].iter().zip(1..).map(|(address, n)| {
+        [record(n * 10, 0, 0, *address), record(n * 10 + 5, 1, 0, *address)].concat()
+    });
+    let records: Vec<u8> = records.flatten().collect();
+    let map = b"001000-002000 r-xp 00000000 00:00 0 /a/lib.so build-id:11112222\n\
+        002000-003000 r-xp 00000000 00:00 0 /b/lib.so build-id:33334444\n\
+        003000-004000 r-xp 00000000 00:00 0 /a/own.so\n\
+        004000-005000 r-xp 00000000 00:00 0 /b/own.so\n\
+        7ffe0000-7fff0000 rw-p 00000000 00:00 0 [stack]\n";
+    let table = |path: &str, id: &str, name: &str| {
+        format!("# symbols: 1\n# path name: {path}\n{id}0 100 T {name}\n").into_bytes()
+    };
+    let task = "SESS timestamp=0.0 pid=1 sid=5 exename=\"x\"\nTASK timestamp=0.0 tid=1 pid=1\n";
+    let files = [
+        ("1.dat", records),
+        ("sid-5.map", map.to_vec()),
+        ("lib.so-3333.sym", table("/b/lib.so", "# build-id: 33334444\n", "second")),
+        ("lib.so.sym", table("/a/lib.so", "# build-id: 11112222\n", "first")),
+        ("own.so-02f1.sym", table("/b/own.so", "", "fourth")),
+        ("own.so.sym", table("/a/own.so", "", "third")),
+    ];
+    let mut parts = made("", task, &files);
+    // Addresses of symbols count from the start of a mapping.
+    parts.iter_mut().find(|(name, _)| name == "info").unwrap().1[16] = 0x22;
     let trace = read(&parts);
-    assert!(codes(&trace).contains(&"input/skipped-record 1".to_owned()), "{:?}", codes(&trace));
+    let names: Vec<&str> =
+        trace.spans.func.iter().map(|func| trace.names.funcs[*func].name.as_str()).collect();
+    assert_eq!(names, ["first", "second", "third", "fourth"]);
 }
 
 #[test]

@@ -80,5 +80,6 @@ pub(super) fn write(bytes: u64, seed: u64, out: &mut impl Write) -> io::Result<u
         pages[0].close();
         out.write_all(&pages[0].done)?;
     }
+    out.write_all(&contents.tail(&DatShape::PLAIN, &sizes))?;
     Ok(steps)
 }
