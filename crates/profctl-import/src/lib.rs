@@ -12,6 +12,7 @@ pub mod emit;
 pub mod files;
 pub mod flow;
 pub mod formats;
+mod identity;
 mod importer;
 mod in_turn;
 pub mod json;

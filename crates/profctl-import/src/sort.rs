@@ -17,9 +17,9 @@ use profctl_model::hash::FastMap;
 use profctl_model::{Code, Func, Severity};
 
 use crate::emit::{
-    BlockEvents, Emitter, Event, EventKind, LaneKey, LaneRef, NO_DEPTH, NameRef, ThreadKey,
-    UNSTATED,
+    BlockEvents, Emitter, Event, EventKind, LaneKey, LaneRef, NO_DEPTH, NameRef, UNSTATED,
 };
+use crate::identity::{Identity, PerThread};
 
 /// How the events of an input are ordered in it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -103,7 +103,7 @@ pub struct Sorter {
     done: usize,
     details: FastMap<u64, Box<str>>,
     n_details: u64,
-    row_of_thread: FastMap<ThreadKey, usize>,
+    row_of_thread: PerThread<usize>,
     row_of_lane: Vec<usize>,
     rows: Vec<Row>,
     out: Emitter,
@@ -126,7 +126,7 @@ impl Sorter {
             done: 0,
             details: FastMap::default(),
             n_details: 0,
-            row_of_thread: FastMap::default(),
+            row_of_thread: PerThread::default(),
             row_of_lane: Vec::new(),
             rows: Vec::new(),
             out: Emitter::default(),
@@ -189,18 +189,8 @@ impl Sorter {
     }
 
     fn row(&mut self, key: &LaneKey) -> usize {
-        let thread = match &key.thread {
-            ThreadKey::Tid(tid, _) => ThreadKey::Tid(*tid, String::new()),
-            ThreadKey::Member { pid, tid, .. } => {
-                ThreadKey::Member { pid: *pid, tid: *tid, name: String::new() }
-            }
-            // The idle tasks are distinguished by their CPUs, and so is who is not named at all.
-            ThreadKey::Idle => ThreadKey::Named(format!("\0idle {:?}", key.cpu)),
-            ThreadKey::Unstated => ThreadKey::Named(format!("\0on {:?}", key.cpu)),
-            ThreadKey::Named(_) => key.thread.clone(),
-        };
         let rows = &mut self.rows;
-        *self.row_of_thread.entry(thread).or_insert_with(|| {
+        self.row_of_thread.get_or_insert_with(Identity::of(key), || {
             rows.push(Row::default());
             rows.len() - 1
         })

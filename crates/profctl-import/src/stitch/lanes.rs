@@ -1,9 +1,9 @@
 //! Who runs where: lanes of the input resolved to threads and CPUs of the trace.
 
-use profctl_model::hash::FastMap;
 use profctl_model::{CpuId, Names, Thread, ThreadId};
 
 use crate::emit::{LaneKey, ThreadKey};
+use crate::identity::{Identity, PerThread};
 
 /// A lane in the ids of the trace. No thread: the thread that runs on the CPU.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -12,17 +12,9 @@ pub(super) struct Lane {
     pub(super) thread: Option<ThreadId>,
 }
 
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-enum Identity {
-    Tid(u64),
-    Member(u64, u64),
-    Idle(Option<u32>),
-    Named(String),
-}
-
 #[derive(Debug, Default)]
 pub(super) struct Lanes {
-    threads: FastMap<Identity, ThreadId>,
+    threads: PerThread<ThreadId>,
     /// Who runs on each CPU; row 0 is "no CPU".
     running: Vec<Option<Running>>,
 }
@@ -41,9 +33,10 @@ impl Lanes {
     pub(super) fn resolve(&mut self, key: &LaneKey, names: &mut Names) -> Lane {
         let cpu = key.cpu.map(|number| names.cpu(number));
         let Some((identity, thread)) = describe(key) else { return Lane { cpu, thread: None } };
-        let id =
-            *self.threads.entry(identity).or_insert_with(|| names.threads.push(thread.clone()));
-        learn_name(&mut names.threads[id], &thread.name);
+        let id = self.threads.get_or_insert_with(identity, || names.threads.push(thread.clone()));
+        let known = &mut names.threads[id];
+        known.pid = known.pid.or(thread.pid);
+        learn_name(known, &thread.name);
         Lane { cpu, thread: Some(id) }
     }
 
@@ -53,7 +46,7 @@ impl Lanes {
         // The first switch on a CPU says who ran there until now without having been named.
         if let Some((identity, described)) = before.and_then(describe)
             && let Some(Running { thread: unnamed, anonymous: true }) = *self.row(lane.cpu)
-            && !self.threads.contains_key(&identity)
+            && !self.threads.contains(&identity)
         {
             names.threads[unnamed] = described;
             self.threads.insert(identity, unnamed);
@@ -91,24 +84,19 @@ impl Lanes {
 /// What a key says of a thread, if it names one.
 fn describe(key: &LaneKey) -> Option<(Identity, Thread)> {
     let thread = Thread::default();
-    match &key.thread {
-        ThreadKey::Unstated => None,
-        ThreadKey::Tid(tid, name) => {
-            Some((Identity::Tid(*tid), Thread { name: name.clone(), tid: Some(*tid), ..thread }))
-        }
+    let thread = match &key.thread {
+        ThreadKey::Unstated => return None,
+        ThreadKey::Tid(tid, name) => Thread { name: name.clone(), tid: Some(*tid), ..thread },
         ThreadKey::Member { pid, tid, name } => {
-            let (pid, tid) = (*pid, *tid);
-            let known = Thread { name: name.clone(), tid: Some(tid), pid: Some(pid), ..thread };
-            Some((Identity::Member(pid, tid), known))
+            Thread { name: name.clone(), tid: Some(*tid), pid: Some(*pid), ..thread }
         }
         ThreadKey::Idle => {
             let name = key.cpu.map_or("<idle>".into(), |number| format!("<idle>/{number}"));
-            Some((Identity::Idle(key.cpu), Thread { name, tid: Some(0), idle: true, ..thread }))
+            Thread { name, tid: Some(0), idle: true, ..thread }
         }
-        ThreadKey::Named(name) => {
-            Some((Identity::Named(name.clone()), Thread { name: name.clone(), ..thread }))
-        }
-    }
+        ThreadKey::Named(name) => Thread { name: name.clone(), ..thread },
+    };
+    Some((Identity::of(key), thread))
 }
 
 /// Takes the longer of two spellings of one name: recorders truncate or omit them. Another name is

@@ -57,14 +57,14 @@ fn what_must_be_in_memory_may_not_grow_without_end() {
     fst.extend(&spaces);
     refused(&scratch, "dump.fst.zst", &packed(&fst, 1), 40 << 10);
     let inner = vec![0; 80 << 20];
-    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
     gzip.write_all(&inner).unwrap();
     let gzip = gzip.finish().unwrap();
     let mut wrapped = vec![254];
     wrapped.extend((gzip.len() as u64 + 16).to_be_bytes());
     wrapped.extend((inner.len() as u64).to_be_bytes());
     wrapped.extend(gzip);
-    refused(&scratch, "wrapped.fst", &wrapped, 400 << 10);
+    refused(&scratch, "wrapped.fst", &wrapped, 100 << 10);
 
     // The flag allows it: then it is read, and is no profile.
     let file = scratch.path("two_layers.json.zst.zst");
@@ -92,7 +92,7 @@ fn captures_are_read_in_little_memory() {
     fs::write(&names, "f/2\n").unwrap();
     read("swo.itm", &itm, &["--names", &names], "2000000");
     // A session of 8 million samples of a wire that changes at each.
-    let mut deflate = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::fast());
+    let mut deflate = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::best());
     for _ in 0..4_000 {
         deflate.write_all(&[0, 1].repeat(1_000)).unwrap();
     }

@@ -6,7 +6,9 @@ use profctl_model::{Func, FuncKind};
 
 use super::keys::{Key, Keys};
 use super::{NO_DURATION, OTHER_EVENTS};
-use crate::emit::{At, Emitter, LaneKey, LaneRef, NameRef, Stated, ThreadKey, ThreadName};
+use crate::emit::{
+    At, Emitter, LaneKey, LaneRef, NameRef, PrevState, Stated, ThreadKey, ThreadName,
+};
 use crate::json::{Scanner, Stop, Text, scaled};
 use crate::text::{decimal, excerpt};
 
@@ -171,6 +173,14 @@ impl Meaning {
                 let name = name(fields, FuncKind::Function, out);
                 out.complete(at, name, length, None);
             }
+            (b"B" | b"E", _) if let Some(state) = off_cpu(fields) => {
+                let nobody = out.lane(LaneKey { cpu: None, thread: ThreadKey::Unstated });
+                let (prev, next) = match fields.phase {
+                    b"B" => (at.lane, nobody),
+                    _ => (nobody, at.lane),
+                };
+                out.sched_switch(at, Some(prev), state, Some(next));
+            }
             (b"X" | b"B", _) => {
                 if fields.phase == b"X" {
                     out.diag(&NO_DURATION, offset, || "a complete event without `dur`".into());
@@ -253,6 +263,17 @@ impl Meaning {
             (b"", Some(tid)) => ThreadKey::Named(excerpt(tid)),
             (pid, Some(tid)) => ThreadKey::Named(format!("{}/{}", excerpt(pid), excerpt(tid))),
         }
+    }
+}
+
+/// In what state the thread leaves its CPU, where the event is how uftrace writes that it does:
+/// begin and end of a function.
+#[inline]
+fn off_cpu(fields: &Fields<'_>) -> Option<PrevState> {
+    match fields.name?.raw.strip_prefix(b"linux:schedule")? {
+        b"" => Some(PrevState::Sleeping),
+        b" (pre-empted)" => Some(PrevState::Preempted),
+        _ => None,
     }
 }
 

@@ -18,7 +18,10 @@ const LOOKED_AT: usize = 256 << 10;
 impl Head {
     pub(super) fn new(head: &[u8]) -> Self {
         let looked_at = &head[..head.len().min(LOOKED_AT)];
-        Self { order: order(looked_at), step: step(looked_at) }
+        // The kernel's events are behind the others.
+        let has_kernel_events = memchr::memmem::find(head, b"\"systemTraceEvents\"").is_some();
+        let order = if has_kernel_events { Order::Any } else { order(looked_at) };
+        Self { order, step: step(looked_at) }
     }
 }
 

@@ -13,8 +13,10 @@ use super::SAMPLES;
 use super::event::{Fields, Meaning};
 use crate::blocks::RECORD_MAX;
 use crate::emit::Emitter;
+use crate::formats::systrace::read::Lines;
 use crate::formats::{Block, Reader, State};
-use crate::json::{Scanner, Stop, is_space};
+use crate::json::{Scanner, Stop, Text, is_space};
+use crate::kernel_events::{IrqNames, Scope};
 use crate::sort::Order;
 use crate::text;
 
@@ -27,6 +29,8 @@ pub(super) struct Position {
     carry: Vec<u8>,
     /// How deep in a value that does not matter.
     skipping: Option<Skipping>,
+    /// The interrupts that the kernel's events have named.
+    irqs: IrqNames,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -38,6 +42,8 @@ enum Place {
     Events,
     /// Among the keys of the outermost object.
     Keys,
+    /// In the text of `systemTraceEvents`.
+    KernelEvents,
     /// After everything.
     Behind,
 }
@@ -89,11 +95,12 @@ impl Skipping {
 pub(super) struct Events {
     order: Order,
     meaning: Meaning,
+    kernel: Lines,
 }
 
 impl Events {
     pub(super) fn new(order: Order) -> Self {
-        Self { order, meaning: Meaning::default() }
+        Self { order, meaning: Meaning::default(), kernel: Lines::new(Scope::default()) }
     }
 }
 
@@ -106,7 +113,11 @@ impl Reader for Events {
     }
 
     fn fork(&self) -> Box<dyn Reader> {
-        Box::new(Self::new(self.order))
+        Box::new(Self {
+            order: self.order,
+            meaning: Meaning::default(),
+            kernel: self.kernel.forked(),
+        })
     }
 
     fn boundary(&self, bytes: &[u8]) -> usize {
@@ -128,8 +139,10 @@ impl Reader for Events {
             joined = [&before.carry[..], block].concat();
             (&joined[..], before.carry.len())
         };
+        self.kernel.begin(&before.irqs);
         let mut walk = Walk {
             meaning: &mut self.meaning,
+            kernel: &mut self.kernel,
             text,
             shift,
             at_end,
@@ -138,12 +151,16 @@ impl Reader for Events {
         };
         walk.all(out);
         let mut after = walk.after;
+        if *self.kernel.irqs() != before.irqs {
+            after.irqs = self.kernel.irqs().clone();
+        }
         if after.place == Place::Events && after.carry.is_empty() && after.skipping.is_none() {
             after.place = Place::ByLooks;
         }
         let is_same = before.place == after.place
             && before.skipping == after.skipping
-            && before.carry == after.carry;
+            && before.carry == after.carry
+            && before.irqs == after.irqs;
         (!is_same).then(|| Arc::new(after) as State)
     }
 }
@@ -172,6 +189,7 @@ fn last_event_end(bytes: &[u8]) -> Option<usize> {
 /// One block being read.
 struct Walk<'a> {
     meaning: &'a mut Meaning,
+    kernel: &'a mut Lines,
     text: &'a [u8],
     /// Bytes of `text` that stood in blocks before.
     shift: usize,
@@ -180,7 +198,7 @@ struct Walk<'a> {
     after: Position,
 }
 
-impl Walk<'_> {
+impl<'a> Walk<'a> {
     fn offset(&self, at: usize) -> usize {
         at.saturating_sub(self.shift)
     }
@@ -193,6 +211,7 @@ impl Walk<'_> {
                 Place::ByLooks => self.begin(out),
                 Place::Events => self.event(out),
                 Place::Keys => self.key(out),
+                Place::KernelEvents => self.kernel_line(out),
                 Place::Behind => false,
             };
         }
@@ -325,9 +344,13 @@ impl Walk<'_> {
             }
         }
         match self.key_and_first_byte() {
-            Ok((true, b'[')) => {
+            Ok((b"traceEvents", b'[')) => {
                 self.scanner.at += 1;
                 self.after.place = Place::Events;
+            }
+            Ok((b"systemTraceEvents", b'"')) => {
+                self.scanner.at += 1;
+                self.after.place = Place::KernelEvents;
             }
             Ok(_) => {
                 if self.text[start..].starts_with(b"\"samples\"") {
@@ -351,11 +374,51 @@ impl Walk<'_> {
         true
     }
 
-    /// Whether the key is that of the events, and what its value begins with.
-    fn key_and_first_byte(&mut self) -> Result<(bool, u8), Stop> {
+    /// A key, and what its value begins with.
+    fn key_and_first_byte(&mut self) -> Result<(&'a [u8], u8), Stop> {
         let key = self.scanner.string()?;
         self.scanner.expect(b':', "a colon after the key")?;
-        Ok((key.raw == b"traceEvents", self.scanner.peek()?))
+        Ok((key.raw, self.scanner.peek()?))
+    }
+
+    /// A line of the kernel's events: all of them are one string.
+    fn kernel_line(&mut self, out: &mut Emitter) -> bool {
+        let start = self.scanner.at;
+        let rest = &self.text[start..];
+        let mut ends = memchr::memchr2_iter(b'"', b'\\', rest);
+        let mut escaped = None;
+        let end = ends.find(|&at| {
+            if escaped == Some(at) {
+                return false;
+            }
+            escaped = (rest[at] == b'\\').then_some(at + 1);
+            rest[at] == b'"' || rest.get(at + 1) == Some(&b'n')
+        });
+        let Some(end) = end else {
+            if self.at_end {
+                self.kernel_text(rest, false, start, out);
+            } else if rest.len() > RECORD_MAX {
+                self.complain(start, "a line of less than 16 MB", out);
+                self.after.skipping = Some(Skipping { in_string: true, ..Skipping::default() });
+                self.after.place = Place::Keys;
+            } else {
+                self.after.carry = rest.to_vec();
+            }
+            return false;
+        };
+        self.kernel_text(&rest[..end], true, start, out);
+        if rest[end] == b'"' {
+            self.after.place = Place::Keys;
+            self.scanner.at += end + 1;
+        } else {
+            self.scanner.at += end + 2;
+        }
+        true
+    }
+
+    fn kernel_text(&mut self, raw: &[u8], ended: bool, at: usize, out: &mut Emitter) {
+        let line = Text { raw, escaped: raw.contains(&b'\\') }.unescape();
+        self.kernel.line(&line, ended, self.offset(at), out);
     }
 
     #[cold]

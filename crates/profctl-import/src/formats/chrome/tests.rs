@@ -301,3 +301,76 @@ proptest! {
         prop_assert_eq!(cut.meta.events, whole.meta.events);
     }
 }
+
+/// Events of the kernel beside the slices: both are about the same threads. The times off the CPU
+/// were added up from the lines of `sched_switch`.
+#[test]
+fn kernel_events_say_when_threads_were_off_the_cpu() {
+    let text = include_str!("../../../../../fixtures/chrome/system-trace.json");
+    let shown = spans("chrome", text, options());
+    let of = |name: &str| shown.lines().find(|line| line.contains(name)).unwrap().to_owned();
+    // In `futex` from 48.707384 to 48.738224, and off the CPU from 48.707772 to 48.738080.
+    assert_eq!(
+        of(" start_A "),
+        "chain-main-146 0 start_A 48707300000+31000000 off 30308000 net 160000"
+    );
+    assert_eq!(
+        of("main-146 1 futex 48707384000"),
+        "chain-main-146 1 futex 48707384000+30840000 off 30308000 net 532000"
+    );
+    // Preempted from 48.760892 to 48.761098.
+    assert_eq!(of(" run_C "), "chain-C-149 0 run_C 48760880000+260000 off 206000 net 54000");
+}
+
+/// The same lines as text, and as a string of JSON.
+#[test]
+fn kernel_events_say_in_json_what_they_say_as_text() {
+    let text = include_bytes!("../../../../../fixtures/sched/chain.trace.txt.zst");
+    let text = zstd::decode_all(&text[..]).unwrap();
+    let string = serde_json::to_string(&String::from_utf8(text.clone()).unwrap()).unwrap();
+    let json = format!("{{\"traceEvents\":[{{\"ph\":\"i\"}}],\"systemTraceEvents\":{string}}}");
+    let shown = |trace: &profctl_model::Trace| -> Vec<String> {
+        let mut states: Vec<String> = trace
+            .states
+            .iter()
+            .map(|state| {
+                let thread = trace.names.threads[state.thread].label();
+                let cpu = state.cpu.map(|cpu| trace.names.cpus[cpu]);
+                let waker = state.waker.and_then(|waker| waker.thread);
+                let waker = waker.map(|waker| trace.names.threads[waker].label());
+                format!(
+                    "{} {} {thread} {:?} {cpu:?} {waker:?}",
+                    state.start.0, state.end.0, state.state
+                )
+            })
+            .collect();
+        states.sort();
+        states
+    };
+    let expected = shown(&trace("ftrace", &text, options(), 0, 1));
+    assert!(expected.len() > 200, "{}", expected.len());
+    for (block_size, workers) in [(0, 1), (1_000, 1), (4_096, 3)] {
+        assert_eq!(
+            shown(&trace("chrome", json.as_bytes(), options(), block_size, workers)),
+            expected
+        );
+    }
+}
+
+/// How uftrace writes that a thread is off the CPU: as a function.
+#[test]
+fn the_scheduler_of_uftrace_is_no_function() {
+    let event = |ph: &str, ts: u64, name: &str| {
+        format!(r#"{{"ph":"{ph}","ts":{ts},"pid":7,"tid":7,"name":"{name}"}}"#)
+    };
+    let events = [
+        event("B", 10, "work"),
+        event("B", 12, "linux:schedule"),
+        event("E", 15, "linux:schedule"),
+        event("E", 20, "work"),
+    ];
+    assert_eq!(
+        spans("chrome", &format!("[{}]", events.join(",")), options()),
+        "7 0 work 10000+10000 off 3000 net 7000\n"
+    );
+}

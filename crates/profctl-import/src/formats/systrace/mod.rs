@@ -15,7 +15,7 @@ use crate::kernel_events::{Scope, line, text as event_text};
 use crate::text;
 
 pub(crate) mod mark;
-mod read;
+pub(crate) mod read;
 #[cfg(test)]
 mod tests;
 

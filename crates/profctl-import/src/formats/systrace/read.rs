@@ -15,46 +15,65 @@ use crate::kernel_events::{Applier, IrqNames, Place, Scope, Task};
 use crate::text;
 
 /// Reads lines. Lines that are not events (markup, lists of processes) are skipped.
-pub(super) struct Lines {
+pub(crate) struct Lines {
     applier: Applier,
     /// Threads of this block whose process was said.
     described: FastSet<u64>,
 }
 
 impl Lines {
-    pub(super) fn new(scope: Scope) -> Self {
+    pub(crate) fn new(scope: Scope) -> Self {
         Self { applier: Applier::new(scope), described: FastSet::default() }
+    }
+
+    /// One for another worker.
+    pub(crate) fn forked(&self) -> Self {
+        Self { applier: self.applier.fork(), described: FastSet::default() }
+    }
+
+    /// Begins a block: `irqs` are the interrupts named in those before.
+    pub(crate) fn begin(&mut self, irqs: &IrqNames) {
+        self.applier.set_irqs(irqs);
+        self.described.clear();
+    }
+
+    /// The interrupts that were named up to here.
+    pub(crate) fn irqs(&self) -> &IrqNames {
+        self.applier.irqs()
+    }
+
+    /// Reads a line, from byte `offset` of the block on; `ended` if it is whole.
+    pub(crate) fn line(&mut self, line: &[u8], ended: bool, offset: usize, out: &mut Emitter) {
+        match line::parse(line) {
+            Some(_) if !ended => {
+                out.records += 1;
+                out.diag(&CUT_RECORD, offset, || "the last line is truncated".into());
+            }
+            Some(event) => self.event(&event, offset, out),
+            None => {
+                if let Some(lost) = line::lost(line.trim_ascii()) {
+                    out.records += 1;
+                    let lane = out.lane(LaneKey { cpu: lost.cpu, thread: ThreadKey::Unstated });
+                    out.lost(At { time: None, lane, offset }, lost.events);
+                }
+            }
+        }
     }
 }
 
 impl Reader for Lines {
     fn fork(&self) -> Box<dyn Reader> {
-        Box::new(Self { applier: self.applier.fork(), described: FastSet::default() })
+        Box::new(self.forked())
     }
 
     fn read(&mut self, block: &Block<'_>, state: &State, out: &mut Emitter) -> Option<State> {
         let before = state.downcast_ref::<IrqNames>().cloned().unwrap_or_default();
-        self.applier.set_irqs(&before);
-        self.described.clear();
+        self.begin(&before);
         for line in text::lines(block.bytes) {
             out.lines += 1;
-            match line::parse(line.text) {
-                Some(_) if !line.ended => {
-                    out.records += 1;
-                    out.diag(&CUT_RECORD, line.offset, || "the last line is truncated".into());
-                }
-                Some(event) => self.event(&event, line.offset, out),
-                None => {
-                    if let Some(lost) = line::lost(line.text.trim_ascii()) {
-                        out.records += 1;
-                        let thread = ThreadKey::Unstated;
-                        let lane = out.lane(LaneKey { cpu: lost.cpu, thread });
-                        out.lost(At { time: None, lane, offset: line.offset }, lost.events);
-                    }
-                }
-            }
+            self.line(line.text, line.ended, line.offset, out);
         }
-        let after = self.applier.irqs();
+        let after = self.irqs();
         (*after != before).then(|| Arc::new(after.clone()) as State)
     }
 }
