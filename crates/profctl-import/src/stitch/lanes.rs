@@ -1,5 +1,6 @@
 //! Who runs where: lanes of the input resolved to threads and CPUs of the trace.
 
+use profctl_model::hash::FastSet;
 use profctl_model::{CpuId, Names, Thread, ThreadId};
 
 use crate::emit::{LaneKey, ThreadKey};
@@ -15,6 +16,8 @@ pub(super) struct Lane {
 #[derive(Debug, Default)]
 pub(super) struct Lanes {
     threads: PerThread<ThreadId>,
+    /// Threads that a record of its own named: names beside other records do not replace that.
+    named: FastSet<ThreadId>,
     /// Who runs on each CPU; row 0 is "no CPU".
     running: Vec<Option<Running>>,
 }
@@ -36,8 +39,13 @@ impl Lanes {
         let id = self.threads.get_or_insert_with(identity, || names.threads.push(thread.clone()));
         let known = &mut names.threads[id];
         known.pid = known.pid.or(thread.pid);
-        learn_name(known, &thread.name);
+        learn_name(known, &thread.name, self.named.contains(&id));
         Lane { cpu, thread: Some(id) }
+    }
+
+    /// The name that `thread` has now was stated for itself.
+    pub(super) fn named(&mut self, thread: ThreadId) {
+        self.named.insert(thread);
     }
 
     /// From here on `lane.thread` runs on `lane.cpu`, where `before` ran.
@@ -100,8 +108,9 @@ fn describe(key: &LaneKey) -> Option<(Identity, Thread)> {
 }
 
 /// Takes the longer of two spellings of one name: recorders truncate or omit them. Another name is
-/// the newer one, unless the thread had it before: several workers may meet it again.
-fn learn_name(thread: &mut Thread, other: &str) {
+/// the newer one, unless the thread had it before (several workers may meet it again) or its own
+/// was `stated`.
+fn learn_name(thread: &mut Thread, other: &str, stated: bool) {
     let is_forgotten = |name: &str| name.is_empty() || name == FORGOTTEN;
     let Thread { name, former_names, .. } = thread;
     if is_forgotten(other) || name.starts_with(other) {
@@ -110,6 +119,8 @@ fn learn_name(thread: &mut Thread, other: &str) {
     if is_forgotten(name) || other.starts_with(&**name) {
         other.clone_into(name);
     } else if !former_names.iter().any(|former| former.starts_with(other)) {
-        former_names.push(std::mem::replace(name, other.to_owned()));
+        let older =
+            if stated { other.to_owned() } else { std::mem::replace(name, other.to_owned()) };
+        former_names.push(older);
     }
 }

@@ -34,11 +34,14 @@ impl<S: SpanSink> Stitcher<S> {
     pub(super) fn describe(&mut self, event: &Event, lane: Lane, ids: &WorkerIds) {
         let Some(thread) = lane.thread else { return };
         let stated = |value: u64| (value != UNSTATED).then_some(value);
-        let thread = &mut self.core.names.threads[thread];
-        (thread.tid, thread.pid) = (stated(event.duration), stated(event.extra));
-        thread.idle = event.depth == 1;
-        if let ThreadKey::Member { name, .. } = &ids.lanes[event.lane.0 as usize].thread {
-            name.clone_into(&mut thread.name);
+        let described = &mut self.core.names.threads[thread];
+        (described.tid, described.pid) = (stated(event.duration), stated(event.extra));
+        described.idle = event.depth == 1;
+        if let ThreadKey::Member { name, .. } = &ids.lanes[event.lane.0 as usize].thread
+            && !name.is_empty()
+        {
+            name.clone_into(&mut described.name);
+            self.lanes.named(thread);
         }
     }
 
