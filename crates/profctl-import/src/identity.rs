@@ -13,7 +13,7 @@ pub(crate) enum Identity {
     /// The idle task of a CPU.
     Idle(Option<u32>),
     Named(String),
-    /// Whoever runs on a CPU.
+    /// The thread that runs on a CPU.
     RunsOn(Option<u32>),
 }
 
