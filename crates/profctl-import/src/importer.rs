@@ -87,7 +87,8 @@ pub struct ImportError {
     pub offset: Option<u64>,
     /// Line from 1, if it is about a line.
     pub line: Option<u64>,
-    /// What was found, then what was expected: a lowercase fragment.
+    /// What was found, then what was expected: a lowercase fragment. Of an input as a whole it may
+    /// say what to do, after a colon; `FILE` is then the input.
     pub message: String,
 }
 
@@ -98,13 +99,19 @@ impl ImportError {
     }
 
     /// No format takes the input for one of its own, or for a neighbor that it can name.
-    pub(crate) fn unrecognized(formats: &str) -> Self {
-        Self::whole(format!("{UNRECOGNIZED} (tried {formats})"))
+    pub(crate) fn unrecognized(formats: usize) -> Self {
+        Self::whole(format!("{UNRECOGNIZED} (tried {formats} formats)"))
     }
 
     /// Whether it is that.
     pub fn is_unrecognized(&self) -> bool {
         self.message.starts_with(UNRECOGNIZED)
+    }
+
+    /// What an input is instead of a trace, and what to do with it, if the message says so.
+    pub fn remedy(&self) -> Option<(&str, &str)> {
+        let is_whole = self.line.is_none() && self.offset.is_none();
+        self.message.split_once(": ").filter(|(what, _)| is_whole && what.starts_with("is "))
     }
 }
 

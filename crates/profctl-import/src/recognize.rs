@@ -62,7 +62,7 @@ pub(crate) fn recognize(
         let message = format!("unrecognized trace format; its name is that of {name}");
         return Err(ImportError::whole(message));
     }
-    Err(ImportError::unrecognized(&format_names()))
+    Err(ImportError::unrecognized(FORMATS.len()))
 }
 
 /// The format of a directory whose files are one trace, if they are.

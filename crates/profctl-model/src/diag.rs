@@ -50,10 +50,11 @@ pub struct Place {
 }
 
 impl std::fmt::Display for Place {
-    /// `path:line` or `path:+offset`.
+    /// `path:line` or `path:+offset`; the path alone at the very start.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.line {
             Some(line) => write!(f, "{}:{}", self.source, line),
+            None if self.offset == 0 => f.write_str(&self.source),
             None => write!(f, "{}:+{}", self.source, self.offset),
         }
     }
@@ -247,8 +248,7 @@ pub mod codes {
     pub static NO_SWITCHES: Code = Code {
         name: "input/no-switches",
         severity: Severity::Info,
-        help: "no record says when threads were switched out: time asleep counts as elapsed and \
-               net time of the function that slept",
+        help: "a kernel trace without context switches: what threads did off the CPU is unknown",
     };
     /// A line longer than is read.
     pub static SKIPPED_LINE_TOO_LONG: Code = Code {

@@ -388,7 +388,7 @@ mod tests {
 2000 sh-2 0 leaf sync - - -
 3500 init-1 0 exit read - - -",
         );
-        table.notes.push("1 call partial".into());
+        table.notes.push("1 incomplete call".into());
         check(
             &table,
             &expect![[r"

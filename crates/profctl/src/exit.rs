@@ -106,7 +106,8 @@ impl Failure {
 
     /// The output cannot be written there.
     pub(crate) fn output(name: impl Into<String>, error: &std::io::Error) -> Self {
-        Self { place: Some(name.into()), ..Self::usage(format!("cannot be written: {error}")) }
+        let message = format!("cannot be written: {}", reason(error));
+        Self { place: Some(name.into()), ..Self::usage(message) }
     }
 
     /// This build cannot do it.
@@ -128,6 +129,19 @@ impl Failure {
     pub(crate) fn report(&self) {
         // If standard error is closed, the exit code has to do.
         let _ = write!(std::io::stderr().lock(), "{self}");
+    }
+}
+
+/// An error of the system, without its number.
+pub(crate) fn reason(error: &std::io::Error) -> String {
+    use std::io::ErrorKind;
+    // An error of our own says more.
+    match error.kind() {
+        ErrorKind::NotFound => "no such file or directory".into(),
+        _ if error.raw_os_error().is_none() => error.to_string(),
+        ErrorKind::PermissionDenied => "permission denied".into(),
+        ErrorKind::IsADirectory => "is a directory".into(),
+        _ => error.to_string(),
     }
 }
 

@@ -292,7 +292,7 @@ fn choose(trace: &Trace, options: &Options) -> Result<Chosen, String> {
         Some(place) => Ok(Chosen { span: candidates[place], n }),
         None => Err(match &options.of {
             Some(name) => format!("no complete call of {name}"),
-            None => "no calls".into(),
+            None => "no calls in this trace (see `profctl info`)".into(),
         }),
     }
 }

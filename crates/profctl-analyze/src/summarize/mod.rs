@@ -29,7 +29,7 @@ pub use histogram::Histogram;
 pub(crate) use json::quality_json;
 pub use profile::{Profile, Row, SavedRun, Source};
 pub(crate) use quality::count;
-pub use quality::{Diagnostic, NO_DURATIONS, Quality};
+pub use quality::{Diagnostic, NO_CALLS, NO_DURATIONS, Quality};
 pub use stats::{FuncStats, Lengths};
 pub use table::{Matching, TableOptions};
 

@@ -6,6 +6,10 @@ use profctl_model::{Code, DiagLog, Severity, Timeline};
 /// Said where calls were only counted.
 pub const NO_DURATIONS: &str = "no durations in this trace: only the numbers of calls are known";
 
+/// Said where a table has no rows.
+pub const NO_CALLS: &str =
+    "no calls: entries without exits, or other events only (see `profctl info`)";
+
 /// The quality of one trace, or of several together.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Quality {

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use profctl_model::{Cell, Column, FuncKind, Role, Table, Ticks};
 
 use super::profile::{Profile, Row};
-use super::quality::{NO_DURATIONS, count};
+use super::quality::{NO_CALLS, NO_DURATIONS, count};
 
 /// Whether a row of that name and module is shown.
 pub type Matching<'a> = dyn Fn(&str, Option<&str>) -> bool + 'a;
@@ -195,6 +195,9 @@ impl Profile {
         let partial = self.partial();
         if !self.knows_lengths() && !self.rows.is_empty() {
             notes.push(NO_DURATIONS.into());
+        }
+        if self.rows.is_empty() {
+            notes.push(NO_CALLS.into());
         }
         if partial > 0 {
             let calls = count(partial, "incomplete call", "incomplete calls");

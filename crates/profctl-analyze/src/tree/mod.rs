@@ -15,7 +15,7 @@ use profctl_model::{
 };
 
 use crate::find;
-use crate::summarize::{NO_DURATIONS, Quality, count};
+use crate::summarize::{NO_CALLS, NO_DURATIONS, Quality, count};
 
 mod merge;
 
@@ -130,6 +130,9 @@ pub fn table(
     table.notes = Quality::of(&meta.diags).notes(meta.timebase.timeline);
     if !meta.knows_lengths() {
         table.notes.push(NO_DURATIONS.into());
+    }
+    if tree.nodes().next().is_none() {
+        table.notes.push(NO_CALLS.into());
     }
     // Turned around, every caller repeats what its first row says.
     let counted = |node: &&Node| options.callers.is_none() || node.parent.is_none();

@@ -1,7 +1,7 @@
 //! The profile form of pprof: for every stack that was seen, how often it was called and how long
 //! it ran itself. Sums only; there is no time line in it.
 
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -14,7 +14,8 @@ use super::wire::Message;
 /// Writes a trace, whose paths are of one thread each.
 pub fn write(header: &Header<'_>, paths: &mut PathRows<'_>, out: &mut dyn Write) -> io::Result<()> {
     let Header { names, meta, .. } = *header;
-    let mut out = GzEncoder::new(out, Compression::default());
+    // The encoder clears a buffer for each write, however short.
+    let mut out = BufWriter::new(GzEncoder::new(out, Compression::default()));
     let unit = match meta.timebase.unit_name() {
         "ns" => "nanoseconds",
         other => other,
@@ -58,7 +59,8 @@ pub fn write(header: &Header<'_>, paths: &mut PathRows<'_>, out: &mut dyn Write)
     profile.numbers(13, [comment]);
     profile.number(14, preferred);
     out.write_all(profile.bytes())?;
-    out.finish()?.flush()
+    let gzip = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+    gzip.finish()?.flush()
 }
 
 /// What is said of every sample of a thread.

@@ -117,7 +117,12 @@ impl Times {
         let unit = unit_of(table, style.unit);
         let whole = (0..table.columns.len()).map(|column| {
             let largest = table.rows.iter().filter_map(|row| size_of(&row[column])).max();
-            largest.map_or(0, |largest| number::whole_digits(largest, &table.timebase, unit))
+            match largest {
+                None => 0,
+                // A column of zeros needs no decimals.
+                Some(Ticks(0)) => usize::MAX,
+                Some(largest) => number::whole_digits(largest, &table.timebase, unit),
+            }
         });
         Self { unit, digits, whole: whole.collect() }
     }

@@ -225,7 +225,7 @@ fn natural(grid: &Grid) -> Vec<usize> {
 }
 
 /// `text` broken between words into lines of at most `limit` columns. A longer word is broken too
-/// if `within_words` says so.
+/// if `within_words` says so, after a comma if it has one.
 pub(super) fn wrapped(text: &str, limit: usize, within_words: bool) -> Vec<String> {
     let limit = limit.max(1);
     let mut lines = vec![String::new()];
@@ -243,7 +243,9 @@ pub(super) fn wrapped(text: &str, limit: usize, within_words: bool) -> Vec<Strin
             let last = lines.last_mut().expect("there is a line");
             let is_full = within_words && !last.is_empty();
             if is_full && width(last) + width(c.encode_utf8(&mut [0; 4])) > limit {
-                lines.push(String::new());
+                // After a comma, if there is one.
+                let rest = last.rfind(',').map_or_else(String::new, |at| last.split_off(at + 1));
+                lines.push(rest);
             }
             lines.last_mut().expect("there is a line").push(c);
         }

@@ -8,8 +8,15 @@ use crate::args::Global;
 use crate::exit::{Exit, Failure};
 use crate::output;
 
+const EXAMPLES: &str = "\
+Examples:
+  profctl completions bash > ~/.local/share/bash-completion/completions/profctl
+  profctl completions zsh > ~/.zfunc/_profctl
+  profctl completions fish > ~/.config/fish/completions/profctl.fish";
+
 /// Write completions for a shell
 #[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// The shell
     shell: Shell,

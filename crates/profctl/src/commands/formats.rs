@@ -10,8 +10,15 @@ use crate::exit::{Exit, Failure};
 use crate::output;
 use crate::outputs::{self, What};
 
+const EXAMPLES: &str = "\
+Examples:
+  profctl formats
+  profctl formats --format json                    for programs
+  profctl formats --rule printk > my.toml          a rule file to start from";
+
 /// List the formats that are read and written, and the rule presets
 #[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Print this preset, a rule file to start from
     #[arg(long, value_name = "PRESET", value_parser = presets())]

@@ -10,8 +10,15 @@ use crate::exit::{Exit, Failure};
 use crate::input::selected::nearest;
 use crate::output;
 
+const EXAMPLES: &str = "\
+Examples:
+  profctl help                                     all commands, exit codes
+  profctl help gate                                all flags of a command
+  profctl help input                               flags of probe captures, logic captures, rules";
+
 /// Explain a command, or the flags for probe captures, logic captures and rules (`help input`)
 #[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// A command, or `input` [default: the program]
     topic: Option<String>,
@@ -28,17 +35,21 @@ Every command that reads traces takes them. For other inputs they are usage erro
 A bus is one signal (`tag`) or wires, the most significant first (`T15..T0`).";
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
-    let mut program = Cli::command().term_width(width(global));
+    let mut program = Cli::command();
     program.build();
     let page = match args.topic.as_deref() {
-        None => program.render_long_help(),
-        Some(INPUT) => input(global).render_help(),
-        Some(topic) => match program.find_subcommand_mut(topic) {
-            Some(command) => command.render_long_help(),
-            None => return Err(unknown(topic, &program)),
-        },
+        Some(INPUT) => input(global).render_help().to_string(),
+        Some(topic) if program.find_subcommand(topic).is_none() => {
+            return Err(unknown(topic, &program));
+        }
+        // What `--help` prints, its sections in the same order.
+        topic => {
+            let words = ["profctl"].into_iter().chain(topic).chain(["--help"]);
+            let help = of_width(super::command(), global).try_get_matches_from(words);
+            help.err().map_or_else(String::new, |help| help.render().to_string())
+        }
     };
-    output::write_bytes(page.to_string().as_bytes(), global)?;
+    output::write_bytes(page.as_bytes(), global)?;
     Ok(Exit::Done)
 }
 
@@ -52,18 +63,21 @@ pub(super) fn unknown(topic: &str, program: &clap::Command) -> Failure {
     Failure::usage(format!("no command `{topic}`{near}"))
 }
 
-fn width(global: &Global) -> usize {
-    let terminal = || terminal_size::terminal_size().map(|(columns, _)| usize::from(columns.0));
-    global.width.or_else(terminal).unwrap_or(100).clamp(40, 100)
+/// As wide as `--width` says, else as the terminal.
+fn of_width(command: clap::Command, global: &Global) -> clap::Command {
+    match global.width {
+        Some(columns) => command.term_width(columns.clamp(40, 100)),
+        None => command.max_term_width(100),
+    }
 }
 
 /// A command with the flags of inputs alone, all of them shown.
 pub(super) fn input(global: &Global) -> clap::Command {
     let command = clap::Command::new("profctl COMMAND TRACE").about(ABOUT_INPUT);
-    let mut command = Reading::augment_args(command)
+    let command = Reading::augment_args(command)
         .disable_help_flag(true)
-        .override_usage("profctl COMMAND [INPUT FLAGS] TRACE")
-        .term_width(width(global));
+        .override_usage("profctl COMMAND [INPUT FLAGS] TRACE");
+    let mut command = of_width(command, global);
     let names: Vec<String> = command.get_arguments().map(|arg| arg.get_id().to_string()).collect();
     for name in names {
         let is_general = matches!(name.as_str(), "jobs" | "strict" | "block_size");

@@ -8,8 +8,15 @@ use crate::args::Global;
 use crate::exit::{Exit, Failure};
 use crate::output;
 
+const EXAMPLES: &str = "\
+Examples:
+  profctl man | man -l -                           read it
+  profctl man gate > profctl-gate.1                of one command
+  profctl man > ~/.local/share/man/man1/profctl.1  for `man profctl`";
+
 /// Write a manual page
 #[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Command to describe [default: the program]
     command: Option<String>,

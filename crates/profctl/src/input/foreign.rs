@@ -17,15 +17,15 @@ const MAGIC: &[(usize, &[u8], &str, &str)] = &[
     (0, b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive", "extract the trace first: `7z x FILE`"),
     (0, b"PK\x03\x04", "a zip archive", "extract the trace first: `unzip FILE`"),
     (257, b"ustar", "a tar archive", "extract the trace first: `tar xf FILE`"),
-    (0, b"\xd4\xc3\xb2\xa1", PCAP, PACKETS),
-    (0, b"\xa1\xb2\xc3\xd4", PCAP, PACKETS),
-    (0, b"\x4d\x3c\xb2\xa1", PCAP, PACKETS),
-    (0, b"\xa1\xb2\x3c\x4d", PCAP, PACKETS),
-    (0, b"\x0a\x0d\x0d\x0a", PCAP, PACKETS),
-    (0, b"FLR\0", "a Java Flight Recorder file", "it holds samples and events, no function calls"),
+    (0, b"\xd4\xc3\xb2\xa1", PCAP, ""),
+    (0, b"\xa1\xb2\xc3\xd4", PCAP, ""),
+    (0, b"\x4d\x3c\xb2\xa1", PCAP, ""),
+    (0, b"\xa1\xb2\x3c\x4d", PCAP, ""),
+    (0, b"\x0a\x0d\x0d\x0a", PCAP, ""),
+    (0, b"FLR\0", "a Java Flight Recorder file, which holds samples and no function calls", ""),
     (0, b"PAR1", "a Parquet table", "read the trace that it was made from"),
     (0, b"SQLite format 3\0", "an SQLite database", ""),
-    (0, b"gmon", "a gprof profile (gmon.out)", "it holds samples and call counts, no timestamps"),
+    (0, b"gmon", "a gprof profile (gmon.out), which holds call counts and no times of calls", ""),
     (0, b"\x89PNG", "a PNG image", ""),
     (0, b"\xff\xd8\xff", "a JPEG image", ""),
     (0, b"%PDF", "a PDF document", ""),
@@ -33,8 +33,23 @@ const MAGIC: &[(usize, &[u8], &str, &str)] = &[
     (0, b"\xfe\xff", "UTF-16 text", "convert it first: `iconv -f UTF-16 -t UTF-8 FILE`"),
 ];
 
-const PCAP: &str = "a packet capture (pcap)";
-const PACKETS: &str = "it holds packets, no function calls";
+const PCAP: &str = "a packet capture (pcap), which holds packets and no function calls";
+
+/// JSON of other tools: a key of it, what it is, what to do.
+const JSON: &[(&str, &str, &str)] = &[
+    (
+        "linux-perf-json-version",
+        "JSON of `perf data convert`",
+        "read `perf script` of the perf.data",
+    ),
+    ("resourceSpans", "an OpenTelemetry trace (OTLP)", SPANS),
+    ("spans", "a trace of spans (Jaeger, OpenTelemetry)", SPANS),
+    ("localEndpoint", "a Zipkin trace", SPANS),
+    ("snapshot", "a heap snapshot, which holds memory and no function calls", ""),
+    ("benchmarks", "results of benchmarks, which hold no function calls", ""),
+];
+const SPANS: &str = "convert each span to an `X` event of Chrome trace JSON (name, ts, dur, tid), \
+                     and read that";
 
 /// What a file that begins like this is, if it is known.
 pub(crate) fn kind(name: &str, head: &[u8]) -> Option<Kind> {
@@ -85,12 +100,13 @@ fn elf(head: &[u8]) -> Option<Kind> {
     let is_big = head.get(5) == Some(&2);
     let of_type = if is_big { u16::from_be_bytes(field) } else { u16::from_le_bytes(field) };
     let (name, route) = match of_type {
-        4 => ("a core dump", "it holds memory, no function calls"),
+        4 => ("a core dump (ELF), which holds memory and no function calls", ""),
         1 => ("an object file or kernel module (ELF)", SYMBOLS),
         3 => ("a shared library or program (ELF)", SYMBOLS),
         _ => ("a program (ELF)", SYMBOLS),
     };
-    Some(Kind { name: name.to_owned(), route: Some(route.to_owned()) })
+    let route = Some(route).filter(|route| !route.is_empty());
+    Some(Kind { name: name.to_owned(), route: route.map(str::to_owned) })
 }
 
 const SYMBOLS: &str = "give it as `--symbols FILE` beside a trace of addresses";
@@ -110,12 +126,20 @@ fn json(text: &str) -> Option<Kind> {
             route: Some("only `summarize --format json` is read back (profctl.summary/1)".into()),
         });
     }
+    let has = |key: &str| {
+        let key = format!("\"{key}\"");
+        text.match_indices(&key).any(|(at, _)| text[at + key.len()..].trim_start().starts_with(':'))
+    };
+    if let Some((_, name, route)) = JSON.iter().find(|(key, ..)| has(key)) {
+        let route = Some(*route).filter(|route| !route.is_empty());
+        return Some(Kind { name: (*name).to_owned(), route: route.map(str::to_owned) });
+    }
     let second = text[1..].trim_start().chars().next();
     second.filter(|c| matches!(c, '"' | '{' | '[' | '}' | ']')).map(|_| Kind {
         name: "JSON of an unknown kind".to_owned(),
         route: Some(
-            "Chrome trace events, speedscope profiles and saved profiles are read; other logs by \
-             a rule file: `--rule RULE`"
+            "Chrome traces, speedscope, V8 CPU and Firefox profiles are read; of other JSON, one \
+             record per line by a rule: `--rule RULE`"
                 .into(),
         ),
     })
@@ -133,14 +157,16 @@ mod tests {
         for (name, head, expected) in [
             ("a", &b"BZh91AY"[..], "a bzip2 archive"),
             ("a", &etl, "a Windows event trace (ETL)"),
-            ("a", b"\xa1\xb2\x3c\x4d\0\x02", "a packet capture (pcap)"),
+            ("a", b"\xa1\xb2\x3c\x4d\0\x02", PCAP),
             ("a", b"PK\x03\x04", "a zip archive"),
-            ("a", b"\x0a\x0d\x0d\x0a\x1c", "a packet capture (pcap)"),
+            ("a", b"\x0a\x0d\x0d\x0a\x1c", PCAP),
             ("a.ETL", b"\0\0\x01\0", "a Windows event trace (ETL)"),
-            ("a", &core, "a core dump"),
+            ("a", &core, "a core dump (ELF), which holds memory and no function calls"),
             ("a", &tar, "a tar archive"),
             ("a", b"{\"schema\": \"profctl.diff/1\"", "a report of profctl (profctl.diff/1)"),
             ("a", b"[ {\"x\": 1} ]", "JSON of an unknown kind"),
+            ("a", b"{\"resourceSpans\": []}", "an OpenTelemetry trace (OTLP)"),
+            ("a", b"{\"x\": \"resourceSpans\"}", "JSON of an unknown kind"),
             ("a", b"[12:33:01] hello", ""),
             ("a", b"dear diary", ""),
         ] {

@@ -8,7 +8,7 @@ use profctl_import::files::FileId;
 use profctl_import::{Files as _, recognize_directory};
 
 use crate::args::{Expansion, Global};
-use crate::exit::Failure;
+use crate::exit::{Failure, reason};
 use crate::output;
 
 mod files;
@@ -237,9 +237,8 @@ pub(crate) fn read_side_file(path: &Path) -> Result<Vec<u8>, Failure> {
 /// An error of the system without its number.
 fn what(error: &io::Error) -> String {
     match error.kind() {
-        io::ErrorKind::NotFound => "no such file or directory".into(),
-        io::ErrorKind::PermissionDenied => "permission denied".into(),
-        _ => format!("cannot be read: {error}"),
+        io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => reason(error),
+        _ => format!("cannot be read: {}", reason(error)),
     }
 }
 

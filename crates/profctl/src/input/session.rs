@@ -298,6 +298,11 @@ impl<'a> Session<'a> {
 /// Why an input cannot be read, in terms of what it is.
 fn not_read(file: &TraceFile, error: &ImportError, input: &DiskFiles) -> Failure {
     let failure = Failure::import(&file.name, error);
+    if let Some((what, remedy)) = error.remedy() {
+        let mut failure = Failure::input(file.name.clone(), what);
+        failure.is_no_trace = true;
+        return failure.hint(remedy.replace("FILE", &file.name));
+    }
     if !error.is_unrecognized() {
         return failure;
     }
@@ -313,9 +318,9 @@ fn not_read(file: &TraceFile, error: &ImportError, input: &DiskFiles) -> Failure
                 None => failure.hint("`profctl formats` lists what is read"),
             }
         }
-        None => failure.hint(
-            "--input-format NAME reads it as one of these, --rule FILE any text log by a rule",
-        ),
+        None if std::str::from_utf8(&head.bytes).is_ok() => failure
+            .hint("`profctl formats` lists them; a rule reads any text log (`profctl help input`)"),
+        None => failure.hint("`profctl formats` lists them; --input-format NAME forces one"),
     }
 }
 
@@ -348,8 +353,9 @@ pub(crate) fn each_file(
                 1 => "is a directory of 1 file, which is not a trace".to_owned(),
                 _ => format!("is a directory of {all} files, none of them a trace"),
             };
+            let first = skipped.swap_remove(0).to_string();
             return Err(Failure::input(argument.name.clone(), message)
-                .hint("`profctl formats` lists what is read"));
+                .hint(first.lines().next().unwrap_or_default().trim_start_matches("profctl: ")));
         }
         if n > 0 {
             let name = &argument.name;

@@ -39,6 +39,44 @@ fn every_code_in_the_sources_is_documented() {
     assert_eq!(documented, declared);
 }
 
+/// The sections of a page in `docs/formats`, in order.
+const SECTIONS: [&str; 6] = [
+    "How to record",
+    "What is read",
+    "What is not read",
+    "Times and ids",
+    "How it is recognized",
+    "Diagnostics",
+];
+/// What may follow them.
+const MORE_SECTIONS: [&str; 2] = ["Verification", "What profctl writes"];
+
+#[test]
+fn pages_of_formats_have_the_same_sections() {
+    let codes = run(&["generate", "diagnostics"]).quiet_success();
+    let is_code = |text: &str| codes.contains(&format!("\n## `{text}`\n"));
+    for format in profctl_import::FORMATS {
+        let format = format.descriptor();
+        let path = fixtures::root().join("docs/formats").join(format.name).with_extension("md");
+        let page = fs::read_to_string(path).unwrap().replace('\r', "");
+        let name = format.name;
+        assert!(page.starts_with(&format!("# `{name}`: ")), "{name}: {:?}", page.lines().next());
+        let parts: Vec<&str> = page.split("\n## ").collect();
+        let heading = |part: &&str| part.lines().next().unwrap_or_default().to_owned();
+        let headings: Vec<String> = parts[1..].iter().map(heading).collect();
+        let (first, more) = headings.split_at(SECTIONS.len().min(headings.len()));
+        assert_eq!(first, SECTIONS, "{name}");
+        assert!(more.iter().all(|one| MORE_SECTIONS.contains(&one.as_str())), "{name}: {more:?}");
+        assert!(parts[1..].iter().all(|part| part.trim().lines().count() > 2), "{name}: empty");
+        let diagnostics = parts[SECTIONS.len()];
+        for code in format.codes {
+            assert!(diagnostics.contains(&format!("`{}`", code.name)), "{name}: {}", code.name);
+        }
+        let named = diagnostics.split('`').skip(1).step_by(2).filter(|text| text.contains('/'));
+        named.for_each(|code| assert!(is_code(code), "{name}: no code `{code}`"));
+    }
+}
+
 #[test]
 fn the_schema_of_info_names_every_field() {
     let scratch = Scratch::new("schema_info");

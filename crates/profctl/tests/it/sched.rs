@@ -571,10 +571,10 @@ fn what_if_says_first_how_far_off_the_model_is() {
     let rows: Vec<&str> = table.lines().filter(|line| line.contains("(all)")).collect();
     assert_eq!(rows.len(), 3, "{table}");
     assert!(rows[0].contains("recorded") && rows[1].contains("model of it"), "{table}");
-    // A hog is taken to want the CPU without end, a child that is waited for is not.
+    // A thread that never blocks is CPU-bound, a child that is waited for is not.
     let hogs =
         run(&["sched", "--whatif", "wake=head", &recording("evans_pipe_hog")]).quiet_success();
-    assert!(hogs.contains("CPU without end: ev-hog-297"), "{hogs}");
+    assert!(hogs.contains("modeled as CPU-bound: ev-hog-297"), "{hogs}");
 }
 
 #[test]

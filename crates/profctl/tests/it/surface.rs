@@ -1,7 +1,5 @@
 //! The flags that every command shares: where output goes, what is selected, what is refused.
 
-use std::collections::BTreeSet;
-
 use std::fs;
 use std::path::Path;
 
@@ -31,14 +29,18 @@ fn short_help_fits_a_screen_and_long_help_has_all() {
     let commands = commands();
     assert!(commands.len() > 12, "{commands:?}");
     for name in &commands {
-        let short = run(&[name, "-h"]).quiet_success();
-        let lines = short.lines().count();
-        assert!(lines <= 40, "profctl {name} -h has {lines} lines:\n{short}");
-        // The sections may stand in another order.
-        let lines = |arguments: &[&str]| -> BTreeSet<String> {
-            run(arguments).quiet_success().lines().map(str::to_owned).collect()
-        };
-        assert_eq!(lines(&["help", name]), lines(&[name, "--help"]));
+        for columns in ["80", "120"] {
+            let short = finish(command(&[name, "-h"]).env("COLUMNS", columns)).quiet_success();
+            let lines = short.lines().count();
+            assert!(lines <= 40, "profctl {name} -h has {lines} lines:\n{short}");
+            assert!(short.lines().all(|line| line.chars().count() <= 100), "{short}");
+            let (_, examples) = short.split_once("Examples:\n").expect("there are examples");
+            assert!(examples.lines().count() >= 3, "{short}");
+            assert!(examples.lines().all(|line| line.chars().count() <= 100), "{short}");
+        }
+        let [with_help, with_flag] = [["help", name], [name, "--help"]]
+            .map(|words| finish(command(&words).env("COLUMNS", "100")).quiet_success());
+        assert_eq!(with_help, with_flag);
     }
     let short = run(&["summarize", "-h"]).quiet_success();
     assert!(
@@ -357,6 +359,25 @@ fn a_forced_format_without_calls_ends_with_3() {
         let said = run(&[&["summarize", &log], &flags[..]].concat()).failure(3);
         assert!(said.contains("no calls found when read as "), "{flags:?}: {said}");
     }
+}
+
+#[test]
+fn a_table_without_rows_says_why() {
+    let trace = fixtures::root().join("fixtures/ftrace/function-6.1.txt").display().to_string();
+    for command in ["summarize", "tree"] {
+        let said = run(&[command, &trace]).quiet_success();
+        assert!(said.contains("note: no calls: entries without exits"), "{command}: {said}");
+    }
+}
+
+#[test]
+fn a_directory_without_traces_says_what_its_first_file_is() {
+    let scratch = Scratch::new("surface_directory");
+    scratch.file("runs/1.zip", b"PK\x03\x04\x14\0\0\0");
+    scratch.file("runs/2.zip", b"PK\x03\x04\x14\0\0\0");
+    let said = run(&["summarize", &scratch.path("runs")]).failure(3);
+    assert!(said.contains("2 files, none of them a trace\nhint: "), "{said}");
+    assert!(said.contains("1.zip: is a zip archive"), "{said}");
 }
 
 #[test]

@@ -22,6 +22,9 @@ const SESSIONS: &[&str] = &[
     "diff --top 4 fixtures/diff/6.1.170 fixtures/diff/6.1.192",
     "diff --top 6 --paths fixtures/function_graph/default-6.1.txt fixtures/function_graph/default-7.3.txt",
     "gate --top 2 fixtures/diff/6.1.192 fixtures/diff/6.1.192-slub-debug",
+    "history --top 4 fixtures/diff/6.1.170 fixtures/diff/6.1.192 fixtures/diff/6.1.192-slub-debug",
+    "sched --by cpu fixtures/function_graph/sched-events-abstime-proc-tail-7.3.txt",
+    "sweep fixtures/minix-quantum/cpu.toml",
     "formats",
 ];
 

@@ -264,8 +264,8 @@ impl WhatIf {
                 model.name(length),
             ));
             notes.push(match self.expired {
-                0 => "no quantum was seen to expire".into(),
-                n => format!("{n} quanta were seen to expire"),
+                0 => "no quantum expired".into(),
+                n => format!("{n} quanta expired"),
             });
         }
         let endless: Vec<&str> = self
@@ -276,10 +276,7 @@ impl WhatIf {
             .map(|program| program.name.as_str())
             .collect();
         if !endless.is_empty() && self.model.is_some() {
-            notes.push(format!(
-                "never blocked, so taken to want the CPU without end: {}",
-                endless.join(", ")
-            ));
+            notes.push(format!("never blocked, modeled as CPU-bound: {}", endless.join(", ")));
         }
         let released = self.model.iter().chain(&self.variants).map(|s| s.outcome.released).max();
         if released.is_some_and(|released| released > 0) {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::{
     Block, Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Reader, Recognition,
-    State, function_graph,
+    State, ftrace, function_graph,
 };
 use crate::emit::Emitter;
 use crate::files::{Files, Single};
@@ -28,12 +28,12 @@ pub struct KernelLog;
 static DESCRIPTOR: Descriptor = Descriptor {
     name: "kernel_log",
     about: "kernel log with an ftrace dump: ftrace_dump_on_oops, SysRq-Z",
-    recognized: "`Dumping ftrace buffer:` in a kernel log, then lines of function_graph",
+    recognized: "`Dumping ftrace buffer:` in a kernel log, then lines of function_graph, functions or events",
     ..Descriptor::PLAIN
 };
 
 /// The texts that a dump may hold.
-static DUMPED: [&dyn Importer; 1] = [&function_graph::FunctionGraph];
+static DUMPED: [&dyn Importer; 2] = [&function_graph::FunctionGraph, &ftrace::TracefsText];
 
 impl Importer for KernelLog {
     fn descriptor(&self) -> &'static Descriptor {
@@ -47,8 +47,7 @@ impl Importer for KernelLog {
         match inner(probe.name, &dump.text) {
             Some((_, reason)) => Recognition::Yes(format!("an ftrace dump in a log: {reason}")),
             None => Recognition::Neighbor(
-                "is a kernel log with an ftrace dump of another tracer, expected function_graph"
-                    .into(),
+                "is a kernel log with an ftrace dump that has no functions or events".into(),
             ),
         }
     }
@@ -58,7 +57,9 @@ impl Importer for KernelLog {
         let mut dump = Stripped::default();
         dump.fill(&head.bytes, &mut Within::default());
         let Some((importer, _)) = inner(files.name(), &dump.text) else {
-            return Err(ImportError::whole("has no ftrace dump of function_graph in its head"));
+            return Err(ImportError::whole(
+                "has no ftrace dump with functions or events in its head",
+            ));
         };
         let dumped = Single::new(files.name(), Box::new(Cursor::new(dump.text)));
         let mut opened = importer.open(&dumped, options)?;

@@ -59,8 +59,21 @@ fn a_log_without_a_graph_is_not_taken() {
     let recognized = |log: &str| KernelLog.recognize_bytes(log.as_bytes(), true);
     assert_eq!(recognized("[    0.000000] Linux version 6.1.0\n"), Recognition::No);
     assert_eq!(recognized(GRAPH), Recognition::No);
-    let other = log("  <idle>-0  1d..2. 93us : sched_switch: a ==> b\n", |_| "[ 1.000000] ".into());
+    let other = log("nothing that a tracer prints\n", |_| "[ 1.000000] ".into());
     assert!(matches!(recognized(&other), Recognition::Neighbor(_)));
+}
+
+/// Events and functions are printed in the latency format, without a header.
+#[test]
+fn a_dump_of_events_is_read() {
+    let events = "workload-678       0d..2.. 157551us+: irq_handler_entry: irq=24 name=virtio\n\
+                  workload-678       0d..2.. 157561us : irq_handler_exit: irq=24 ret=handled\n\
+                  workload-678       0..... 157570us : mutex_unlock <-vfs_write\n";
+    let log = log(events, |_| "[   13.500000] ".into());
+    let recognized = KernelLog.recognize_bytes(log.as_bytes(), true);
+    assert!(matches!(recognized, Recognition::Yes(_)), "{recognized:?}");
+    let (calls, _) = told("kernel_log", &log, ImportOptions::default());
+    assert!(calls.contains("irq:virtio 157551000+10000"), "{calls}");
 }
 
 #[test]

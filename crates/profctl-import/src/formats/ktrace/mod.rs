@@ -48,7 +48,7 @@ impl Importer for Ktrace {
         if is_kdebug(head) {
             return Recognition::Neighbor(
                 "is a kdebug file, which the ktrace of today's macOS writes, not a ktrace.out of \
-                 a BSD; record with `dtrace -F` instead"
+                 a BSD: record with `dtrace -F` instead"
                     .into(),
             );
         }

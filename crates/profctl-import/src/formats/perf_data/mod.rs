@@ -46,13 +46,15 @@ pub static SAMPLES_LEFT_OUT: Code = Code {
            stacks that `perf script` prints",
 };
 
-const PROCESSOR_TRACE: &str = "perf.data with a processor trace, which only perf can decode: read \
+const PROCESSOR_TRACE: &str = "perf.data with a processor trace, which only perf can decode: run \
                                `perf script --ns --itrace=be -F comm,tid,cpu,time,event,period,\
-                               flags,ip,sym,symoff,dso,addr`";
-const SAMPLES: &str = "perf.data without tracepoints, whose addresses only perf can name: read \
-                       `perf script -i FILE`";
-const COMPRESSED: &str = "perf.data with compressed records (-z): read `perf script --ns -i FILE`";
-const PIPED: &str = "perf.data in pipe mode: record to a file, or read `perf script --ns -i FILE`";
+                               flags,ip,sym,symoff,dso,addr -i FILE > trace.txt`, and read that";
+const SAMPLES: &str = "perf.data without tracepoints, whose addresses only perf can name: run \
+                       `perf script --ns -i FILE > trace.txt`, and read that";
+const COMPRESSED: &str = "perf.data with compressed records (-z): run \
+                          `perf script --ns -i FILE > trace.txt`, and read that";
+const PIPED: &str = "perf.data in pipe mode: run `perf script --ns -i FILE > trace.txt`, \
+                     and read that";
 
 /// The ids of an event that are read at most: one for each CPU and thread.
 const IDS_MAX: u64 = 1 << 20;

@@ -75,8 +75,8 @@ fn what_is_not_read_is_named_with_the_route() {
     for (bytes, advice) in [
         (with(head::AUXTRACE, true), "perf script --ns --itrace=be"),
         (with(head::COMPRESSED, true), "compressed"),
-        (with(head::TRACING_DATA, false), "perf script -i FILE"),
-        (piped, "record to a file"),
+        (with(head::TRACING_DATA, false), "without tracepoints"),
+        (piped, "in pipe mode"),
     ] {
         let Recognition::Neighbor(what) = PerfData.recognize_bytes(&bytes, true) else {
             panic!("not named: {advice}")

@@ -30,8 +30,8 @@ pub(super) fn recognize(head: &[u8]) -> Recognition {
         return Recognition::No;
     }
     Recognition::Neighbor(
-        "are pages of ftrace's ring buffer (trace_pipe_raw), which need the event descriptions \
-         of their kernel; give a directory with copies of events/ and per_cpu/ of its tracefs, \
+        "is a copy of ftrace's ring buffer (trace_pipe_raw), which needs the event descriptions \
+         of its kernel: give a directory with copies of events/ and per_cpu/ of its tracefs, \
          or record with trace-cmd"
             .into(),
     )

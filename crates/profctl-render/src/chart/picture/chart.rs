@@ -447,7 +447,7 @@ impl Draw<'_> {
             format!("the first: {first}"),
         ];
         if block.partial > 0 {
-            tip.push(format!("partial: {}", block.partial));
+            tip.push(format!("incomplete: {}", block.partial));
         }
         tip
     }

@@ -64,13 +64,13 @@ impl Words {
     }
 }
 
-/// `12 calls, 1 partial`.
+/// `12 calls, 1 incomplete`.
 pub(super) fn calls_of(cost: &Cost) -> String {
     let calls = number::count(cost.calls, "call", "calls");
     match cost.partial {
         0 => calls,
-        partial if cost.calls == 0 => format!("{partial} partial"),
-        partial => format!("{calls}, {partial} partial"),
+        partial if cost.calls == 0 => format!("{partial} incomplete"),
+        partial => format!("{calls}, {partial} incomplete"),
     }
 }
 

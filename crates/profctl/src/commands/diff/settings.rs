@@ -20,8 +20,10 @@ pub(crate) struct Comparing {
     /// Policy file; flags override it [default: profctl.toml, if present]
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Margin: changes up to this are equivalent, `5%` or `1.05x` [default: 5%]
-    #[arg(long, visible_alias = "margin", value_name = "CHANGE", value_parser = margin)]
+    /// Margin, `5%` or `1.05x` [default: 5%]
+    ///
+    /// Changes up to the margin are equivalent.
+    #[arg(long, visible_alias = "margin", value_name = "MAX", value_parser = margin)]
     max_regression: Option<f64>,
     /// False discovery rate of the changes reported [default: 5%]
     #[arg(long, value_name = "SHARE", value_parser = share, hide_short_help = true)]
@@ -29,8 +31,9 @@ pub(crate) struct Comparing {
     /// Correction for multiple tests: bh (Benjamini-Hochberg), by (Benjamini-Yekutieli) [default: bh]
     #[arg(long, value_name = "NAME", value_parser = correction, hide_short_help = true)]
     correction: Option<Correction>,
-    /// Test net or elapsed time per call, or total net time per run; the worst verdict counts
-    /// [default: net,total,elapsed]
+    /// What to test [default: net,total,elapsed]
+    ///
+    /// Net or elapsed time per call, or total net time per run; the worst verdict counts.
     #[arg(long, value_name = "MEASURES", value_delimiter = ',', value_parser = measure)]
     measure: Option<Vec<Measure>>,
     /// Test only functions with this share of all net time, in percent [default: 0]

@@ -26,7 +26,7 @@ const EXAMPLES: &str = "\
 Examples:
   profctl gate before/ after/                      exit 1 on a regression
   profctl gate --budget 'tcp_ack<=5us' --junit gate.xml base.json after/
-  profctl gate --history builds/ after/            against the builds since the last change
+  profctl gate --history builds/ after/            against several builds
   profctl gate --self-test before/ after/          does the gate catch anything?";
 
 /// Compare two builds and exit with 1 on a regression, 4 if inconclusive
@@ -37,7 +37,9 @@ Examples:
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES, mut_arg("strict", |arg| arg.help("Fail on suspect functions too")))]
 pub(crate) struct Args {
-    /// Baseline: a trace, a saved profile, or a directory of runs; with --history, the candidate
+    /// Baseline: a trace, a saved profile, or a directory of runs
+    ///
+    /// With --history, the candidate.
     #[arg(value_name = "BEFORE")]
     before: PathBuf,
     /// Candidate
@@ -47,7 +49,10 @@ pub(crate) struct Args {
         conflicts_with = "history"
     )]
     after: Option<PathBuf>,
-    /// Judge the candidate against the builds in DIR since the last change of each function
+    /// Judge against the builds in DIR, not one baseline
+    ///
+    /// The only side given is the candidate; each function is compared with the builds since its
+    /// last change.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["self_test", "calibrate"])]
     history: Option<PathBuf>,
     /// Order of the builds in --history
@@ -66,18 +71,22 @@ pub(crate) struct Args {
     /// more runs each
     #[arg(long, value_name = "K/N", value_parser = look, hide_short_help = true)]
     look: Option<(u32, u32)>,
-    /// Limit of a function: `FUNC<=5us` (elapsed time per call), `net_avg(FUNC)<=1.1x`,
-    /// `calls(FUNC)<=100`; repeatable
+    /// Limit of a function, `FUNC<=5us`; repeatable
+    ///
+    /// `FUNC<=5us` limits the elapsed time per call; others are `net_avg(FUNC)<=1.1x` and
+    /// `calls(FUNC)<=100`.
     #[arg(long, value_name = "BUDGET", value_parser = settings::budget)]
     budget: Vec<BudgetText>,
-    /// What an inconclusive comparison does [default: fail]
-    #[arg(long, value_name = "WHAT")]
+    /// If inconclusive, `pass` (0) or `fail` (4, default)
+    #[arg(long, value_name = "WHAT", hide_possible_values = true)]
     inconclusive: Option<Inconclusive>,
-    /// Inject a regression into AFTER and fail unless it is caught
+    /// Inject a regression and fail unless it is caught
     #[arg(long)]
     self_test: bool,
-    /// Measure run-to-run noise from 5 or more runs of BEFORE; write the --calibration file to -o
-    #[arg(long, conflicts_with_all = ["after", "self_test"])]
+    /// Write the noise of 5 or more runs of BEFORE to -o
+    ///
+    /// The file is for --calibration.
+    #[arg(long, conflicts_with_all = ["after", "self_test", "json", "markdown", "junit", "sarif", "code_quality", "github"])]
     calibrate: bool,
     /// Judge this function alone
     #[arg(long, value_name = "NAME", hide_short_help = true)]
@@ -88,10 +97,10 @@ pub(crate) struct Args {
     /// Show at most N rows per section
     #[arg(long, value_name = "N", default_value_t = ROWS_SHOWN)]
     top: usize,
-    /// Write the verdict and its reasons as JSON; `-` is standard output
+    /// Write the verdict as JSON; `-` is standard output
     #[arg(long, value_name = "FILE", help_heading = "Reports")]
     json: Option<PathBuf>,
-    /// Write a review comment as Markdown; `-` is standard output
+    /// Write a review comment; `-` is standard output
     #[arg(long, value_name = "FILE", help_heading = "Reports")]
     markdown: Option<PathBuf>,
     /// Write a test case per function as JUnit XML

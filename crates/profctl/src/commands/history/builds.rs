@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use crate::args::{Global, Reading, Selection};
 use crate::commands::diff::sides;
-use crate::exit::Failure;
+use crate::exit::{Failure, reason};
 use crate::input::{self, ABOUT_BUILD};
 
 /// How the builds of a directory are put in order.
@@ -57,9 +57,10 @@ pub(crate) fn find(named: &[PathBuf], order: Order) -> Result<Vec<Place>, Failur
         return named.iter().map(|path| place(path.clone())).collect();
     };
     let name = folder.display().to_string();
-    let entries = fs::read_dir(folder)
-        .and_then(Iterator::collect::<std::io::Result<Vec<_>>>)
-        .map_err(|error| Failure::input(name.as_str(), format!("{error}, expected builds")))?;
+    let entries =
+        fs::read_dir(folder).and_then(Iterator::collect::<std::io::Result<Vec<_>>>).map_err(
+            |error| Failure::input(name.as_str(), format!("{}, expected builds", reason(&error))),
+        )?;
     let is_build = |path: &PathBuf| {
         let hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
         !hidden && path.file_name().is_some_and(|name| name != ABOUT_BUILD)

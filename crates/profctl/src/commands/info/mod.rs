@@ -113,7 +113,7 @@ fn facts(read: &Read<Tally>, global: &Global) -> Vec<(&'static str, String)> {
         ("threads", list(&threads, global)),
         ("cpus", list(&cpus, global)),
         ("events", meta.events.to_string()),
-        ("calls", format!("{} complete, {} partial", sink.complete, sink.partial)),
+        ("calls", format!("{} complete, {} incomplete", sink.complete, sink.partial)),
         ("functions", count_functions(names).to_string()),
         ("quality", quality.into()),
     ]);

@@ -12,13 +12,19 @@ use crate::runs::IN_MEMORY;
 #[cfg(feature = "tables")]
 pub(crate) use ask::of_frame;
 
+const EXAMPLES: &str = "\
+Examples:
+  profctl query trace.txt 'SELECT name, max(net) FROM spans GROUP BY name'
+  profctl query -o slow.csv trace.txt 'SELECT * FROM spans WHERE elapsed > 1000000'
+  profctl query --schema trace.txt                 tables, columns, types, units";
+
 /// Query traces with SQL: tables spans, functions, threads, states, wakes, events, gaps, quality, runs
 ///
 /// Several traces are queried together; the column `run` distinguishes them. Times are integers in
 /// one unit for all the traces: nanoseconds, unless a clock is finer or counts. docs/cookbook.md
 /// has example queries.
 #[derive(clap::Args, Debug)]
-#[command(override_usage = "profctl query [OPTIONS] TRACE… SQL\n       \
+#[command(after_help = EXAMPLES, override_usage = "profctl query [OPTIONS] TRACE… SQL\n       \
                             profctl query --schema [TRACE…]")]
 pub(crate) struct Args {
     /// Traces, directories of runs, saved profiles, `-`; the last argument is the query
