@@ -42,6 +42,10 @@ fn shard() -> impl Strategy<Value = Shard> {
 
 /// The saved profile of a shard.
 fn saved(shard: &Shard) -> String {
+    measured(shard).to_json()
+}
+
+fn measured(shard: &Shard) -> Profile {
     let mut meta = shard.calls.meta.clone();
     let (numerator, denominator) = *shard.tick.get(&TICKS);
     meta.timebase.unit = TickUnit::Seconds { numerator, denominator };
@@ -62,7 +66,7 @@ fn saved(shard: &Shard) -> String {
         summary.span(span, &shard.calls.names);
     }
     let source = Source { path, format: "plain".into(), bytes: 1 };
-    summary.finish(&shard.calls.names, &meta, source).to_json()
+    summary.finish(&shard.calls.names, &meta, source)
 }
 
 fn merged(a: &str, b: &str) -> String {
@@ -71,7 +75,46 @@ fn merged(a: &str, b: &str) -> String {
     sum.to_json()
 }
 
+/// The saved profile of these runs, and the same read back.
+fn of_runs(runs: Vec<SavedRun>) -> (String, Profile) {
+    let file = Profile::of_runs(runs).unwrap().to_json();
+    let back = Profile::from_json(file.as_bytes()).unwrap();
+    (file, back)
+}
+
+/// What is measured of a shard, without a file in between.
+fn run(shard: &Shard) -> SavedRun {
+    let name = ["boot/a", "boot.txt", "boot/b"][usize::from(shard.path)];
+    let facts = vec![("clock".into(), "local".into())];
+    SavedRun { name: name.into(), block: None, facts, profile: measured(shard) }
+}
+
 proptest! {
+    #[test]
+    fn any_fold_of_runs_gives_the_bytes_of_all_at_once(
+        shards in prop::collection::vec(shard(), 2..6),
+        picks in prop::collection::vec(any::<[Index; 2]>(), 5),
+    ) {
+        let runs: Vec<SavedRun> = shards.iter().map(run).collect();
+        let (expected, _) = of_runs(runs.clone());
+        let mut left: Vec<Profile> = runs.into_iter().map(|run| of_runs(vec![run]).1).collect();
+        let mut last = String::new();
+        for [first, second] in picks {
+            if left.len() > 1 {
+                let a = left.swap_remove(first.index(left.len()));
+                let b = left.swap_remove(second.index(left.len()));
+                let (file, sum) = of_runs([a, b].into_iter().flat_map(|one| one.into_runs("?")).collect());
+                (last, left) = (file, left.into_iter().chain([sum]).collect());
+            }
+        }
+        prop_assert_eq!(left.len(), 1);
+        let names: Vec<&str> = left[0].runs.iter().flatten().map(|run| run.name.as_str()).collect();
+        // As a directory lists them: `boot` before `boot.txt`.
+        let order = |name: &str| ["boot/a", "boot/b", "boot.txt"].iter().position(|&n| n == name);
+        prop_assert!(names.is_sorted_by_key(|name| order(name)), "{:?}", names);
+        prop_assert_eq!(&last, &expected);
+    }
+
     #[test]
     fn any_fold_over_files_gives_the_same_bytes(
         shards in prop::collection::vec(shard(), 2..6),

@@ -1,6 +1,7 @@
 //! The flat profile of one or more traces, known by names so that it outlives them.
 
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
+use std::path::Path;
 
 use profctl_model::hash::FastMap;
 use profctl_model::{FuncKind, TickUnit, Ticks, Timebase, Timeline};
@@ -60,8 +61,21 @@ pub struct SavedRun {
     pub name: String,
     /// The block it belongs to: a boot, a host, a day.
     pub block: Option<String>,
+    /// What else the head of the input says: columns, kernel, clock.
+    pub facts: Vec<(String, String)>,
     /// Its sums; it has no runs of its own.
     pub profile: Profile,
+}
+
+impl SavedRun {
+    /// By name as a directory lists its files, then by content.
+    fn order(&self, other: &Self) -> Ordering {
+        let place = |run: &Self| (Path::new(&run.name).to_owned(), run.name.clone());
+        place(self)
+            .cmp(&place(other))
+            .then_with(|| (&self.block, &self.facts).cmp(&(&other.block, &other.facts)))
+            .then_with(|| self.profile.to_json().cmp(&other.profile.to_json()))
+    }
 }
 
 /// One row of a profile.
@@ -144,23 +158,47 @@ impl Profile {
         share(row.stats.net.saturating_sub(row.stats.idle), busy)
     }
 
-    /// The sum of several runs, each of which is remembered.
-    pub fn of_runs(runs: Vec<SavedRun>) -> Result<Self, String> {
+    /// The sum of several runs, each of which is remembered, in the order of their names. The same
+    /// whatever the order they are given in, and whether or not some of them were saved before.
+    pub fn of_runs(mut runs: Vec<SavedRun>) -> Result<Self, String> {
+        runs.sort_by(SavedRun::order);
         let mut iter = runs.iter();
         let first = iter.next().ok_or("no run, expected one")?;
-        let mut sum = first.profile.clone();
+        let mut sum = first.profile.in_ticks_of_a_file();
         for run in iter {
-            sum.merge(run.profile.clone()).map_err(|error| format!("{}: {error}", run.name))?;
+            sum.merge(run.profile.in_ticks_of_a_file())
+                .map_err(|error| format!("{}: {error}", run.name))?;
         }
-        sum.runs = (runs.len() > 1).then_some(runs);
+        sum.runs = Some(runs);
         Ok(sum)
+    }
+
+    /// The same without its runs if there is only one, which is then the profile itself.
+    #[must_use]
+    pub fn without_single_run(mut self) -> Self {
+        self.runs = self.runs.take().filter(|runs| runs.len() > 1);
+        self
+    }
+
+    /// The same with the tick that it has after it was saved.
+    fn in_ticks_of_a_file(&self) -> Self {
+        let mut copy = self.clone();
+        if copy.units_per_tick().is_none() {
+            copy.convert_to_reported_unit();
+        }
+        copy
     }
 
     /// The runs that it is the sum of: itself, called `name`, if it is not known to be of several.
     pub fn into_runs(mut self, name: &str) -> Vec<SavedRun> {
         match self.runs.take() {
             Some(runs) => runs,
-            None => vec![SavedRun { name: name.to_owned(), block: None, profile: self }],
+            None => vec![SavedRun {
+                name: name.to_owned(),
+                block: None,
+                facts: Vec::new(),
+                profile: self,
+            }],
         }
     }
 
@@ -205,8 +243,11 @@ impl Profile {
         ] {
             *ours = ours.saturating_add(theirs);
         }
-        self.knows_off_cpu &= other.knows_off_cpu;
-        self.has_percentiles &= other.has_percentiles;
+        // In a trace without calls, neither is known.
+        let [is_empty, adds_nothing] = [&self.rows, &other.rows].map(Vec::is_empty);
+        let both = |ours, theirs| (ours || is_empty) && (theirs || adds_nothing);
+        self.knows_off_cpu = both(self.knows_off_cpu, other.knows_off_cpu);
+        self.has_percentiles = both(self.has_percentiles, other.has_percentiles);
         self.quality.merge(other.quality);
         // Shards are parts of runs: whose run a part belongs to is not known.
         self.runs = None;

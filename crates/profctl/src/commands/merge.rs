@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use profctl_analyze::summarize::{Profile, Quality};
+use profctl_analyze::summarize::{Profile, Quality, SavedRun};
 use profctl_import::{Files, ReadOptions};
 use profctl_model::TraceBuilder;
 use profctl_render::table::Format;
@@ -16,12 +16,17 @@ const EXAMPLES: &str = "\
 Examples:
   profctl merge shard*.profile.json -o all.profile.json
   profctl merge profiles/ > all.profile.json
+  profctl merge --runs run*.profile.json -o base.profile.json
   profctl merge --align graph.txt sched.txt -o run.txt    one run by two tools";
 
 /// Merge saved profiles of shards into one
 ///
 /// The result is the same byte for byte in any order and grouping, so partial results can be merged
 /// again. `real` is summed; `lanes` is the maximum.
+///
+/// With --runs each profile is a run, and the result keeps every run's sums apart, as `summarize`
+/// of several traces does: for `diff` and `gate`. A profile of several runs adds them all; one of a
+/// single trace is named after the trace.
 ///
 /// With --align the inputs are traces of one run, by several tools or one file per CPU. Their
 /// records are merged in time order and written as one trace in the plain format. All must use the
@@ -32,6 +37,9 @@ pub(crate) struct Args {
     /// Saved profiles, or directories of them; with --align, traces
     #[arg(value_name = "PROFILE", required = true)]
     profiles: Vec<PathBuf>,
+    /// Keep each profile as a run of its own
+    #[arg(long, conflicts_with = "align")]
+    runs: bool,
     /// Write traces of one run, by one clock, as one trace
     #[arg(long)]
     align: bool,
@@ -53,19 +61,32 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     }
     let inputs = Inputs::of(&args.profiles, global)?;
     let mut merged: Option<Profile> = None;
+    let mut runs: Vec<SavedRun> = Vec::new();
     session::each_file(&inputs, global, |file, _| {
         let name = file.name.as_str();
         let Content::Profile(bytes) = file.open(args.expansion)? else {
             return Err(no_profile(name));
         };
         let one = Profile::from_json(&bytes).map_err(|message| Failure::input(name, message))?;
+        if args.runs {
+            let name = match one.sources.as_slice() {
+                [source] => source.path.clone(),
+                _ => name.to_owned(),
+            };
+            runs.extend(one.into_runs(&name));
+            return Ok(());
+        }
         match &mut merged {
             None => merged = Some(one),
             Some(sum) => sum.merge(one).map_err(|message| Failure::input(name, message))?,
         }
         Ok(())
     })?;
-    let sum = merged.expect("clap asks for a profile, and each input gave one or an error");
+    let sum = if args.runs {
+        Profile::of_runs(runs).map_err(|message| Failure::input("merge --runs", message))?
+    } else {
+        merged.expect("clap asks for a profile, and each input gave one or an error")
+    };
     for twice in repeated(&sum) {
         read::say(&format!("{twice}: is in more than one of the profiles"), global);
     }

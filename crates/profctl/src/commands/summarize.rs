@@ -47,6 +47,13 @@ pub(crate) struct Args {
     /// Cost of one probe event; adds columns with corrected times
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     overhead: Option<Length>,
+    /// Write a part for `merge --runs`: keep the run even if it is the only one, and accept a
+    /// selection that matches nothing in it
+    #[arg(long, hide_short_help = true)]
+    part: bool,
+    /// Block of the runs, such as a boot or a host [default: their subdirectory]
+    #[arg(long, value_name = "NAME", requires = "part", hide_short_help = true)]
+    block: Option<String>,
     #[command(flatten)]
     selection: Selection,
     #[command(flatten)]
@@ -90,6 +97,9 @@ fn percentiles(text: &str) -> Result<Percentiles, String> {
 }
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
+    if args.part && global.format() != Format::Json {
+        return Err(Failure::usage("--part has no effect: it is for --format json"));
+    }
     let mut session = Session::new(&args.reading, &args.selection, args.by.into(), global)?;
     let selects_rows = By::from(args.by) == By::Function;
     if selects_rows {
@@ -127,22 +137,27 @@ fn profile(args: &Args, session: &mut Session<'_>, global: &Global) -> Result<Pr
     let keeps_runs = global.format() == Format::Json;
     let mut runs: Vec<SavedRun> = Vec::new();
     let mut merged: Option<Profile> = None;
-    session.each(
+    session.each_of_some(
         &args.traces,
         || Summary::new(options),
         |item| {
-            let one = match item.content {
-                ItemContent::Profile(profile) => *profile,
+            let (one, facts) = match item.content {
+                ItemContent::Profile(profile) => (*profile, Vec::new()),
                 ItemContent::Trace(read) => {
-                    let source = read.source();
-                    read.sink.finish(&read.names, &read.meta, source)
+                    let (source, facts) = (read.source(), read.facts());
+                    (read.sink.finish(&read.names, &read.meta, source), facts)
                 }
             };
             if keeps_runs {
                 let of_item = one.into_runs(&item.name).into_iter();
-                runs.extend(of_item.map(|run| SavedRun {
-                    block: run.block.or_else(|| block(&args.traces, Path::new(&item.name))),
-                    ..run
+                let given = || args.block.clone();
+                runs.extend(of_item.map(|run| {
+                    SavedRun {
+                        block: (run.block.or_else(given))
+                            .or_else(|| block(&args.traces, Path::new(&item.name))),
+                        facts: if run.facts.is_empty() { facts.clone() } else { run.facts },
+                        ..run
+                    }
                 }));
                 return Ok(());
             }
@@ -153,8 +168,12 @@ fn profile(args: &Args, session: &mut Session<'_>, global: &Global) -> Result<Pr
             merged.merge(one).map_err(|message| Failure::input(item.name, message))
         },
     )?;
+    if !args.part {
+        session.check()?;
+    }
     if keeps_runs {
-        return Profile::of_runs(runs).map_err(Failure::usage);
+        let sum = Profile::of_runs(runs).map_err(Failure::usage)?;
+        return Ok(if args.part { sum } else { sum.without_single_run() });
     }
     Ok(merged.expect("clap asks for a trace, and each input gave a profile or an error"))
 }

@@ -20,6 +20,8 @@ pub(crate) struct DiskFiles {
 struct DiskFile {
     /// Nothing: standard input.
     path: Option<PathBuf>,
+    /// Whether it can be read again, and at any place; a named pipe cannot.
+    is_regular: bool,
     state: Mutex<FileState>,
 }
 
@@ -32,7 +34,8 @@ struct FileState {
     copy: Option<Arc<dyn ReadAt>>,
     /// Why the copy ends early.
     broken: Option<String>,
-    is_stdin_taken: bool,
+    /// What can be read only once was.
+    is_taken: bool,
 }
 
 impl DiskFiles {
@@ -41,7 +44,7 @@ impl DiskFiles {
         Self::of("-".into(), vec![(Entry { name: "-".into(), size: None }, None)])
     }
 
-    /// One file.
+    /// One file; without a size it is a pipe.
     pub(crate) fn file(path: &Path, size: Option<u64>) -> Self {
         let name = path.display().to_string();
         Self::of(name.clone(), vec![(Entry { name, size }, Some(path.to_owned()))])
@@ -57,8 +60,9 @@ impl DiskFiles {
 
     fn of(name: String, files: Vec<(Entry, Option<PathBuf>)>) -> Self {
         let (entries, paths): (Vec<_>, Vec<_>) = files.into_iter().unzip();
-        let file = |path| DiskFile { path, state: Mutex::default() };
-        let files = paths.into_iter().map(file).collect();
+        let regular = entries.iter().map(|entry| entry.size.is_some());
+        let file = |(path, is_regular)| DiskFile { path, is_regular, state: Mutex::default() };
+        let files = paths.into_iter().zip(regular).map(file).collect();
         Self { name, entries, files, max_expansion: MAX_EXPANSION }
     }
 
@@ -101,11 +105,11 @@ impl DiskFile {
 
     /// The file from its beginning, decompressed.
     fn start(&self, state: &mut FileState) -> io::Result<OpenFile<'static>> {
+        if !self.is_regular && std::mem::replace(&mut state.is_taken, true) {
+            return Err(io::Error::other("a pipe can be read only once"));
+        }
         let bytes: Box<dyn Read + Send> = match &self.path {
             Some(path) => Box::new(File::open(path)?),
-            None if std::mem::replace(&mut state.is_stdin_taken, true) => {
-                return Err(io::Error::other("standard input can be read only once"));
-            }
             None => Box::new(super::live::Stdin::new()),
         };
         OpenFile::new(bytes)
@@ -145,7 +149,7 @@ impl DiskFile {
         }
         let head = self.head(state)?;
         let copy: Arc<dyn ReadAt> = match &self.path {
-            Some(path) if head.compression.is_none() => {
+            Some(path) if self.is_regular && head.compression.is_none() => {
                 let file = File::open(path)?;
                 let length = file.metadata()?.len();
                 Arc::new(Plain { file, length })
@@ -232,7 +236,8 @@ mod tests {
         let packed = folder.path().join("packed.zst");
         fs::write(&packed, zstd::encode_all(&content[..], 1).unwrap()).unwrap();
         for path in [plain, packed] {
-            let files = DiskFiles::file(&path, None);
+            let size = fs::metadata(&path).unwrap().len();
+            let files = DiskFiles::file(&path, Some(size));
             let all = |files: &DiskFiles| {
                 let mut bytes = Vec::new();
                 files.open(FileId(0)).unwrap().bytes.read_to_end(&mut bytes).unwrap();
@@ -258,7 +263,7 @@ mod tests {
         let packed = zstd::encode_all(&noise[..], 1).unwrap();
         let mut cut = tempfile::NamedTempFile::new().unwrap();
         cut.write_all(&packed[..packed.len() / 2]).unwrap();
-        let files = DiskFiles::file(cut.path(), None);
+        let files = DiskFiles::file(cut.path(), Some(1));
         let at = files.open_at(FileId(0)).unwrap();
         let n = usize::try_from(at.len()).unwrap();
         assert!(n > 1 << 20 && n < noise.len());

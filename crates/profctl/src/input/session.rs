@@ -65,6 +65,12 @@ impl<S> Read<S> {
             bytes: self.origin.bytes,
         }
     }
+
+    /// What its head says.
+    pub(crate) fn facts(&self) -> Vec<(String, String)> {
+        let facts = self.origin.facts.iter();
+        facts.map(|(name, value)| ((*name).to_owned(), value.clone())).collect()
+    }
 }
 
 impl<'a> Session<'a> {

@@ -103,6 +103,31 @@ fn a_bad_input_among_good_ones_leaves_nothing_behind() {
     assert_eq!(scratch.names(), ["bad.txt", "good.txt", "out.txt"]);
 }
 
+/// A named pipe has the name of a file and can be read only once and in order, whatever the format.
+#[test]
+#[cfg(unix)]
+fn a_named_pipe_is_read_like_the_file() {
+    let scratch = Scratch::new("pipe");
+    let pipe = scratch.path("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let root = fixtures::root().join("fixtures");
+    for name in ["trace_dat/function-6.1-v7-zstd.dat", "function_graph/default-6.1.txt"] {
+        let file = root.join(name).display().to_string();
+        let json = ["summarize", "--quiet", "--format", "json"];
+        let expected = run(&[&json[..], &[&file]].concat()).stdout.replace(&file, &pipe);
+        let writer = {
+            let pipe = pipe.clone();
+            std::thread::spawn(move || {
+                let mut pipe = fs::OpenOptions::new().write(true).open(pipe).unwrap();
+                io::copy(&mut fs::File::open(file).unwrap(), &mut pipe).unwrap();
+            })
+        };
+        let found = run(&[&json[..], &[&pipe]].concat());
+        writer.join().unwrap();
+        assert_eq!((found.code, found.stdout), (Some(0), expected), "{name}");
+    }
+}
+
 #[test]
 fn a_directory_of_runs_is_read_as_one() {
     let scratch = Scratch::new("runs");

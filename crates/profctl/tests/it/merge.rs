@@ -50,6 +50,51 @@ fn what_merge_writes_is_what_summarize_makes_of_the_traces() {
     assert_eq!(parsed(&merged), whole);
 }
 
+/// Blocks, names and bytes are those of `summarize`, whose arguments may come in any order.
+#[test]
+fn runs_that_are_merged_are_those_that_summarize_writes() {
+    let scratch = Scratch::new("merge_runs");
+    let traces = [("boot1/a.txt", WHOLE), ("boot1/b.txt", CUT), ("boot2/a.txt", PLAIN)];
+    for (name, trace) in traces {
+        scratch.file(&format!("runs/{name}"), trace);
+    }
+    let whole = run(&["summarize", "--format", "json", &scratch.path("runs")]).quiet_success();
+    let parts = traces.map(|(name, _)| {
+        let (block, path) = (&name[..5], scratch.path(&format!("runs/{name}")));
+        let json = ["summarize", "--format", "json", "--part", "--block", block, &path];
+        scratch.file(&format!("{}.json", name.replace('/', "-")), run(&json).quiet_success())
+    });
+    let [a, b, c] = &parts;
+    let all = run(&["merge", "--runs", c, a, b]).quiet_success();
+    assert_eq!(all, whole);
+    let (one, two) = (scratch.path("one.json"), scratch.path("two.json"));
+    run(&["merge", "--runs", c, "-o", &one]).quiet_success();
+    run(&["merge", "--runs", b, a, "-o", &two]).quiet_success();
+    assert_eq!(run(&["merge", "--runs", &one, &two]).quiet_success(), whole);
+    assert_eq!(run(&["summarize", "--format", "json", &two, &one]).quiet_success(), whole);
+
+    let alone =
+        run(&["summarize", "--format", "json", &scratch.path("runs/boot2")]).quiet_success();
+    assert_eq!(run(&["summarize", "--format", "json", &one]).quiet_success(), alone);
+}
+
+/// A part has nothing of what another part has: no error, and no trace of it in the sum but its
+/// records and its length.
+#[test]
+fn a_selection_may_match_nothing_in_a_part() {
+    let scratch = Scratch::new("merge_selection");
+    let (a, c) = (scratch.file("a.txt", WHOLE), scratch.file("c.txt", PLAIN));
+    let select = ["summarize", "--format", "json", "--thread", "sh-7"];
+    let whole = run(&[&select[..], &[&a, &c]].concat()).quiet_success();
+    let message = run(&[&select[..], &[&a]].concat()).failure(2);
+    assert!(message.contains("no thread `sh-7`"), "{message}");
+    let parts = [&a, &c].map(|trace| {
+        let json = run(&[&select[..], &["--part", trace]].concat()).quiet_success();
+        scratch.file(&format!("{}.json", trace.rsplit('/').next().unwrap()), json)
+    });
+    assert_eq!(run(&["merge", "--runs", &parts[1], &parts[0]]).quiet_success(), whole);
+}
+
 #[test]
 fn what_cannot_be_merged_is_refused() {
     let scratch = Scratch::new("merge_refused");

@@ -36,6 +36,8 @@ pub(super) struct ProfileFile {
 pub(super) struct RunFile {
     pub(super) name: String,
     pub(super) block: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) facts: Vec<(String, String)>,
     pub(super) profile: ProfileFile,
 }
 

@@ -56,11 +56,11 @@ pub(super) fn profile(file: ProfileFile) -> Result<Profile, String> {
 }
 
 fn read_run(file: RunFile) -> Result<SavedRun, String> {
-    let RunFile { name, block, profile: mut file } = file;
+    let RunFile { name, block, facts, profile: mut file } = file;
     // Runs have no runs; a file that says so could nest without end.
     file.runs = None;
     let profile = profile(file).map_err(|message| format!("run {name}: {message}"))?;
-    Ok(SavedRun { name, block, profile })
+    Ok(SavedRun { name, block, facts, profile })
 }
 
 fn read_timebase(file: &TimebaseFile, tick: u64) -> Result<Timebase, String> {

@@ -49,8 +49,9 @@ pub(super) fn file(profile: &Profile, tick: u64) -> ProfileFile {
 }
 
 fn write_run(run: &SavedRun) -> RunFile {
-    let SavedRun { name, block, profile } = run;
-    RunFile { name: name.clone(), block: block.clone(), profile: profile.to_file() }
+    let SavedRun { name, block, facts, profile } = run;
+    let (name, block, facts) = (name.clone(), block.clone(), facts.clone());
+    RunFile { name, block, facts, profile: profile.to_file() }
 }
 
 pub(super) fn write_quality(quality: &Quality) -> QualityFile {

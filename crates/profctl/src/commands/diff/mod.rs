@@ -19,9 +19,11 @@ Examples:
   profctl diff --paths --depth 6 before/ after/    by call path
   profctl diff --compact base/ one/ other/         several sides after";
 
+pub(crate) mod names;
 pub(crate) mod settings;
 pub(crate) mod sides;
 
+use names::SideNames;
 use settings::{Comparing, Settings};
 use sides::Keep;
 
@@ -68,6 +70,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     comparing: Comparing,
     #[command(flatten)]
+    names: SideNames,
+    #[command(flatten)]
     selection: Selection,
     #[command(flatten)]
     reading: Reading,
@@ -84,6 +88,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     }
     let sides = [&args.before, after];
     if args.paths {
+        args.names.refuse("with --paths")?;
         let both =
             with_paths(sides, &settings, &args.reading, &args.selection, Keep::default(), global)?;
         return write_paths(args, &both.0, &both.1, global);
@@ -93,6 +98,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     let keep = Keep { histograms: args.tails, ..Keep::default() };
     let mut both = sides::read(sides, &args.reading, &args.selection, keep, global)?;
     sides::exclude(&mut both, &args.comparing.exclude_run)?;
+    args.names.apply(&mut both);
     let [before, after] = both;
     let after_name = after.name.clone();
     let margins = |name: &str| settings.margin_of(name);
@@ -122,6 +128,9 @@ fn side_by_side(args: &Args, settings: &Settings, global: &Global) -> Result<Exi
     if args.paths || args.tails || args.all {
         return Err(Failure::usage("several sides after are shown a line per function only"));
     }
+    if args.after.len() > 1 {
+        args.names.refuse_after("on several sides after")?;
+    }
     let rules = settings.rules();
     let margins = |name: &str| settings.margin_of(name);
     let mut comparisons = Vec::new();
@@ -130,6 +139,7 @@ fn side_by_side(args: &Args, settings: &Settings, global: &Global) -> Result<Exi
         let keep = Keep::default();
         let mut both = sides::read(sides, &args.reading, &args.selection, keep, global)?;
         sides::exclude(&mut both, &args.comparing.exclude_run)?;
+        args.names.apply(&mut both);
         let [before, after] = both;
         let name = after.name.clone();
         let rules: Vec<&Rule<'_>> = rules.iter().map(|rule| rule as &Rule<'_>).collect();

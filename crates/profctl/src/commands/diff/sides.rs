@@ -127,21 +127,20 @@ fn saved(
     }
     profile.retain(&|row| selection.takes_function(&row.name, row.module.as_deref()));
     let run = |run: SavedRun| {
-        let SavedRun { name, block, profile } = run;
-        Run { name, block, profile, facts: Vec::new(), series: None, paths: None }
+        let SavedRun { name, block, facts, profile } = run;
+        Run { name, block, profile, facts, series: None, paths: None }
     };
     // A profile of several runs stands for them all.
     Ok(profile.into_runs(name).into_iter().map(run).collect())
 }
 
 fn traced(read: Read<RunSink>) -> Run {
-    let source = read.source();
+    let (source, facts) = (read.source(), read.facts());
     let Read { sink: (summary, (series, trace)), names, meta, origin } = read;
     let profile = summary.finish(&names, &meta, source);
     let series = series.map(|series| series.finish(&names, &meta.timebase));
     let paths = trace.map(|trace| RunPaths::of(&trace.finish(meta, names)));
-    let facts = origin.facts.into_iter().map(|(name, value)| (name.to_owned(), value));
-    Run { name: origin.name, block: None, profile, facts: facts.collect(), series, paths }
+    Run { name: origin.name, block: None, profile, facts, series, paths }
 }
 
 /// The subdirectory of `side` that a run lies in, if it does not lie in `side` itself.

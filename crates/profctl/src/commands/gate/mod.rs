@@ -14,6 +14,7 @@ use profctl_render::comparison;
 use profctl_render::table::Format;
 
 use super::diff::ROWS_SHOWN;
+use super::diff::names::SideNames;
 use super::diff::settings::{self, BudgetText, Comparing, LimitText, Settings};
 use super::diff::sides::{self, Keep};
 use super::history::builds::{self, Order};
@@ -118,6 +119,8 @@ pub(crate) struct Args {
     #[command(flatten)]
     comparing: Comparing,
     #[command(flatten)]
+    names: SideNames,
+    #[command(flatten)]
     selection: Selection,
     #[command(flatten)]
     reading: Reading,
@@ -146,9 +149,11 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
         None => options,
     };
     if let Some(folder) = &args.history {
+        args.names.refuse("with --history")?;
         return against_history(args, folder, &settings, &options, global);
     }
     let Some(after) = &args.after else {
+        args.names.refuse("with --calibrate")?;
         return calibrate(args, &options, global);
     };
     let budgets: Vec<&BudgetText> = settings.budgets.iter().chain(&args.budget).collect();
@@ -158,6 +163,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     args.refuse_inputs(sides)?;
     let mut both = sides::read(sides, &args.reading, &args.selection, keep, global)?;
     sides::exclude(&mut both, &args.comparing.exclude_run)?;
+    args.names.apply(&mut both);
     let [before, after] = both;
     let name = after.name.clone();
     let compare = |before: Side, after: Side| {
