@@ -30,7 +30,7 @@ mod tests;
 mod walk;
 
 use asm::Ending;
-pub(crate) use input::{Said, Source, opened, symbols};
+pub(crate) use input::{InstructionLog, Said, opened, symbols};
 
 /// A call or a return without a matching instruction.
 pub static INFERRED: Code = Code {

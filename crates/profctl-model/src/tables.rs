@@ -106,7 +106,7 @@ pub static SPANS: TableSchema = TableSchema {
         column("cpu", Small, "CPU on which it ended; null if unknown"),
         column("depth", Small, "number of callers on the stack"),
         column("start", Time, "entry, on the clock of the run"),
-        column("end", Time, "exit; quoted in SQL: \"end\""),
+        column("end", Time, "exit"),
         column("wall", Time, "exit minus entry"),
         column(
             "off_cpu",
@@ -214,7 +214,7 @@ pub static STATES: TableSchema = TableSchema {
              stopped, dead or unknown",
         ),
         column("start", Time, "start, on the clock of the run"),
-        column("end", Time, "end; quoted in SQL: \"end\""),
+        column("end", Time, "end"),
         column("cpu", Small, "CPU it ran on, was queued on or had left; null if unknown"),
         column("function", Name, "off the CPU: the innermost call when it left; null if unknown"),
         column("waker", Name, "thread that made it runnable; null if none or unknown"),

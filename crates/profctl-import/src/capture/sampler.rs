@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::select::{Edge, Plan, Source};
+use super::select::{Edge, Plan, SampledSignal};
 use super::{INFERRED_CALLS, NO_STROBE, UNKNOWN_LEVEL, counter};
 use crate::bytes::low_bits;
 use crate::emit::{At, Emitter, LaneKey, LaneRef, NameRef, Stated, ThreadKey};
@@ -92,7 +92,7 @@ impl Sampler {
     pub(crate) fn levels(&self) -> Levels {
         let n_words = self.plan.n_words;
         let mut unknown = vec![Word { unknown: 0, ..Word::UNKNOWN }; n_words];
-        for Source { feeds, .. } in &self.plan.sources {
+        for SampledSignal { feeds, .. } in &self.plan.sources {
             for feed in feeds {
                 unknown[feed.word].put(Word::UNKNOWN, feed.width, feed.to);
             }

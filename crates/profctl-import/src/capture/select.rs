@@ -37,7 +37,7 @@ pub(crate) struct Signal {
 /// What to watch and what it means.
 pub(crate) struct Plan {
     /// The keys of the signals that are watched; a source is a row.
-    pub(super) sources: Vec<Source>,
+    pub(super) sources: Vec<SampledSignal>,
     /// Number of words; those of the wires are the last.
     pub(super) n_words: usize,
     /// The word with the tags.
@@ -61,7 +61,7 @@ pub(crate) struct Plan {
 }
 
 /// A signal and the words that it is part of.
-pub(super) struct Source {
+pub(super) struct SampledSignal {
     pub(super) key: u32,
     pub(super) feeds: Vec<Feed>,
 }
@@ -264,7 +264,7 @@ fn edge(typed: &str) -> Result<(&str, Edge, &'static str), String> {
 /// A plan in the making.
 struct Draft<'a> {
     signals: &'a [Signal],
-    sources: Vec<Source>,
+    sources: Vec<SampledSignal>,
     /// The row of the source with a key.
     by_key: FastMap<u32, usize>,
     /// Bits of each word.
@@ -318,7 +318,7 @@ impl<'a> Draft<'a> {
             let row = *self.by_key.entry(part.key).or_insert(self.sources.len());
             match self.sources.get_mut(row) {
                 Some(source) => source.feeds.push(feed),
-                None => self.sources.push(Source { key: part.key, feeds: vec![feed] }),
+                None => self.sources.push(SampledSignal { key: part.key, feeds: vec![feed] }),
             }
         }
         word

@@ -26,7 +26,7 @@ pub(crate) enum Said {
 }
 
 /// How the lines of one log look, with what it must remember of them.
-pub(crate) trait Source: Clone + Send + Sync + 'static {
+pub(crate) trait InstructionLog: Clone + Send + Sync + 'static {
     /// Takes one whole line, which begins at `offset` of its block.
     fn line(&mut self, line: &[u8], offset: usize, flow: &mut Flow, out: &mut Emitter) -> Said;
 }
@@ -34,7 +34,7 @@ pub(crate) trait Source: Clone + Send + Sync + 'static {
 /// A log of which every line is read by `source`.
 pub(crate) fn opened(
     unit: TickUnit,
-    source: impl Source,
+    source: impl InstructionLog,
     facts: Vec<(&'static str, String)>,
 ) -> Opened {
     Opened::in_turn(recorded(unit), Box::new(Lines(source))).with_lines().with_facts(facts)
@@ -50,7 +50,7 @@ pub(crate) fn symbols(options: &ImportOptions) -> Result<Option<Arc<Symbols>>, I
 
 struct Lines<S>(S);
 
-impl<S: Source> InTurn for Lines<S> {
+impl<S: InstructionLog> InTurn for Lines<S> {
     fn fork(&self) -> Box<dyn InTurn> {
         Box::new(Self(self.0.clone()))
     }

@@ -73,8 +73,10 @@ fn of_width(command: clap::Command, global: &Global) -> clap::Command {
 
 /// A command with the flags of inputs alone, all of them shown.
 pub(super) fn input(global: &Global) -> clap::Command {
-    let command = clap::Command::new("profctl COMMAND TRACE").about(ABOUT_INPUT);
+    let command = clap::Command::new("profctl COMMAND TRACE");
+    // The flags bring the description of their struct along.
     let command = Reading::augment_args(command)
+        .about(ABOUT_INPUT)
         .disable_help_flag(true)
         .override_usage("profctl COMMAND [INPUT FLAGS] TRACE");
     let mut command = of_width(command, global);

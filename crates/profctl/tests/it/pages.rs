@@ -25,7 +25,10 @@ struct Session {
 
 #[test]
 fn the_commands_of_the_readme_do_what_it_says() {
-    check_page(&fixtures::root().join("README.md"), 8);
+    let readme = fixtures::root().join("README.md");
+    check_page(&readme, 8);
+    let lines = fs::read_to_string(readme).expect("it can be read").lines().count();
+    assert!(lines <= 150, "the README has {lines} lines: move some to docs/");
 }
 
 #[test]

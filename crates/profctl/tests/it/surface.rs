@@ -52,6 +52,7 @@ fn short_help_fits_a_screen_and_long_help_has_all() {
     }
     assert!(!long.contains("--tag-bits") && !long.contains("--strobe"), "{long}");
     let input = run(&["help", "input"]).quiet_success();
+    assert!(input.starts_with("Flags for inputs that need a description\n"), "{input}");
     for flag in ["--tag-bits", "--strobe", "--rule", "--time-step", "--dialect"] {
         assert!(input.contains(flag), "{input}\nlacks {flag}");
     }

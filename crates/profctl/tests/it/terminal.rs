@@ -156,8 +156,7 @@ fn without_switches_every_report_says_once_what_that_means() {
         ("info", 1),
         ("flame --format svg", 1),
         ("flame --format html", 1),
-        // Among the notes, and in the table of what was found.
-        ("report", 2),
+        ("report", 1),
     ] {
         let out = run(&format!("{words} {trace}"), &[]);
         assert_eq!(said(&out), times, "{words}");

@@ -28,7 +28,7 @@ mod read;
 mod tests;
 mod types;
 
-use read::{Contents, Packets, Source, Trace};
+use read::{Contents, PacketFile, Packets, Trace};
 use types::Metadata;
 
 /// The importer of `ctf`.
@@ -120,7 +120,7 @@ impl Importer for Directory {
                     packets.iter().map(|placed| placed.range.clone()).collect();
                 let (extents, clock) = (Extents::Blocks(ranges), StreamClock::default());
                 streams.push(Stream { file, extents, clock });
-                sources.push(Source { trace: row, packets, damaged });
+                sources.push(PacketFile { trace: row, packets, damaged });
             }
             traces.push(trace);
         }

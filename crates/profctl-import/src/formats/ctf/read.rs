@@ -41,7 +41,7 @@ impl Trace {
 
 /// A stream file.
 #[derive(Debug)]
-pub(super) struct Source {
+pub(super) struct PacketFile {
     /// The row of its trace.
     pub(super) trace: usize,
     pub(super) packets: Vec<Placed>,
@@ -53,7 +53,7 @@ pub(super) struct Source {
 #[derive(Debug)]
 pub(super) struct Contents {
     pub(super) traces: Vec<Trace>,
-    pub(super) sources: Vec<Source>,
+    pub(super) sources: Vec<PacketFile>,
 }
 
 /// Reads packets, each of them a block.

@@ -10,7 +10,7 @@ use profctl_model::TickUnit;
 use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Recognition};
 use crate::emit::Emitter;
 use crate::files::Files;
-use crate::flow::{self, Flow, LONGEST, Said, Source, Step, Stretch, asm};
+use crate::flow::{self, Flow, InstructionLog, LONGEST, Said, Step, Stretch, asm};
 use crate::symbols::Symbols;
 use crate::text;
 
@@ -61,7 +61,7 @@ struct Record<'a> {
     disassembly: &'a str,
 }
 
-impl Source for Log {
+impl InstructionLog for Log {
     fn line(&mut self, line: &[u8], offset: usize, flow: &mut Flow, out: &mut Emitter) -> Said {
         let Record { cpu, pc, disassembly } = match parse(line) {
             Ok(record) => record,

@@ -7,7 +7,7 @@ use profctl_model::TickUnit;
 use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Recognition};
 use crate::emit::Emitter;
 use crate::files::Files;
-use crate::flow::{self, Flow, LONGEST, Said, Source, Step, Stretch};
+use crate::flow::{self, Flow, InstructionLog, LONGEST, Said, Step, Stretch};
 use crate::symbols::Symbols;
 
 mod line;
@@ -54,7 +54,7 @@ struct Log {
     cpus: Vec<(String, u32, u64)>,
 }
 
-impl Source for Log {
+impl InstructionLog for Log {
     fn line(&mut self, line: &[u8], offset: usize, flow: &mut Flow, out: &mut Emitter) -> Said {
         let record = match line::parse(line) {
             Ok(record) => record,

@@ -28,14 +28,14 @@ struct Clock {
 
 /// A reading of a clock in a snapshot.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Reading {
+pub(super) struct ClockReading {
     pub(super) id: u32,
     time: u64,
     step: u64,
     is_incremental: bool,
 }
 
-impl Reading {
+impl ClockReading {
     pub(super) fn nanoseconds(&self) -> i128 {
         i128::from(self.time) * i128::from(self.step)
     }
@@ -52,12 +52,12 @@ pub(super) fn is_of_sequence(id: u32) -> bool {
 }
 
 /// The readings of a snapshot, and the clock of the trace, if stated.
-pub(super) fn readings(snapshot: &[u8]) -> (Vec<Reading>, Option<u32>) {
+pub(super) fn readings(snapshot: &[u8]) -> (Vec<ClockReading>, Option<u32>) {
     let (mut readings, mut primary) = (Vec::new(), None);
     for (number, value) in Fields::of(snapshot) {
         match (number, value.bytes()) {
             (1, Some(clock)) => {
-                let mut reading = Reading { id: 0, time: 0, step: 1, is_incremental: false };
+                let mut reading = ClockReading { id: 0, time: 0, step: 1, is_incremental: false };
                 for (number, value) in Fields::of(clock) {
                     let Some(value) = value.number() else { continue };
                     match number {
@@ -79,14 +79,14 @@ pub(super) fn readings(snapshot: &[u8]) -> (Vec<Reading>, Option<u32>) {
 
 impl Clocks {
     /// What `reading` is by the clock of the trace.
-    pub(super) fn by_trace(&self, reading: &Reading) -> Option<i128> {
+    pub(super) fn by_trace(&self, reading: &ClockReading) -> Option<i128> {
         let clock = self.known.get(&reading.id)?;
         Some(reading.nanoseconds() - clock.ahead)
     }
 
     /// Takes a reading made when the clock of the trace stood at `time` nanoseconds.
-    pub(super) fn learn(&mut self, reading: &Reading, time: i128) {
-        let Reading { id, step, is_incremental, .. } = *reading;
+    pub(super) fn learn(&mut self, reading: &ClockReading, time: i128) {
+        let ClockReading { id, step, is_incremental, .. } = *reading;
         let ahead = reading.nanoseconds() - time;
         self.known.insert(id, Clock { ahead, step, is_incremental, latest: reading.time });
     }

@@ -9,7 +9,7 @@ use profctl_model::TickUnit;
 
 use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Recognition};
 use crate::files::Files;
-use crate::flow::{self, Flow, Said, Source, Step, Stretch};
+use crate::flow::{self, Flow, InstructionLog, Said, Step, Stretch};
 use crate::symbols::Symbols;
 use crate::text;
 
@@ -76,7 +76,7 @@ struct Log {
     blocks: Blocks,
 }
 
-impl Source for Log {
+impl InstructionLog for Log {
     fn line(
         &mut self,
         line: &[u8],

@@ -9,7 +9,7 @@ use profctl_model::TickUnit;
 use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Recognition};
 use crate::emit::Emitter;
 use crate::files::Files;
-use crate::flow::{self, Flow, Said, Source, Step, Stretch, asm};
+use crate::flow::{self, Flow, InstructionLog, Said, Step, Stretch, asm};
 use crate::symbols::{self, Symbols};
 
 mod line;
@@ -61,7 +61,7 @@ struct Log {
     labels: BTreeMap<u32, Vec<u8>>,
 }
 
-impl Source for Log {
+impl InstructionLog for Log {
     fn line(&mut self, line: &[u8], offset: usize, flow: &mut Flow, out: &mut Emitter) -> Said {
         match line::parse(line) {
             Ok(Line::Step { core, pc, disassembly }) => {

@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use profctl_analyze::critpath::{self, PathBy};
 use profctl_analyze::summarize::{By, Options, Profile, Quality, Summary, TableOptions};
 use profctl_analyze::tree;
+use profctl_model::diag::codes;
 use profctl_model::{Cell, Column, Role, Table, Ticks, Timebase, Trace, TraceBuilder};
 use profctl_render::page::{
     self, Begin, CALLS_MAX, Calls, HistogramRow, HistogramText, Histograms, Kind, Page, Picture,
@@ -206,7 +207,9 @@ pub(super) fn diagnostics(quality: &Quality, timebase: Timebase) -> Table {
         ],
     );
     for diagnostic in &quality.diagnostics {
-        let first = diagnostic.samples.first();
+        // What stands among the notes is not said again.
+        let is_note = diagnostic.code == codes::NO_SWITCHES.name;
+        let first = diagnostic.samples.first().filter(|_| !is_note);
         table.push(vec![
             diagnostic.severity.name().into(),
             Cell::Count(diagnostic.count),
