@@ -17,7 +17,7 @@ use profctl_model::hash::FastMap;
 use profctl_model::{Code, Func, Severity};
 
 use crate::emit::{
-    BlockEvents, Emitter, Event, EventKind, LaneKey, LaneRef, NO_DEPTH, NameRef, UNSTATED,
+    BlockEvents, Emitter, Event, EventKind, LaneKey, LaneRef, NO_DEPTH, NameRef, UNSTATED, place,
 };
 use crate::identity::{Identity, PerThread};
 
@@ -228,7 +228,7 @@ impl Sorter {
             }
             self.in_order &= event.time >= last;
             last = event.time;
-            self.held.push(Held { event, at: offset + u64::from(event.offset) });
+            self.held.push(Held { event, at: place(offset, event.offset) });
         }
         block.details.clear();
     }
@@ -241,7 +241,7 @@ impl Sorter {
         }
         let end = self.ready.min(self.done + BATCH);
         let last = self.held[self.done..end].iter().map(|held| held.at).max().unwrap_or(0);
-        self.base = last.saturating_sub(u64::from(u32::MAX));
+        self.base = last.saturating_sub(u64::from(u32::MAX / 2));
         for index in self.done..end {
             self.hand_on(self.held[index]);
         }

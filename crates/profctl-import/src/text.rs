@@ -126,10 +126,13 @@ pub fn after_byte_order_mark(head: &[u8]) -> usize {
     if head.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 }
 }
 
+/// The most bytes that an excerpt is made of.
+pub const EXCERPT_MAX: usize = 240;
+
 /// The beginning of `text` as a diagnostic shows it: on one line, cut if it is long.
 pub fn excerpt(text: &[u8]) -> String {
-    const SHOWN: usize = 60;
-    let lossy = String::from_utf8_lossy(&text[..text.len().min(4 * SHOWN)]);
+    const SHOWN: usize = EXCERPT_MAX / 4;
+    let lossy = String::from_utf8_lossy(&text[..text.len().min(EXCERPT_MAX)]);
     let mut shown: String = lossy
         .trim()
         .chars()

@@ -277,6 +277,7 @@ impl Cursor {
         run.records = std::mem::take(&mut read.events.records);
         let view = BlockView {
             bytes: read.block.bytes(),
+            stream,
             source: *file,
             offset: read.block.offset,
             lines: *lines,
@@ -294,7 +295,8 @@ impl Cursor {
         self.lines += read.events.lines;
         if read.block.skipped > 0 {
             let offset = read.block.offset;
-            let view = BlockView { bytes: &[], source: self.file, offset, lines: self.lines };
+            let view =
+                BlockView { bytes: &[], stream, source: self.file, offset, lines: self.lines };
             stage.skipped(read.block.skipped, view);
             self.lines += 1;
         }

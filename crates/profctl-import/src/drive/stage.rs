@@ -77,12 +77,23 @@ impl<'t, S: SpanSink> StitchStage<'t, S> {
             }
             Content::Unread(spare) => (in_turn, self.read(&block, spare, state)),
         };
-        let view =
-            BlockView { bytes: block.bytes(), source: 0, offset: block.offset, lines: self.lines };
+        let view = BlockView {
+            bytes: block.bytes(),
+            stream: 0,
+            source: 0,
+            offset: block.offset,
+            lines: self.lines,
+        };
         self.take(emitter, &mut events, view);
         self.lines += events.lines;
         if block.skipped > 0 {
-            let view = BlockView { source: 0, bytes: &[], offset: block.offset, lines: self.lines };
+            let view = BlockView {
+                stream: 0,
+                source: 0,
+                bytes: &[],
+                offset: block.offset,
+                lines: self.lines,
+            };
             self.skipped(block.skipped, view);
             self.lines += 1;
         }
@@ -130,7 +141,7 @@ impl<'t, S: SpanSink> StitchStage<'t, S> {
         let Some(mut sorter) = self.sorter.take() else { return };
         let of_sorter = self.ids.len() - 1;
         while let Some((mut events, offset)) = sorter.next(at_end) {
-            let view = BlockView { bytes: &[], source: 0, offset, lines: 0 };
+            let view = BlockView { bytes: &[], stream: 0, source: 0, offset, lines: 0 };
             self.stitch(of_sorter, &mut events, view);
             sorter.reuse(events.events);
         }

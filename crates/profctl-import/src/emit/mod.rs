@@ -37,6 +37,12 @@ impl NameRef {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LaneRef(pub u32);
 
+/// The place in the input of something `offset` bytes into the block at `base`. The offset of what
+/// began in a block before is negative.
+pub(crate) fn place(base: u64, offset: u32) -> u64 {
+    base.saturating_add_signed(offset.cast_signed().into())
+}
+
 /// Who an event says it ran on.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum ThreadKey {

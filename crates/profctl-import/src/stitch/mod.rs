@@ -16,6 +16,7 @@
 //! - a clock that steps back is clamped to the last time of the thread.
 
 mod clock;
+mod found;
 mod groups;
 mod lanes;
 mod orphans;
@@ -40,6 +41,7 @@ use crate::emit::{
     BlockEvents, Event, EventKind, LaneKey, LaneRef, NO_DEPTH, NameRef, PrevState, Total, UNSTATED,
 };
 use clock::{Clock, LocalClock};
+use found::Found;
 use lanes::{Lane, Lanes};
 pub use quirks::Quirks;
 use sched::{Sched, Serving, Stamp, state_after};
@@ -146,6 +148,8 @@ impl WorkerIds {
 pub struct BlockView<'a> {
     /// The block.
     pub bytes: &'a [u8],
+    /// The stream that it is of.
+    pub stream: usize,
     /// The row of its file in [`Setup::sources`].
     pub source: usize,
     /// Bytes of the input before it.
@@ -173,6 +177,7 @@ pub struct Stitcher<S> {
     clock: Clock,
     /// The texts of its marks.
     details: Vec<Box<str>>,
+    found: Found,
 }
 
 impl<S: SpanSink> Stitcher<S> {
@@ -194,6 +199,7 @@ impl<S: SpanSink> Stitcher<S> {
             serving: Serving::default(),
             clock,
             details: Vec::new(),
+            found: Found::default(),
         }
     }
 
@@ -202,12 +208,7 @@ impl<S: SpanSink> Stitcher<S> {
         ids.learn(block);
         self.details = std::mem::take(&mut block.details);
         self.core.events = self.core.events.saturating_add(block.records);
-        for found in &block.diags {
-            self.core.complain(found.code, view, found.offset, || found.message.clone());
-        }
-        for (code, n) in &block.more_diags {
-            self.core.diags.count(code, *n);
-        }
+        self.found.take(&self.core.setup, block, view);
         for total in &block.totals {
             self.total(total, ids);
         }
@@ -293,9 +294,7 @@ impl<S: SpanSink> Stitcher<S> {
 
     /// Counts `bytes` of a record that was too long to be read.
     pub fn skipped(&mut self, bytes: u64, view: BlockView<'_>) {
-        self.core.complain(&codes::SKIPPED_LINE_TOO_LONG, view, 0, || {
-            format!("an unterminated record of {bytes} bytes")
-        });
+        self.found.skipped(&self.core.setup, bytes, view);
     }
 
     fn lane(&mut self, ids: &mut WorkerIds, row: usize) -> Lane {
@@ -581,13 +580,14 @@ impl<S: SpanSink> Stitcher<S> {
         self.core.name_handlers();
         first = self.core.window.from.map_or(first, |from| from.max(first));
         last = self.core.window.until.map_or(last, |until| until.min(last)).max(first);
+        let diags = self.found.with(&self.core.diags);
         let meta = TraceMeta {
             timebase: self.core.setup.timebase,
             first,
             last,
             events: self.core.events,
             knows_off_cpu: self.core.knows_off_cpu,
-            diags: self.core.diags,
+            diags,
         };
         Stitched { sink: self.core.sink, names: self.core.names, meta, bounds }
     }

@@ -2,8 +2,7 @@
 
 use profctl_model::diag::codes;
 use profctl_model::{
-    Code, DiagLog, Func, FuncId, FuncKind, Names, Place, Span, SpanSink, Tick, Ticks, Timeline,
-    diag,
+    Code, DiagLog, Func, FuncId, FuncKind, Names, Span, SpanSink, Tick, Ticks, Timeline,
 };
 
 use super::window::Window;
@@ -156,21 +155,7 @@ impl<S: SpanSink> Core<S> {
         message: impl FnOnce() -> String,
     ) {
         let Self { diags, setup, .. } = self;
-        diags.add(code, 1, || {
-            let before = view.bytes.get(..offset as usize).unwrap_or(view.bytes);
-            let line = setup
-                .quirks
-                .has_lines
-                .then(|| view.lines + 1 + memchr::memchr_iter(b'\n', before).count() as u64);
-            diag::Sample {
-                place: Place {
-                    source: setup.sources.get(view.source).cloned().unwrap_or_default(),
-                    offset: view.offset + u64::from(offset),
-                    line,
-                },
-                message: message(),
-            }
-        });
+        diags.add(code, 1, || setup.sample(view, offset, message()));
     }
 
     /// What is to be known of a function.

@@ -237,7 +237,7 @@ pub(super) fn finish<S: SpanSink>(stitcher: &mut Stitcher<S>) {
     if let State::Returning(held) = std::mem::take(&mut stitcher.tags.state)
         && !held.events.is_empty()
     {
-        let view = BlockView { bytes: &[], source: 0, offset: 0, lines: 0 };
+        let view = BlockView { bytes: &[], stream: 0, source: 0, offset: 0, lines: 0 };
         settle(stitcher, &held, Lane { cpu: None, thread: None }, view);
     }
 }

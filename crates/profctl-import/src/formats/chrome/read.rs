@@ -199,8 +199,9 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
+    /// Where `at` is in the block; negative in what stood in blocks before.
     fn offset(&self, at: usize) -> usize {
-        at.saturating_sub(self.shift)
+        at.wrapping_sub(self.shift)
     }
 
     fn all(&mut self, out: &mut Emitter) {
@@ -233,6 +234,7 @@ impl<'a> Walk<'a> {
                 self.scanner.at += 1;
                 Place::Keys
             }
+            Ok(_) if self.waits_for_more(self.scanner.at) => return false,
             Ok(_) => {
                 self.complain(self.scanner.at, "an array or an object", out);
                 Place::Behind
@@ -250,7 +252,7 @@ impl<'a> Walk<'a> {
                     match Fields::take(&mut self.scanner, &mut self.meaning.keys) {
                         Ok(fields) => {
                             out.records += 1;
-                            let offset = start.saturating_sub(self.shift);
+                            let offset = self.offset(start);
                             self.meaning.say(&fields, offset, out);
                         }
                         Err(stop) => return self.stopped(start, stop, out),
@@ -275,21 +277,29 @@ impl<'a> Walk<'a> {
     #[cold]
     fn stopped(&mut self, start: usize, stop: Stop, out: &mut Emitter) -> bool {
         if let Stop::Expected(expected) = stop {
-            out.records += 1;
-            self.complain(start, expected, out);
             self.scanner.at = start;
-            match self.scanner.skip() {
-                Ok(()) => return true,
+            let end = match self.scanner.skip() {
+                Ok(()) => Some(self.scanner.at),
                 Err(Stop::Expected(_)) => {
                     // Not even a value: on to the next event, if there is one.
                     let rest = &self.text[start..];
                     let next = rest.iter().skip(1).position(|byte| b"{,]".contains(byte));
-                    self.scanner.at = next.map_or(self.text.len(), |next| start + 1 + next);
-                    return true;
+                    next.map(|next| start + 1 + next)
                 }
-                Err(Stop::End) => self.after.skipping = self.skip_from(start),
+                Err(Stop::End) => None,
+            };
+            // What it is must not depend on where the block ends.
+            let is_decided = end.is_some() || self.text.len() - start > RECORD_MAX;
+            if !is_decided && self.carry(start) || self.waits_for_more(start) {
+                return false;
             }
-            return false;
+            out.records += 1;
+            self.complain(start, expected, out);
+            self.scanner.at = end.unwrap_or(self.text.len());
+            if end.is_none() {
+                self.after.skipping = self.skip_from(start);
+            }
+            return end.is_some();
         }
         if self.at_end {
             out.records += 1;
@@ -304,8 +314,22 @@ impl<'a> Walk<'a> {
             self.after.skipping = self.skip_from(start);
             return false;
         }
-        self.after.carry = self.text[start..].to_vec();
+        self.carry(start);
         false
+    }
+
+    /// Keeps what begins at `start` for the next block, if there is one.
+    fn carry(&mut self, start: usize) -> bool {
+        if !self.at_end {
+            self.after.carry = self.text[start..].to_vec();
+        }
+        !self.at_end
+    }
+
+    /// The same if there is less of it than a message shows: that must not depend on where the
+    /// block ends either.
+    fn waits_for_more(&mut self, start: usize) -> bool {
+        self.text.len() - start < text::EXCERPT_MAX && self.carry(start)
     }
 
     /// How deep the end of the block is in a value that begins at `start`.
@@ -337,6 +361,7 @@ impl<'a> Walk<'a> {
                 return false;
             }
             b'"' => {}
+            _ if self.waits_for_more(start) => return false,
             _ => {
                 self.complain(start, "a key", out);
                 self.after.place = Place::Behind;
@@ -358,6 +383,7 @@ impl<'a> Walk<'a> {
                 }
                 self.after.skipping = Some(Skipping::default());
             }
+            Err(Stop::Expected(_)) if self.waits_for_more(start) => return false,
             Err(Stop::Expected(expected)) => {
                 self.complain(start, expected, out);
                 self.after.place = Place::Behind;

@@ -45,8 +45,9 @@ pub(crate) struct EventReader {
     tracer: Arc<[u8]>,
     /// A report: lines of `function_graph` are among its events.
     is_report: bool,
-    /// Threads of this block whose process was said.
-    described: FastSet<u64>,
+    /// Lanes of this block whose process was said: not threads, as the name of a lane is known from
+    /// the first record that uses it, whatever block that is in.
+    described: FastSet<u32>,
 }
 
 impl EventReader {
@@ -96,7 +97,7 @@ impl EventReader {
         let lane = self.applier.lane(cpu, task, out);
         if let Some(pid) = event.pid
             && event.tid != 0
-            && self.described.insert(event.tid)
+            && self.described.insert(lane.0)
         {
             out.name_thread(
                 lane,
