@@ -10,7 +10,9 @@
 
 use std::ops::Range;
 
-use linux_perf_event_reader::{Endianness, PerfEventAttr, RecordIdParseInfo, RecordParseInfo};
+use linux_perf_event_reader::{
+    Endianness, PerfEventAttr, ReadFormat, RecordIdParseInfo, RecordParseInfo, SampleFormat,
+};
 
 use crate::bytes::Endian;
 
@@ -46,6 +48,48 @@ pub(super) struct Attribute {
     pub(super) tracepoint: Option<u32>,
     /// Where its ids stand.
     pub(super) id_section: Range<u64>,
+}
+
+impl Attribute {
+    /// Whether the list of callers in a sample is within it. The parser multiplies its length,
+    /// whatever that is, before it looks.
+    pub(super) fn holds_callers(&self, sample: &[u8], endian: Endian) -> bool {
+        self.callers_end(sample, endian).is_none_or(|end| end <= sample.len() as u64)
+    }
+
+    /// Where that list ends; nothing if there is none, or if the parser stops before it.
+    fn callers_end(&self, sample: &[u8], endian: Endian) -> Option<u64> {
+        let (sampled, read) = (self.parse.sample_format, self.parse.read_format);
+        if !sampled.contains(SampleFormat::CALLCHAIN) {
+            return None;
+        }
+        let before = SampleFormat::IDENTIFIER
+            | SampleFormat::IP
+            | SampleFormat::TID
+            | SampleFormat::TIME
+            | SampleFormat::ADDR
+            | SampleFormat::ID
+            | SampleFormat::STREAM_ID
+            | SampleFormat::CPU
+            | SampleFormat::PERIOD;
+        let words = |at: u64, n: u64| at.checked_add(n.checked_mul(8)?);
+        let number = |at: u64| number(sample, usize::try_from(at).ok()?, 8, endian);
+        let mut at = words(0, u64::from((sampled & before).bits().count_ones()))?;
+        if sampled.contains(SampleFormat::READ) {
+            let times = ReadFormat::TOTAL_TIME_ENABLED | ReadFormat::TOTAL_TIME_RUNNING;
+            let times = u64::from((read & times).bits().count_ones());
+            let each = 1 + u64::from(read.contains(ReadFormat::ID));
+            // As the parser takes them, which has the two kinds the other way round.
+            let values = if read.contains(ReadFormat::GROUP) {
+                each
+            } else {
+                number(at)?.checked_mul(each)?.checked_add(1)?
+            };
+            at = words(at, times.checked_add(values)?)?;
+        }
+        let n = number(at)?;
+        Some(words(at, n.saturating_add(1)).unwrap_or(u64::MAX))
+    }
 }
 
 /// Numbers of a file's byte order.

@@ -131,6 +131,12 @@ impl Records {
         };
         let row = id.and_then(|id| recording.of_id.get(&id)).copied().unwrap_or(0);
         let Some(attribute) = recording.attributes.get(row) else { return };
+        if kind == RecordType::SAMPLE && !attribute.holds_callers(&bytes[RECORD_HEAD..], endian) {
+            out.diag(&SKIPPED_RECORD, offset, || {
+                "a sample with more callers than it has space for".into()
+            });
+            return;
+        }
         let raw = RawEventRecord::new(kind, misc, data, attribute.parse);
         let parsed = raw.parse();
         let common = raw.common_data().unwrap_or_default();

@@ -132,6 +132,33 @@ fn a_file_without_a_size_is_refused() {
     assert!(PerfData.open_bytes(&bytes, &ImportOptions::default()).is_err());
 }
 
+/// The length of the list of callers is multiplied by the parser.
+#[test]
+fn a_list_of_callers_without_end_is_skipped() {
+    use linux_perf_event_reader::{ReadFormat, SampleFormat};
+    let bytes = fixture("perf_data", "sched.data");
+    let head = Head::new(&bytes).unwrap();
+    let at = head.attributes.start as usize;
+    let mut attribute = head.attribute(&bytes[at..at + head.attribute_size as usize]).unwrap();
+    let holds = |attribute: &head::Attribute, words: &[u64]| {
+        let sample: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        attribute.holds_callers(&sample, crate::bytes::Endian::Little)
+    };
+    attribute.parse.sample_format = SampleFormat::IP | SampleFormat::CALLCHAIN;
+    assert!(holds(&attribute, &[7, 2, 0, 0]));
+    assert!(!holds(&attribute, &[7, 3, 0, 0]));
+    assert!(!holds(&attribute, &[7, 1 << 61]));
+    assert!(!holds(&attribute, &[7, u64::MAX]));
+    // What ends before it is the parser's to refuse.
+    assert!(holds(&attribute, &[7]));
+    attribute.parse.sample_format |= SampleFormat::READ;
+    attribute.parse.read_format = ReadFormat::ID;
+    assert!(!holds(&attribute, &[7, 1, 0, 0, u64::MAX]));
+    assert!(holds(&attribute, &[7, 1, 0, 0, 1, 5]));
+    attribute.parse.sample_format = SampleFormat::IP;
+    assert!(holds(&attribute, &[7, u64::MAX]));
+}
+
 proptest! {
     #[test]
     fn blocks_of_any_size_tell_the_same(block in 1_usize..5_000, workers in 1_usize..4) {
