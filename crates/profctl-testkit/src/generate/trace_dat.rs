@@ -184,11 +184,23 @@ impl Records {
         record.out
     }
 
-    /// A CPU was given from one task to another, which had gone to sleep.
+    /// A CPU was given from one task, which had gone to sleep, to another.
     pub fn switch(self, prev: (u64, &str), next: (u64, &str)) -> Vec<u8> {
+        self.switch_in(prev, 1, next)
+    }
+
+    /// The same with the state that the first one was left in.
+    pub fn switch_in(self, prev: (u64, &str), state: u64, next: (u64, &str)) -> Vec<u8> {
         let mut record = self.common(319, prev.0);
-        record.bytes(&comm(prev.1)).put(prev.0, 4).put(120, 4).put(1, 8);
+        record.bytes(&comm(prev.1)).put(prev.0, 4).put(120, 4).put(state, 8);
         record.bytes(&comm(next.1)).put(next.0, 4).put(120, 4);
+        record.out
+    }
+
+    /// A task was woken by another.
+    pub fn waking(self, pid: u64, woken: (u64, &str), cpu: usize) -> Vec<u8> {
+        let mut record = self.common(321, pid);
+        record.bytes(&comm(woken.1)).put(woken.0, 4).put(120, 4).put(cpu as u64, 4);
         record.out
     }
 
@@ -257,24 +269,38 @@ const FTRACE: [Description; 3] = [
     ),
 ];
 
-const SCHED: [Description; 1] = [(
-    "sched_switch",
-    319,
-    &[
-        ("char prev_comm[16]", 16, true),
-        ("pid_t prev_pid", 4, true),
-        ("int prev_prio", 4, true),
-        ("long prev_state", 8, true),
-        ("char next_comm[16]", 16, true),
-        ("pid_t next_pid", 4, true),
-        ("int next_prio", 4, true),
-    ],
-    "\"prev_comm=%s prev_pid=%d prev_prio=%d prev_state=%s ==> next_comm=%s next_pid=%d \
+const SCHED: [Description; 2] = [
+    (
+        "sched_waking",
+        321,
+        &[
+            ("char comm[16]", 16, true),
+            ("pid_t pid", 4, true),
+            ("int prio", 4, true),
+            ("int target_cpu", 4, true),
+        ],
+        "\"comm=%s pid=%d prio=%d target_cpu=%03d\", REC->comm, REC->pid, REC->prio, \
+         REC->target_cpu",
+    ),
+    (
+        "sched_switch",
+        319,
+        &[
+            ("char prev_comm[16]", 16, true),
+            ("pid_t prev_pid", 4, true),
+            ("int prev_prio", 4, true),
+            ("long prev_state", 8, true),
+            ("char next_comm[16]", 16, true),
+            ("pid_t next_pid", 4, true),
+            ("int next_prio", 4, true),
+        ],
+        "\"prev_comm=%s prev_pid=%d prev_prio=%d prev_state=%s ==> next_comm=%s next_pid=%d \
      next_prio=%d\", REC->prev_comm, REC->prev_pid, REC->prev_prio, \
      __print_flags(REC->prev_state & 0xff, \"|\", { 0x00000001, \"S\" }, { 0x00000002, \"D\" }, \
      { 0x00000004, \"T\" }, { 0x00000008, \"t\" }, { 0x00000010, \"X\" }, { 0x00000020, \"Z\" }, \
      { 0x00000040, \"P\" }, { 0x00000080, \"I\" }), REC->next_comm, REC->next_pid, REC->next_prio",
-)];
+    ),
+];
 
 fn format_text((name, id, fields, print): Description) -> String {
     let common: [(&str, usize, bool); 4] = [

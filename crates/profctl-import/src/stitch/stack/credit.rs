@@ -144,7 +144,7 @@ impl Stack {
 
     /// Keeps what ended without its caller for that one, and what of it was outermost for a call
     /// that may enclose it.
-    fn keep_outermost(&mut self, ended: Ended, depth: u32, outermost: Outermost) {
+    pub(super) fn keep_outermost(&mut self, ended: Ended, depth: u32, outermost: Outermost) {
         let level = self.frames.len();
         let is_orphan = depth > self.nearest();
         match self.watched.last_mut() {

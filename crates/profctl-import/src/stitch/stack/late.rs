@@ -220,6 +220,13 @@ impl Stack {
     ) {
         let Some(start) = moved.start() else { return };
         let level = self.frames.len();
+        // A caller whose entry was not seen may yet claim them.
+        let mut ended = Ended::default();
+        for (recent, inside) in &moved.recents {
+            ended.all.add(recent.below());
+            ended.inside.add(inside.unwrap_or_default());
+        }
+        self.keep_outermost(ended, frame.depth, Outermost::default());
         if level > 0 {
             for (recent, inside) in moved.recents {
                 self.recent.inside.extend(inside);

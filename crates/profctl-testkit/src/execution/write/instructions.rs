@@ -1,5 +1,6 @@
 //! Logs of instructions: calls are branches, and are seen at the first instruction behind them.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::execution::{Execution, What};
@@ -13,6 +14,11 @@ pub struct Instructions {
     pub spike: String,
     /// QEMU's execlog plugin, AArch64.
     pub execlog: String,
+    /// QEMU's `-d exec,nochain,in_asm`, AArch64: blocks that end with a branch. Some are announced
+    /// and taken back before they are executed.
+    pub qemu: String,
+    /// The same with a block an instruction (`one-insn-per-tb`).
+    pub qemu_singly: String,
     /// An `nm` listing of the program.
     pub symbols: String,
     /// Times count instructions.
@@ -34,7 +40,59 @@ struct Log {
     gem5: String,
     spike: String,
     execlog: String,
+    qemu: Blocks,
+    qemu_singly: Blocks,
     n: u64,
+}
+
+/// QEMU's log, by blocks.
+#[derive(Default)]
+struct Blocks {
+    text: String,
+    singly: bool,
+    /// What was translated, by address; code that is another now is translated again.
+    translated: BTreeMap<usize, String>,
+    /// The block so far: its function and its instructions with their addresses.
+    function: String,
+    block: Vec<(usize, String)>,
+    executed: u64,
+}
+
+impl Blocks {
+    fn put(&mut self, pc: usize, function: &str, instruction: &str, is_branch: bool) {
+        let follows = self.block.last().is_none_or(|(last, _)| last + 4 == pc);
+        if !follows {
+            self.end();
+        }
+        function.clone_into(&mut self.function);
+        self.block.push((pc, instruction.to_owned()));
+        if is_branch || self.singly || self.block.len() == 20 {
+            self.end();
+        }
+    }
+
+    fn end(&mut self) {
+        let Some((first, _)) = self.block.first() else { return };
+        let (first, name) = (*first, &self.function);
+        let mut listing = format!("----------------\nIN: {name}\n");
+        for (pc, instruction) in self.block.drain(..) {
+            let _ = writeln!(listing, "{pc:#010x}:  d503201f  {instruction}");
+        }
+        listing.push('\n');
+        if self.translated.get(&first) != Some(&listing) {
+            self.text += &listing;
+            self.translated.insert(first, listing);
+        }
+        let most = if self.singly { 0xff00_0201_u32 } else { 0xff00_0200 };
+        let place = format!("[00000000/{first:016x}/00000000/{most:08x}] {name}");
+        let _ = writeln!(self.text, "Trace 0: 0x7f16afc3b3c0 {place}");
+        self.executed += 1;
+        if self.executed.is_multiple_of(7) {
+            // An interrupt request came first.
+            let stopped = "Stopped execution of TB chain before 0x7f16afc3b3c0";
+            let _ = writeln!(self.text, "{stopped} {place}\nTrace 0: 0x7f16afc3b3c0 {place}");
+        }
+    }
 }
 
 impl Log {
@@ -75,6 +133,8 @@ impl Log {
             _ => arm,
         };
         let _ = writeln!(self.execlog, "0, {pc:#x}, 0xd503201f, \"{arm}\"");
+        self.qemu.put(pc, name, &arm, what.is_some());
+        self.qemu_singly.put(pc, name, &arm, what.is_some());
         self.n += 1;
     }
 }
@@ -94,7 +154,14 @@ pub fn instructions(execution: &Execution) -> Instructions {
     let mut names = execution.functions.clone();
     names.push("start".to_owned());
     let start = names.len() - 1;
-    let mut log = Log { gem5: String::new(), spike: String::new(), execlog: String::new(), n: 0 };
+    let mut log = Log {
+        gem5: String::new(),
+        spike: String::new(),
+        execlog: String::new(),
+        qemu: Blocks::default(),
+        qemu_singly: Blocks { singly: true, ..Blocks::default() },
+        n: 0,
+    };
     let mut counted = execution.clone();
     let mut open = vec![Frame { function: start, at: 0 }];
     let mut waited = execution.records.first().map_or(0, |record| record.time);
@@ -125,8 +192,10 @@ pub fn instructions(execution: &Execution) -> Instructions {
     for (function, name) in names.iter().enumerate() {
         let _ = writeln!(symbols, "{:016x} T {name}", address(function));
     }
-    let Log { gem5, spike, execlog, .. } = log;
-    Instructions { gem5, spike, execlog, symbols, counted }
+    log.qemu.end();
+    let Log { gem5, spike, execlog, qemu, qemu_singly, .. } = log;
+    let (qemu, qemu_singly) = (qemu.text, qemu_singly.text);
+    Instructions { gem5, spike, execlog, qemu, qemu_singly, symbols, counted }
 }
 
 fn step(log: &mut Log, names: &[String], open: &mut [Frame], branch: Option<Branch>) {

@@ -53,6 +53,17 @@ fn event(execution: &Execution, record: &Record, system: bool) -> Option<(String
     })
 }
 
+/// System calls of all BSDs with their numbers, one a function.
+pub(super) const BSD_NUMBERS: [(u64, &str); 6] =
+    [(3, "read"), (4, "write"), (6, "close"), (20, "getpid"), (24, "getuid"), (54, "ioctl")];
+
+/// The names of functions as readers of ktrace find them.
+pub(super) fn bsd_calls(execution: &mut Execution) {
+    for (function, name) in execution.functions.iter_mut().enumerate() {
+        BSD_NUMBERS[function % BSD_NUMBERS.len()].1.clone_into(name);
+    }
+}
+
 /// The names of functions as readers find them.
 pub(super) fn system_calls(execution: &mut Execution) {
     for (function, name) in execution.functions.iter_mut().enumerate() {
@@ -89,6 +100,44 @@ pub fn ftrace(execution: &Execution) -> (String, Execution) {
             text,
             "{:>16}-{pid:<5} [{:03}] d..2. {:5}.{:06}: {name}: {fields}",
             comm,
+            record.cpu,
+            micros / 1_000_000,
+            micros % 1_000_000
+        );
+    }
+    (text, named)
+}
+
+/// `trace-cmd report` of the same.
+pub fn trace_cmd_report(execution: &Execution) -> (String, Execution) {
+    let mut named = execution.clone();
+    system_calls(&mut named);
+    let mut text = format!("cpus={}\n", execution.n_cpus);
+    for record in &execution.records {
+        if let What::Lost(n) = record.what {
+            for cpu in 0..execution.n_cpus {
+                let _ = writeln!(text, "CPU:{cpu} [{n} EVENTS DROPPED]");
+            }
+        }
+        let Some((name, mut fields)) = event(execution, record, false) else { continue };
+        if let What::Switch { prev, leaves, next } = record.what {
+            // A plugin prints it.
+            let ((prev, prev_pid), (next, next_pid)) =
+                (comm(prev, record.cpu), comm(next, record.cpu));
+            let state = match leaves {
+                _ if prev_pid == 0 => "R",
+                Leaves::Runnable => "R",
+                Leaves::Sleeping => "S",
+                Leaves::Uninterruptible => "D",
+            };
+            fields = format!("{prev}:{prev_pid} [120] {state} ==> {next}:{next_pid} [120]");
+        }
+        let (comm, pid) = comm(record.thread, record.cpu);
+        let comm = if pid == 0 { "<idle>" } else { &comm };
+        let (micros, name) = (record.time / 1_000, name + ":");
+        let _ = writeln!(
+            text,
+            "{comm:>16}-{pid:<7} [{:03}] {:5}.{:06}: {name:<21} {fields}",
             record.cpu,
             micros / 1_000_000,
             micros % 1_000_000

@@ -1,4 +1,4 @@
-//! Records of a probe: a tag and a counter that wraps; switches are tags without a thread.
+//! Records of a probe, and of the trace port of a microcontroller: a tag and a counter that wraps; switches are tags without a thread.
 
 use std::fmt::Write as _;
 
@@ -58,6 +58,42 @@ pub fn probe_records(execution: &Execution, counter: Counter) -> Vec<u8> {
             }
             What::Wake(_) | What::Lost(_) => {}
         }
+    }
+    bytes
+}
+
+/// The stream of an ITM: each tag a write to a port, what passed since the last one after it, and
+/// packets that synchronize between. Losses are said without their number. A tick is one of the
+/// trace clock.
+pub fn itm(execution: &Execution) -> Vec<u8> {
+    let mut bytes = vec![0, 0, 0, 0, 0, 0x80];
+    let mut last = execution.records.first().map_or(0, |record| record.time);
+    let tag = |call: usize| FIRST + 2 * execution.calls[call].function;
+    for (index, record) in execution.records.iter().enumerate() {
+        if index % 20 == 19 {
+            bytes.extend([0, 0, 0, 0, 0, 0x80]);
+        }
+        match record.what {
+            What::Enter(call) | What::Exit(call) => {
+                let is_exit = matches!(record.what, What::Exit(_));
+                bytes.push(1 << 3 | 2);
+                bytes.extend(((tag(call) + usize::from(is_exit)) as u16).to_le_bytes());
+            }
+            What::Lost(_) => bytes.push(0x70),
+            What::Switch { .. } | What::Wake(_) => continue,
+        }
+        let mut delta = record.time - last;
+        last = record.time;
+        if (1..=6).contains(&delta) {
+            bytes.push((delta as u8) << 4);
+            continue;
+        }
+        bytes.push(0xc0);
+        while delta > 0x7f {
+            bytes.push(delta as u8 & 0x7f | 0x80);
+            delta >>= 7;
+        }
+        bytes.push(delta as u8);
     }
     bytes
 }

@@ -13,6 +13,15 @@ pub const SYSCALLS: usize = 6;
 pub fn strace(execution: &Execution) -> (String, Execution) {
     let mut named = execution.clone();
     kernel::system_calls(&mut named);
+    (log(&named), named)
+}
+
+/// `ltrace -f -ttt -T`, whose calls may be called by others. For whole calls.
+pub fn ltrace(execution: &Execution) -> String {
+    log(execution)
+}
+
+fn log(execution: &Execution) -> String {
     let mut text = String::new();
     let records = &execution.records;
     let mut is_told = vec![false; execution.calls.len()];
@@ -22,7 +31,7 @@ pub fn strace(execution: &Execution) -> (String, Execution) {
             format!("{}.{:06}", 1_700_000_000 + micros / 1_000_000, micros % 1_000_000)
         };
         let (What::Enter(call) | What::Exit(call)) = record.what else { continue };
-        let (name, pid) = (named.name(call), tid(execution.calls[call].thread));
+        let (name, pid) = (execution.name(call), tid(execution.calls[call].thread));
         let at = stamp(record.time);
         let _ = match record.what {
             What::Enter(_) => match records.get(index + 1) {
@@ -43,7 +52,7 @@ pub fn strace(execution: &Execution) -> (String, Execution) {
             }
         };
     }
-    (text, named)
+    text
 }
 
 /// `kdump -H -T` of FreeBSD; times in microseconds. For calls without callees.

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::tid;
-use crate::execution::{Execution, Leaves, What};
+use crate::execution::{Call, Execution, Leaves, What};
 
 fn thread(thread: Option<usize>) -> String {
     thread.map_or("idle".to_owned(), |thread| format!("t{thread}-{}", tid(thread)))
@@ -75,6 +75,58 @@ pub fn mcrae(execution: &Execution) -> String {
             _ if is_leaf => Ok(()),
             _ => writeln!(text, "{clock}{indent}<- "),
         };
+    }
+    text
+}
+
+/// `otf2-print` of the definitions and the events; a tick is a nanosecond.
+pub fn otf2(execution: &Execution) -> String {
+    let mut text = "\n=== OTF2-PRINT ===\n=== Global Definitions =====\n\
+        CLOCK_PROPERTIES                          Ticks per Seconds: 1000000000, Global Offset: \
+        0, Length: 2000, Date: UNDEFINED\n\
+        === Events =====\n\
+        Event                                   Location            Timestamp  Attributes\n\
+        ------------------------------------------------------------------------\n"
+        .to_owned();
+    for record in &execution.records {
+        let (kind, call) = match record.what {
+            What::Enter(call) => ("ENTER", call),
+            What::Exit(call) => ("LEAVE", call),
+            _ => continue,
+        };
+        let Call { thread, function, .. } = execution.calls[call];
+        let (time, name) = (record.time, execution.name(call));
+        let _ = writeln!(text, "{kind:<23}{thread:>27}{time:>21}  Region: \"{name}\" <{function}>");
+    }
+    text
+}
+
+/// The rule for [`ruled`].
+pub const RULE: &str = r#"
+about = "lines of a test"
+ts_unit = "ns"
+
+pattern = '^(?<ts>\d+) \[(?<tid>\d+)\] (?<kind>enter|leave) (?<name>\S+)$'
+
+[kind]
+enter = "enter"
+leave = "exit"
+"#;
+
+/// Lines that only a rule explains, and others between.
+pub fn ruled(execution: &Execution) -> String {
+    let mut text = String::new();
+    for (at, record) in execution.records.iter().enumerate() {
+        let (kind, call) = match record.what {
+            What::Enter(call) => ("enter", call),
+            What::Exit(call) => ("leave", call),
+            _ => continue,
+        };
+        let (time, id) = (record.time, tid(execution.calls[call].thread));
+        let _ = writeln!(text, "{time} [{id}] {kind} {}", execution.name(call));
+        if at % 9 == 4 {
+            text += "checking the weather\n";
+        }
     }
     text
 }

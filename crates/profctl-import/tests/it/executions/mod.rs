@@ -1,14 +1,19 @@
 //! Generated executions, written as each family of formats writes them and read again: what is found
 //! is compared, to the tick, with what the definitions of the numbers say of the execution.
 
+mod covered;
+mod records;
+
 use std::collections::BTreeMap;
 
 use profctl_import::bytes::Endian;
 use profctl_import::formats::probe::ProbeOptions;
+use profctl_import::formats::rule::RuleText;
 use profctl_import::{ImportError, ImportOptions, ReadOptions};
 use profctl_model::{RunState, Ticks};
-use profctl_testkit::execution::write::{self, Counter};
+use profctl_testkit::execution::write::{self, Counter, Packing};
 use profctl_testkit::execution::{Execution, Expected, Mix, What, expected, make, states};
+use profctl_testkit::generate::trace_dat::DatShape;
 
 use crate::recorder::{Outcome, read, read_parts};
 
@@ -60,7 +65,7 @@ fn check(
     what: &str,
     seeds: u64,
     mix: &Mix,
-    write: impl Fn(&Execution, u64) -> Option<(Execution, Result<Outcome, ImportError>)>,
+    mut write: impl FnMut(&Execution, u64) -> Option<(Execution, Result<Outcome, ImportError>)>,
 ) {
     let mut n_compared = 0;
     for seed in 0..seeds {
@@ -96,6 +101,11 @@ fn check(
         n_compared * 3 >= seeds,
         "{what}: only {n_compared} of {seeds} executions were compared"
     );
+}
+
+fn with_symbols(format: &str, symbols: &str) -> ReadOptions {
+    let symbols = Some(symbols.as_bytes().to_vec());
+    ReadOptions { import: ImportOptions { symbols, ..ImportOptions::default() }, ..of(format) }
 }
 
 fn of(format: &str) -> ReadOptions {
@@ -292,15 +302,14 @@ fn flows_of_instructions() {
     for seed in 0..200 {
         let logs = write::instructions(&make(seed, &mix));
         let expected = expected(&logs.counted);
-        for (format, text, ticks) in
-            [("gem5", &logs.gem5, 500), ("spike", &logs.spike, 1), ("execlog", &logs.execlog, 1)]
-        {
-            let mut options = of(format);
-            options.import = ImportOptions {
-                symbols: Some(logs.symbols.clone().into_bytes()),
-                ..ImportOptions::default()
-            };
-            let outcome = read(text.as_bytes(), &options).unwrap();
+        for (format, text, ticks) in [
+            ("gem5", &logs.gem5, 500),
+            ("spike", &logs.spike, 1),
+            ("execlog", &logs.execlog, 1),
+            ("qemu", &logs.qemu, 1),
+            ("qemu", &logs.qemu_singly, 1),
+        ] {
+            let outcome = read(text.as_bytes(), &with_symbols(format, &logs.symbols)).unwrap();
             let found = found(&outcome, &logs.counted, |length| length.0 / ticks);
             assert_eq!(found.functions, expected.functions, "{format}, seed {seed}\n{text}");
         }
@@ -359,7 +368,41 @@ fn events_of_the_kernel() {
         (one(write::plain(execution, false)), execution.clone())
     };
     let cut = |mix: Mix| Mix { cut_end: true, ..mix };
-    let writers: [Writer<'_>; 9] = [
+    let report = |execution: &Execution| -> Written {
+        let (text, named) = write::trace_cmd_report(execution);
+        (one(text), named)
+    };
+    let babeltrace = |execution: &Execution| -> Written {
+        (one(write::babeltrace(execution)), execution.clone())
+    };
+    let ctf = |packet: usize, big_endian: bool| {
+        move |execution: &Execution| -> Written {
+            let packing = Packing { packet, big_endian, overwrites: false };
+            (write::ctf(execution, packing), execution.clone())
+        }
+    };
+    let (small, large) = (ctf(400, false), ctf(4_096, true));
+    let trace_dat = |version: u32, big_endian: bool| {
+        move |execution: &Execution| -> Written {
+            let shape = DatShape { version, big_endian, ..DatShape::PLAIN };
+            let file = write::trace_dat(execution, &shape).expect("nothing is lost");
+            (vec![("trace.dat".to_owned(), file)], execution.clone())
+        }
+    };
+    let (six, seven) = (trace_dat(6, true), trace_dat(7, false));
+    // Times that short stamps cannot hold, and those of which a record holds the difference.
+    let far = |mix: Mix| Mix { step: 1 << 25, ..mix };
+    let writers: [Writer<'_>; 19] = [
+        ("trace_cmd_report", micros(flat), &report),
+        ("trace_cmd_report", micros(cut(flat)), &report),
+        ("babeltrace", nested, &babeltrace),
+        ("babeltrace", far(cut(nested)), &babeltrace),
+        ("ctf", nested, &small),
+        ("ctf", far(cut(nested)), &small),
+        ("ctf", far(nested), &large),
+        ("trace_dat", nested, &seven),
+        ("trace_dat", far(cut(nested)), &seven),
+        ("trace_dat", far(nested), &six),
         ("ftrace", micros(flat), &ftrace),
         ("ftrace", micros(cut(flat)), &ftrace),
         ("perf_script", flat, &perf_script),
@@ -372,13 +415,15 @@ fn events_of_the_kernel() {
     ];
     for (format, mix, writer) in writers {
         let mut wakes = 0;
+        // Of the addresses of a program; they do not depend on the execution.
+        let options = with_symbols(format, &write::ctf_symbols(&make(0, &mix)));
         check(&format!("{format}, {mix:?}"), 120, &mix, |execution, _| {
             let (parts, named) = writer(execution);
-            Some((named, read_parts(&parts, &of(format))))
+            Some((named, read_parts(&parts, &options)))
         });
         for seed in 0..120 {
             let execution = make(seed, &mix);
-            let outcome = read_parts(&writer(&execution).0, &of(format)).unwrap();
+            let outcome = read_parts(&writer(&execution).0, &options).unwrap();
             let (found, expected) = (states_found(&outcome), states(&execution));
             assert_eq!(
                 without_unknown(found),
@@ -421,4 +466,30 @@ fn logs_of_calls() {
             Some((named, read(text.as_bytes(), &of("kdump"))))
         });
     }
+}
+
+#[test]
+fn lines_of_text() {
+    let in_order = Mix { ties: false, ..Mix::WHOLE };
+    let broken = Mix { losses: false, ..Mix::BROKEN };
+    for (what, mix) in [("whole", Mix::WHOLE), ("broken", broken)] {
+        check(&format!("otf2, {what}"), 150, &mix, |execution, _| {
+            if is_told_by_depth_only(execution) {
+                return None;
+            }
+            Some((execution.clone(), read(write::otf2(execution).as_bytes(), &of("otf2"))))
+        });
+        check(&format!("rule, {what}"), 150, &mix, |execution, _| {
+            if is_told_by_depth_only(execution) {
+                return None;
+            }
+            let mut options = of("rule");
+            let text = write::RULE.to_owned();
+            options.import.rule = Some(RuleText { name: "test".to_owned(), text });
+            Some((execution.clone(), read(write::ruled(execution).as_bytes(), &options)))
+        });
+    }
+    check("ltrace", 200, &Mix { step: MICROSECONDS, ..in_order }, |execution, _| {
+        Some((execution.clone(), read(write::ltrace(execution).as_bytes(), &of("ltrace"))))
+    });
 }
