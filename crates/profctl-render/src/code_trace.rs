@@ -395,7 +395,7 @@ mod tests {
                    0:000 001.000 [init-1 @3] -> read (0.100 us, 2.500 total)
                    0:000 002.000 [sh-2     ] -> sync (? us)
                    0:000 003.500 [init-1 @3] <-_
-                note: 1 call partial
+                note: 1 incomplete call
             "]],
         );
     }
