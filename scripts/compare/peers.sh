@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # `profctl summarize` against whatever other programs do similar work on the same file. A peer that
-# is not installed is named and skipped; a new one is a function here and a line at the end.
+# is not installed is named and skipped; a new one is a function here and a word in the list at the end.
+#
+#   SIZE=300M scripts/compare/peers.sh uftrace trace_cmd babeltrace measureme    only these
 
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 need_ours
@@ -104,13 +106,8 @@ peer_perfetto() {
 }
 
 printf '%-44s %10s %10s\n' "" profctl peer
-peer_grep
-peer_awk
-peer_python
-peer_uftrace
-peer_trace_cmd
-peer_babeltrace
-peer_measureme
-peer_orjson
-peer_pysimdjson
-peer_perfetto
+[[ $# -gt 0 ]] ||
+    set -- grep awk python uftrace trace_cmd babeltrace measureme orjson pysimdjson perfetto
+for peer in "$@"; do
+    "peer_$peer"
+done

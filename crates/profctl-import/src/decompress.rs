@@ -78,7 +78,7 @@ impl<'a> OpenFile<'a> {
                 if compression.is_none() {
                     return Err(error);
                 }
-                bytes = Box::new(Cursor::new(magic).chain(Damaged(Some(error))));
+                bytes = Box::new(Cursor::new(magic).chain(Failing(Some(error))));
                 break;
             }
             let kind = compression_of(&magic);
@@ -98,10 +98,10 @@ impl<'a> OpenFile<'a> {
     }
 }
 
-/// What cannot be decompressed.
-struct Damaged(Option<io::Error>);
+/// A reader that fails.
+pub(crate) struct Failing(pub(crate) Option<io::Error>);
 
-impl Read for Damaged {
+impl Read for Failing {
     fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
         self.0.take().map_or(Ok(0), Err)
     }

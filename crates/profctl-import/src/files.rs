@@ -5,11 +5,12 @@ use std::io::{self, Cursor, Read};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::decompress::{MAX_EXPANSION, OpenFile};
+use crate::decompress::{Failing, MAX_EXPANSION, OpenFile};
 
 /// Bytes that are looked at before anything is decided: recognizing the format, reading its
 /// header, finding who runs where at the start.
 pub const HEAD: usize = 1 << 20;
+const HEAD_MIN: usize = 64 << 10;
 
 /// One of the files of a trace: an index of [`Files::entries`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -176,7 +177,7 @@ impl<'a> Single<'a> {
         if let SingleState::Unread(bytes) = &mut *state {
             let bytes = bytes.take().ok_or_else(read_already)?;
             let mut file = OpenFile::new(bytes)?;
-            let head = read_head(&mut file)?;
+            let head = read_head(&mut file, HEAD)?;
             *state = SingleState::Begun(head, Some(file));
         }
         match &mut *state {
@@ -190,13 +191,18 @@ fn read_already() -> io::Error {
     io::Error::other("a stream can be read only once")
 }
 
-/// Reads the head of a file that was just opened. Its first error is one only if nothing could be
+/// How much of each of so many files is kept as its head.
+pub fn head_size(files: usize) -> usize {
+    (HEAD / files.max(1)).max(HEAD_MIN)
+}
+
+/// Reads the head of a file that was just opened, `size` bytes at most. Its first error is one only if nothing could be
 /// read before it; else it comes again when the file is read.
-pub fn read_head(file: &mut OpenFile<'_>) -> io::Result<Head> {
+pub fn read_head(file: &mut OpenFile<'_>, size: usize) -> io::Result<Head> {
     let mut bytes = Vec::new();
-    let result = file.bytes.by_ref().take(HEAD as u64).read_to_end(&mut bytes);
+    let result = file.bytes.by_ref().take(size as u64).read_to_end(&mut bytes);
     let whole = match result {
-        Ok(_) => bytes.len() < HEAD,
+        Ok(_) => bytes.len() < size,
         Err(error) if bytes.is_empty() => return Err(error),
         Err(error) => {
             // What is after the head is an error that the reader of the file must see.
@@ -205,15 +211,6 @@ pub fn read_head(file: &mut OpenFile<'_>) -> io::Result<Head> {
         }
     };
     Ok(Head { bytes: bytes.into(), whole, compression: file.compression })
-}
-
-/// A reader that fails.
-struct Failing(Option<io::Error>);
-
-impl Read for Failing {
-    fn read(&mut self, _buffer: &mut [u8]) -> io::Result<usize> {
-        self.0.take().map_or(Ok(0), Err)
-    }
 }
 
 /// What remains of a file after its head, with the head in front again.
@@ -296,7 +293,7 @@ impl Files for Memory {
         &self.entries
     }
     fn head(&self, file: FileId) -> io::Result<Head> {
-        read_head(&mut self.open(file)?)
+        read_head(&mut self.open(file)?, head_size(self.entries.len()))
     }
     fn open(&self, file: FileId) -> io::Result<OpenFile<'_>> {
         OpenFile::new(Box::new(Cursor::new(self.content(file)?)))

@@ -95,6 +95,33 @@ fn reports_say_what_the_file_says() {
     assert_same("cycles", &dat, &fixture("trace_cmd_report/events-tsc-6.1.txt"), 0);
 }
 
+/// The same of recordings that are too large to commit, of both versions and of kernels 6.1 and 7.3.
+#[test]
+fn reports_of_large_recordings_say_what_the_files_say() {
+    let Some(shared) = fixtures::shared() else { return };
+    let folder = shared.join("kernel/dat");
+    for (dat, report, resolution) in [
+        ("7.3.4__d34_fg_args_v7.dat", "7.3.4__d34_fg_args_v7.report.txt.zst", 1_001),
+        ("d_events_mono_v7.dat", "d_events_mono_v7.report.txt", 1_001),
+        ("d_events_tsc_v7.dat", "d_events_tsc_v7.report.txt", 0),
+        ("d_events_v6.dat.zst", "d_events_v6.report.txt", 1_001),
+        ("d_fg_F_small_v6.dat.zst", "d_fg_F_small_v6.report.txt.zst", 1_001),
+        ("d_fg_F_small_v7.dat", "d_fg_F_small_v7.report.txt.zst", 1_001),
+        ("d_fg_events_v7.dat", "d_fg_events_v7.report.txt.zst", 1_001),
+        ("d_syscalls_v7.dat", "d_syscalls_v7.report.txt", 1_001),
+    ] {
+        let file = read(&fixtures::read(&folder.join(dat)));
+        let text = read(&fixtures::read(&folder.join("oracle").join(report)));
+        assert_same(dat, &file, &text, resolution);
+    }
+    // The report has no names of exits whose entry was lost: only the losses are the same.
+    let file = read(&fixtures::read(&folder.join("d_fg_lost_v7.dat")));
+    let text = read(&fixtures::read(&folder.join("oracle/d_fg_lost_v7.report.txt.zst")));
+    let losses = |trace: &Trace| -> Vec<_> { trace.gaps.iter().map(|gap| gap.lost).collect() };
+    assert_eq!(losses(&file), losses(&text));
+    assert!(losses(&file).len() > 100);
+}
+
 #[test]
 fn the_text_of_tracefs_says_what_the_file_says() {
     let dat = fixture("trace_dat/nano-spin-6.1-v7-zstd.dat");

@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use profctl_import::Files;
 use profctl_import::decompress::{MAX_EXPANSION, OpenFile, is_too_large};
-use profctl_import::files::{Entry, FileId, Head, InOrder, ReadAt, read_head, with_head};
+use profctl_import::files::{
+    Entry, FileId, Head, InOrder, ReadAt, head_size, read_head, with_head,
+};
 
 /// A file, standard input, or the files below a directory.
 pub(crate) struct DiskFiles {
@@ -22,6 +24,8 @@ struct DiskFile {
     path: Option<PathBuf>,
     /// Whether it can be read again, and at any place; a named pipe cannot.
     is_regular: bool,
+    /// Bytes of its head that are kept.
+    head_size: usize,
     state: Mutex<FileState>,
 }
 
@@ -61,7 +65,9 @@ impl DiskFiles {
     fn of(name: String, files: Vec<(Entry, Option<PathBuf>)>) -> Self {
         let (entries, paths): (Vec<_>, Vec<_>) = files.into_iter().unzip();
         let regular = entries.iter().map(|entry| entry.size.is_some());
-        let file = |(path, is_regular)| DiskFile { path, is_regular, state: Mutex::default() };
+        let head_size = head_size(paths.len());
+        let file =
+            |(path, is_regular)| DiskFile { path, is_regular, head_size, state: Mutex::default() };
         let files = paths.into_iter().zip(regular).map(file).collect();
         Self { name, entries, files, max_expansion: MAX_EXPANSION }
     }
@@ -120,7 +126,7 @@ impl DiskFile {
             return Ok(head.clone());
         }
         let mut file = self.start(state)?;
-        let head = read_head(&mut file)?;
+        let head = read_head(&mut file, self.head_size)?;
         state.head = Some(head.clone());
         state.rest = Some(file);
         Ok(head)

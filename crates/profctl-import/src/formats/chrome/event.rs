@@ -5,7 +5,7 @@ use profctl_model::hash::FastMap;
 use profctl_model::{Func, FuncKind};
 
 use super::keys::{Key, Keys};
-use super::{NO_DURATION, OTHER_EVENTS};
+use super::{NO_DURATION, OTHER_EVENTS, SAMPLES};
 use crate::emit::{
     At, Emitter, LaneKey, LaneRef, NameRef, PrevState, Stated, ThreadKey, ThreadName,
 };
@@ -130,10 +130,14 @@ impl Meaning {
                 Self::metadata(fields, offset, out);
                 return;
             }
-            // Asynchronous spans in both spellings, flows, counters, objects, samples, memory
-            // dumps, clock synchronization, contexts, links.
+            b"P" => {
+                out.diag(&SAMPLES, offset, || "a sample or a part of a profile".into());
+                return;
+            }
+            // Asynchronous spans in both spellings, flows, counters, objects, memory dumps, clock
+            // synchronization, contexts, links.
             b"b" | b"n" | b"e" | b"S" | b"T" | b"p" | b"F" | b"s" | b"t" | b"f" | b"C" | b"N"
-            | b"O" | b"D" | b"P" | b"V" | b"v" | b"c" | b"(" | b")" | b"=" => {
+            | b"O" | b"D" | b"V" | b"v" | b"c" | b"(" | b")" | b"=" => {
                 out.diag(&OTHER_EVENTS, offset, || {
                     format!("an event of phase `{}`", excerpt(fields.phase))
                 });

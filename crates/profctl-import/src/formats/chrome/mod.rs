@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use profctl_model::{Code, Severity, Ticks, Timebase};
 
+use super::cpuprofile::are_samples;
 use super::{Descriptor, ImportError, ImportOptions, Importer, Opened, Probe, Recognition};
 use crate::files::Files;
 use crate::json::{self, Scanner, Stop};
@@ -46,7 +47,8 @@ pub static OTHER_EVENTS: Code = Code {
 pub static SAMPLES: Code = Code {
     name: "chrome/samples",
     severity: Severity::Warning,
-    help: "the file also has sampled stacks, which have no entries and exits and are not read",
+    help: "the file also has sampled stacks, which have no entries and exits and are not read: \
+           `--format cpuprofile` reads only these",
 };
 
 /// A complete event without a length.
@@ -64,7 +66,7 @@ impl Importer for TraceEvents {
 
     fn recognize(&self, probe: &Probe<'_>) -> Recognition {
         let head = probe.head;
-        if !json::looks_like_json(head) || !text::looks_like_text(head) {
+        if !json::looks_like_json(head) || !text::looks_like_text(head) || are_samples(head) {
             return Recognition::No;
         }
         let mut scanner = Scanner::new(head, text::after_byte_order_mark(head));

@@ -23,56 +23,59 @@ pub(super) struct Node<'a> {
     children: Vec<u64>,
 }
 
-/// What a file holds.
+/// A tree of calls and the samples of one thread.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Profile<'a> {
     pub(super) nodes: Vec<Node<'a>>,
     pub(super) samples: Vec<u64>,
     /// Microseconds since the sample before; some versions of V8 print negative ones.
-    deltas: Vec<i64>,
-    start: u64,
-    end: Option<u64>,
-    /// Where the file could not be followed any more.
-    stopped: Option<(usize, Stop)>,
+    pub(super) deltas: Vec<i64>,
+    pub(super) start: u64,
+    pub(super) end: Option<u64>,
 }
 
-fn signed(text: &[u8]) -> i64 {
+/// Where a file could not be followed any more.
+pub(super) type Stopped = Option<(usize, Stop)>;
+
+pub(super) fn signed(text: &[u8]) -> i64 {
     // Rounded towards 0: they are whole but for files that other programs made.
     let whole = text.split(|byte| *byte == b'.').next().unwrap_or_default();
     std::str::from_utf8(whole).ok().and_then(|text| text.parse().ok()).unwrap_or(0)
 }
 
 impl<'a> Profile<'a> {
-    pub(super) fn new(bytes: &'a [u8]) -> Self {
+    pub(super) fn new(bytes: &'a [u8]) -> (Self, Stopped) {
         let mut profile = Self::default();
         let mut scanner = Scanner::new(bytes, text::after_byte_order_mark(bytes));
-        let read = scanner.object(|scanner, key| {
-            match key.raw {
-                b"nodes" => scanner.array(|scanner| {
-                    profile.nodes.push(node(scanner)?);
-                    Ok(())
-                })?,
-                b"samples" => scanner.array(|scanner| {
-                    profile.samples.push(decimal(scanner.scalar()?, 0).unwrap_or(u64::MAX));
-                    Ok(())
-                })?,
-                b"timeDeltas" => scanner.array(|scanner| {
-                    profile.deltas.push(signed(scanner.scalar()?));
-                    Ok(())
-                })?,
-                b"startTime" => profile.start = signed(scanner.scalar()?).max(0) as u64,
-                b"endTime" => profile.end = u64::try_from(signed(scanner.scalar()?)).ok(),
-                _ => scanner.skip()?,
-            }
-            Ok(())
-        });
-        profile.stopped = read.err().map(|stop| (scanner.at, stop));
+        let read = scanner.object(|scanner, key| profile.member(scanner, key.raw));
         profile.link();
-        profile
+        (profile, read.err().map(|stop| (scanner.at, stop)))
+    }
+
+    /// Takes the value of a key of a profile, or of a part of one.
+    pub(super) fn member(&mut self, scanner: &mut Scanner<'a>, key: &[u8]) -> Result<(), Stop> {
+        match key {
+            b"nodes" => scanner.array(|scanner| {
+                self.nodes.push(node(scanner)?);
+                Ok(())
+            })?,
+            b"samples" => scanner.array(|scanner| {
+                self.samples.push(decimal(scanner.scalar()?, 0).unwrap_or(u64::MAX));
+                Ok(())
+            })?,
+            b"timeDeltas" => scanner.array(|scanner| {
+                self.deltas.push(signed(scanner.scalar()?));
+                Ok(())
+            })?,
+            b"startTime" => self.start = signed(scanner.scalar()?).max(0) as u64,
+            b"endTime" => self.end = u64::try_from(signed(scanner.scalar()?)).ok(),
+            _ => scanner.skip()?,
+        }
+        Ok(())
     }
 
     /// Finds the parent of every node; older files name children, newer ones parents.
-    fn link(&mut self) {
+    pub(super) fn link(&mut self) {
         let rows: FastMap<u64, usize> =
             self.nodes.iter().enumerate().map(|(row, node)| (node.id, row)).collect();
         for row in 0..self.nodes.len() {
@@ -100,10 +103,34 @@ impl<'a> Profile<'a> {
             next = self.nodes[row].parent;
         }
         stack.reverse();
-        if stack.len() > 1 {
+        if stack.len() > 1 && self.nodes[stack[0]].is_root() {
             stack.remove(0);
         }
         stack
+    }
+
+    /// Says the samples as those of a thread.
+    fn say(&self, thread: ThreadKey, offset: usize, out: &mut Emitter) {
+        let names: Vec<NameRef> = self.nodes.iter().map(|node| node.name(out)).collect();
+        let rows: FastMap<u64, usize> =
+            self.nodes.iter().enumerate().map(|(row, node)| (node.id, row)).collect();
+        let mut samples = Samples::new(out.lane(LaneKey { cpu: None, thread }));
+        let mut time = self.start;
+        for (sample, delta) in self.samples.iter().zip(&self.deltas) {
+            out.records += 1;
+            // A step back is one of V8's clock: samples are in the order in which they were taken.
+            time = time.saturating_add(u64::try_from(*delta).unwrap_or(0));
+            let Some(&row) = rows.get(sample) else {
+                out.diag(&SKIPPED_RECORD, offset, || {
+                    format!("a sample of node {sample}, which is not defined")
+                });
+                samples.are(&[], Some(time), offset, out);
+                continue;
+            };
+            let stack: Vec<NameRef> = self.stack(row).iter().map(|&row| names[row]).collect();
+            samples.are(&stack, Some(time), offset, out);
+        }
+        samples.are(&[], Some(self.end.unwrap_or(time).max(time)), offset, out);
     }
 }
 
@@ -133,7 +160,16 @@ fn node<'a>(scanner: &mut Scanner<'a>) -> Result<Node<'a>, Stop> {
     Ok(node)
 }
 
-impl Node<'_> {
+impl<'a> Node<'a> {
+    /// A frame of a stack that has names only.
+    pub(super) fn frame(id: u64, parent: Option<u64>, name: Text<'a>, module: Text<'a>) -> Self {
+        Self { id, parent_id: parent, name: Some(name), url: Some(module), ..Self::default() }
+    }
+
+    fn is_root(&self) -> bool {
+        self.name.is_some_and(|name| name.raw == b"(root)")
+    }
+
     fn name(&self, out: &mut Emitter) -> NameRef {
         let name = self.name.map_or(String::new(), Text::to_string_lossy);
         let url = self.url.map_or(String::new(), Text::to_string_lossy);
@@ -165,29 +201,11 @@ impl Reader for Whole {
 
     fn read(&mut self, block: &Block<'_>, _state: &State, out: &mut Emitter) -> Option<State> {
         out.lines += memchr::memchr_iter(b'\n', block.bytes).count() as u64;
-        let profile = Profile::new(block.bytes);
-        let names: Vec<NameRef> = profile.nodes.iter().map(|node| node.name(out)).collect();
-        let rows: FastMap<u64, usize> =
-            profile.nodes.iter().enumerate().map(|(row, node)| (node.id, row)).collect();
-        let lane = out.lane(LaneKey { cpu: None, thread: ThreadKey::Named("main".into()) });
-        let mut samples = Samples::new(lane);
-        let mut time = profile.start;
-        for (sample, delta) in profile.samples.iter().zip(&profile.deltas) {
-            out.records += 1;
-            // A step back is one of V8's clock: samples are in the order in which they were taken.
-            time = time.saturating_add(u64::try_from(*delta).unwrap_or(0));
-            let Some(&row) = rows.get(sample) else {
-                out.diag(&SKIPPED_RECORD, 0, || {
-                    format!("a sample of node {sample}, which is not defined")
-                });
-                samples.are(&[], Some(time), 0, out);
-                continue;
-            };
-            let stack: Vec<NameRef> = profile.stack(row).iter().map(|&row| names[row]).collect();
-            samples.are(&stack, Some(time), 0, out);
+        let (profiles, stopped) = super::profiles(block.bytes);
+        for (thread, profile) in profiles {
+            profile.say(thread, 0, out);
         }
-        samples.are(&[], Some(profile.end.unwrap_or(time).max(time)), 0, out);
-        if let Some((at, stop)) = profile.stopped {
+        if let Some((at, stop)) = stopped {
             stop.report(block.bytes, at, out);
         }
         None

@@ -4,9 +4,8 @@
 //! Sources: trace-cmd.dat.v6(5) and trace-cmd.dat.v7(5) of trace-cmd 3.1, and files written by
 //! trace-cmd 3.1.6 and 3.4.
 
-use std::ops::Range;
-
 use super::cut;
+use super::data::CpuData;
 use super::input::{Compression, Cursor, at};
 use super::options::Options;
 use crate::bytes::Endian;
@@ -16,15 +15,6 @@ use crate::kernel_events::format::EventFormat;
 
 /// How every file begins.
 pub(super) const MAGIC: &[u8] = b"\x17\x08\x44tracing";
-
-/// The records of one CPU.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct CpuData {
-    pub(super) cpu: u32,
-    /// Pages, or chunks of compressed pages.
-    pub(super) range: Range<u64>,
-    pub(super) compressed: bool,
-}
 
 /// A ring buffer: the main one, or that of an instance.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

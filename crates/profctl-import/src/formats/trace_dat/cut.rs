@@ -1,7 +1,7 @@
 //! Files of version 7 that are cut. The list of options with the descriptions is before the records,
 //! the one that says where the records of each CPU are is behind them.
 
-use super::container::CpuData;
+use super::data::CpuData;
 use super::input::Cursor;
 use crate::bytes::Endian;
 use crate::files::ReadAt;
