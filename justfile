@@ -21,6 +21,10 @@ test FILTER="":
 e2e FOLDER="":
     scripts/e2e/run {{ FOLDER }}
 
+# Test the package for Spark on a cluster of this machine (needs Java and Python).
+spark *ARGUMENTS:
+    integrations/spark/test {{ ARGUMENTS }}
+
 # Install the program with SQL and Parquet, which take minutes to build.
 install:
     cargo install --path crates/profctl --features tables

@@ -16,7 +16,7 @@ from cluster import Cluster
 from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).parents[3]
-RUNS = 120
+RUNS = 100
 """Traces on each side."""
 
 

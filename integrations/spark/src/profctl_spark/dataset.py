@@ -189,7 +189,8 @@ def of_build(
     """The profile of all runs of a build. Nothing is computed yet."""
     rows = _read(spark, dataset).where(_is(build)).select("profile").rdd
     parts: RDD[Partial] = rows.map(lambda row: Partial(bytes(row["profile"])))
-    return tree.reduce(parts, True, limits.fan_in, profctl)
+    tasks = parts.mapPartitions(lambda found: tree.merge(found, True, profctl))
+    return tree.reduce(tasks, True, limits.fan_in, profctl)
 
 
 def natural(name: str) -> list[tuple[int, int, str]]:

@@ -17,6 +17,8 @@ from .program import Outcome
 
 _INPUT_ERROR = 3
 _TRIES = 3
+_SELECTION = frozenset({"--thread", "--cpu", "--pid", "--match", "--exclude", "--module"})
+"""Flags that may match nothing in a part."""
 
 
 @dataclass(frozen=True)
@@ -36,11 +38,13 @@ class Job:
     jobs: int
 
 
-def summarize(job: Job, one: Input, flags: Sequence[str]) -> Outcome:
-    """Read a trace; the output is a profile that remembers its run, for `profctl merge --runs`."""
-    block = [] if one.block is None else ["--block", one.block]
+def summarize(job: Job, one: Input, flags: Sequence[str], runs: bool) -> Outcome:
+    """Read a trace; with `runs` the profile remembers its run, for `profctl merge --runs`."""
+    selects = not _SELECTION.isdisjoint(flag.partition("=")[0] for flag in flags)
+    is_part = ["--part"] if runs or selects else []
+    block = [] if one.block is None or not is_part else ["--block", one.block]
     jobs = [] if {"-j", "--jobs"} & set(flags) else ["--jobs", str(job.jobs)]
-    arguments = ["summarize", "--quiet", "--format", "json", "--part", *block, *jobs, *flags]
+    arguments = ["summarize", "--quiet", "--format", "json", *is_part, *block, *jobs, *flags]
     return read(job, one, lambda name: [*arguments, "--", name])
 
 

@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
+from typing import TypeAlias
 
 from pyspark import RDD, StorageLevel
 from pyspark.sql import DataFrame, SparkSession
@@ -33,6 +34,10 @@ FILES = StructType(
 profctl; `message` says why the file is not in the profile, and is null where it is."""
 
 
+Row: TypeAlias = tuple[str, str | None, int, int, str | None]
+"""A row of the table of files."""
+
+
 @dataclass(frozen=True)
 class Read:
     """One input after it was read: its profile, or why there is none."""
@@ -40,30 +45,37 @@ class Read:
     one: Input
     outcome: Outcome
 
-    def row(self) -> tuple[str, str | None, int, int, str | None]:
+    def row(self) -> Row:
         """The row of the table of files."""
         message = self.outcome.message if self.outcome.exit_code else None
         one = self.one
         return (one.name, one.block, one.size, self.outcome.exit_code, message)
 
 
+@dataclass(frozen=True)
+class Done:
+    """What a task made of its inputs: their rows, and the profile of those that were read."""
+
+    rows: list[Row]
+    profiles: list[Partial]
+
+
 class Summary:
     """The profile of many traces, and what became of each file.
 
-    Use it as a context manager, or call `close`: the profiles of single files wait on the disks of
-    the executors until then.
+    Use it as a context manager, or call `close`: the results of tasks wait on the disks of the
+    executors until then.
 
     Attributes:
         merged: The profile as JSON with its runs; `json` gives what `profctl summarize` writes.
         files: A row per input, as `FILES` has it.
     """
 
-    def __init__(self, spark: SparkSession, parts: RDD[Read], merged: bytes, given: str | None):
+    def __init__(self, spark: SparkSession, tasks: RDD[Done], merged: bytes):
         """Keep the results of a job."""
-        self._parts = parts
-        self._given = given
+        self._tasks = tasks
         self.merged = merged
-        self.files: DataFrame = spark.createDataFrame(parts.map(Read.row), FILES)
+        self.files: DataFrame = spark.createDataFrame(tasks.flatMap(lambda done: done.rows), FILES)
 
     def json(self) -> bytes:
         """The profile: byte for byte what `profctl summarize --format json` writes."""
@@ -94,7 +106,7 @@ class Summary:
 
     def close(self) -> None:
         """Drop what the executors keep."""
-        self._parts.unpersist()
+        self._tasks.unpersist()
 
     def __enter__(self) -> Summary:
         """Return itself."""
@@ -143,14 +155,33 @@ def summarize(
     divided = flags_of.divide(flags)
     if divided.paths:
         raise ProfctlError(2, f"unexpected argument {divided.paths[0]!r} among the flags")
-    parts = read(spark, paths, divided.reading, profctl, limits)
-    parts.persist(StorageLevel.DISK_ONLY)
+    parts = read(spark, paths, divided.reading, profctl, limits, runs)
+
+    def merged_in_task(found: Iterable[Read]) -> Iterator[Done]:
+        rows: list[Row] = []
+
+        def profiles() -> Iterator[Partial]:
+            for one in found:
+                rows.append(one.row())
+                if one.outcome.exit_code == 0:
+                    yield Partial(one.outcome.out)
+
+        waiting = profiles()
+        merged = list(tree.merge(waiting, runs, profctl))
+        # If merging failed, the rest is read for its rows.
+        for _ in waiting:
+            pass
+        yield Done(rows, merged)
+
+    tasks = parts.mapPartitions(merged_in_task)
+    tasks.persist(StorageLevel.DISK_ONLY)
     try:
-        merged = collect(parts, tree.reduce(profiles(parts), runs, limits.fan_in, profctl))
+        level = tasks.flatMap(lambda done: done.profiles)
+        merged = collect(tasks, tree.reduce(level, runs, limits.fan_in, profctl))
     except BaseException:
-        parts.unpersist()
+        tasks.unpersist()
         raise
-    return Summary(spark, parts, merged, profctl)
+    return Summary(spark, tasks, merged)
 
 
 def read(
@@ -159,25 +190,20 @@ def read(
     reading: Sequence[str],
     profctl: str | None,
     limits: Limits,
+    runs: bool = True,
 ) -> RDD[Read]:
-    """Read each input into a profile of its own. Nothing is computed yet."""
+    """Read each input into a profile of its own, with its run if asked. Nothing is computed yet."""
     described = job.of(spark, profctl)
     sent = flags_of.send(spark.sparkContext, reading)
 
     def one(found: Iterable[Input]) -> Iterator[Read]:
         words = flags_of.received(sent)
-        return (Read(one, part.summarize(described, one, words)) for one in found)
+        return (Read(one, part.summarize(described, one, words, runs)) for one in found)
 
     return job.divided(spark, paths, limits).mapPartitions(one)
 
 
-def profiles(parts: RDD[Read]) -> RDD[Partial]:
-    """The profiles of the inputs that were read."""
-    good = parts.filter(lambda read: read.outcome.exit_code == 0)
-    return good.map(lambda read: Partial(read.outcome.out))
-
-
-def collect(parts: RDD[Read], merged: RDD[Partial]) -> bytes:
+def collect(tasks: RDD[Done], merged: RDD[Partial]) -> bytes:
     """Fetch the one profile that is left.
 
     Raises:
@@ -185,8 +211,10 @@ def collect(parts: RDD[Read], merged: RDD[Partial]) -> bytes:
     """
     found = merged.collect()
     if not found:
-        first = parts.map(lambda read: read.outcome.message).take(1)
-        raise ProfctlError(3, f"none of {parts.count()} files can be read; the first: {first[0]}")
+        rows = tasks.flatMap(lambda done: done.rows)
+        raise ProfctlError(
+            3, f"none of {rows.count()} files can be read; the first: {rows.first()[-1]}"
+        )
     if found[0].exit_code:
         raise ProfctlError(found[0].exit_code, found[0].message)
     return found[0].profile

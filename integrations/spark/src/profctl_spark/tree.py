@@ -37,7 +37,7 @@ def reduce(parts: RDD[Partial], runs: bool, fan_in: int, given: str | None) -> R
     """Merge all profiles into one.
 
     Args:
-        parts: The profiles, in any number of partitions.
+        parts: The profiles, at most one in a partition.
         runs: Whether each run is kept apart.
         fan_in: Partitions that become one.
         given: Path of profctl on the executors; None to look for it there.
@@ -49,7 +49,7 @@ def reduce(parts: RDD[Partial], runs: bool, fan_in: int, given: str | None) -> R
     def merged(found: Iterable[Partial]) -> Iterator[Partial]:
         return merge(found, runs, given)
 
-    level = parts.mapPartitions(merged)
+    level = parts
     while (width := level.getNumPartitions()) > 1:
         # The number of the partition is the key: groups are of equal size.
         keyed = level.mapPartitionsWithIndex(_numbered(fan_in))
