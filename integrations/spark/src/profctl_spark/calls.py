@@ -1,7 +1,8 @@
 """Calls of many traces as rows of a DataFrame and of a Parquet dataset.
 
 `profctl convert` writes Parquet, Arrow reads it, Spark takes Arrow's record batches: no row is ever
-an object of Python. Executors need a profctl that was built with SQL, and pyarrow.
+an object of Python. Executors need a profctl that was built with SQL, and pyarrow; Spark refuses to
+start without pandas.
 """
 
 from __future__ import annotations
