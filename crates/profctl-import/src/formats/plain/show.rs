@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use super::write;
-use crate::emit::{At, Emitter, Record};
+use crate::emit::{At, Emitter, Record, place};
 use crate::formats::{ImportOptions, Importer};
 use crate::testing::{ImporterOfBytes, ReaderOfBytes};
 
@@ -51,12 +51,14 @@ pub(crate) fn check_cuts(importer: &dyn Importer, input: &[u8], options: &Import
 
         let mut reader = reader.fork();
         let mut said = Emitter::default();
-        reader.read_bytes(&input[..boundary], false, &opened.state, &mut said);
+        let after = reader.read_bytes(&input[..boundary], false, &opened.state, &mut said);
         let first = said.take();
-        reader.read_bytes(&input[boundary..], true, &opened.state, &mut said);
+        let state = after.as_ref().unwrap_or(&opened.state);
+        reader.read_bytes(&input[boundary..], true, state, &mut said);
         let mut both: Vec<(At, Record<'_>)> = first.said().collect();
         for (at, record) in said.said() {
-            both.push((At { offset: at.offset + boundary, ..at }, record));
+            let offset = place(boundary as u64, at.offset as u32) as usize;
+            both.push((At { offset, ..at }, record));
         }
         assert_eq!(both, whole, "two blocks, the second from byte {boundary}");
     }
