@@ -56,14 +56,13 @@ demo:
 make-trace FORMAT SIZE SEED="1":
     @cargo run --quiet --release --package profctl-testkit --bin make-trace -- {{ FORMAT }} {{ SIZE }} {{ SEED }}
 
-# Measure the error rates of `diff` for docs/statistics.md.
+# Measure the error rates of the gate and write them to docs/statistics.md.
 calibrate REPEATS="200":
-    @cargo run --quiet --profile calibrate --package profctl-bench --bin calibrate -- {{ REPEATS }}
-    @cargo run --quiet --profile calibrate --package profctl-bench --bin calibrate_gate -- {{ REPEATS }}
+    @cargo run --quiet --profile calibrate --package profctl-bench --bin calibrate_gate -- --write {{ REPEATS }}
 
 # The same with the recordings in FOLDER (`../shared/kernel/stat`): their runs assigned to two sides, changes planted.
 calibrate-real FOLDER="" COMPARISONS="300":
-    @cargo run --quiet --profile calibrate --package profctl-bench --bin calibrate_real -- "{{ FOLDER }}" {{ COMPARISONS }}
+    @cargo run --quiet --profile calibrate --package profctl-bench --bin calibrate_real -- --write "{{ FOLDER }}" {{ COMPARISONS }}
 
 # Install the readers of other tools for `just interop`.
 interop-install:

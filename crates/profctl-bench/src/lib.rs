@@ -4,6 +4,8 @@
 //! Rates mean little across machines. `scripts/compare/` measures against other programs in the
 //! same run; these benchmarks are for comparing one commit with the next.
 
+pub mod page;
+
 use profctl_import::{ImportOptions, ReadOptions, Single, Streamed, stream};
 use profctl_model::{Names, Record, Span, SpanSink};
 use profctl_testkit::generate;

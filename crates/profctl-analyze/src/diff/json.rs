@@ -370,6 +370,7 @@ fn test(tested: &Tested) -> TestFile {
         q_equivalent: finite(tested.q_equivalent),
         q_dealt: finite(tested.q_dealt),
         retracted: tested.retracted,
+        single_call: tested.single_call,
         p_ranks: tested.p_ranks.and_then(finite),
         sensitivity: finite(tested.mde.exp2() - 1.0),
         runs_needed: tested.runs_needed,

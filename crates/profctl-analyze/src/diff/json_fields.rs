@@ -298,6 +298,7 @@ pub(super) struct TestFile {
     pub(super) q_equivalent: Option<f64>,
     pub(super) q_dealt: Option<f64>,
     pub(super) retracted: bool,
+    pub(super) single_call: bool,
     pub(super) p_ranks: Option<f64>,
     pub(super) sensitivity: Option<f64>,
     pub(super) runs_needed: Option<u32>,

@@ -1,5 +1,7 @@
 //! The measures that are tested: one number per function and run.
 
+use std::f64::consts::LN_2;
+
 use crate::summarize::FuncStats;
 
 /// One number that a run gives for a function.
@@ -61,6 +63,36 @@ impl Measure {
             Self::Total => "net time per run",
             Self::Elapsed => "elapsed time per call without interrupts",
         }
+    }
+
+    /// Variance of its binary logarithm in a run, as far as it comes from how much these calls differ;
+    /// NaN where it is not known. How often a function is called is not a matter of single calls.
+    pub(super) fn variance_within(self, stats: &FuncStats) -> f64 {
+        let lengths = match self {
+            Self::Net => &stats.net_of_calls,
+            Self::Elapsed => &stats.elapsed_of_calls,
+            Self::Total => return f64::NAN,
+        };
+        let n = stats.measured() as f64;
+        let mean = lengths.sum as f64 / n;
+        let variance = (lengths.squares as f64 / n - mean * mean).max(0.0) / n;
+        variance / (mean * LN_2).powi(2)
+    }
+
+    /// Its binary logarithm in a run without the largest of these calls; NaN where it is not known.
+    pub(super) fn without_largest(self, stats: &FuncStats) -> f64 {
+        let n = stats.measured() as f64;
+        let (sum, largest) = match self {
+            Self::Net | Self::Total => (stats.net_of_calls.sum, stats.net_of_calls.max),
+            Self::Elapsed => (
+                stats.elapsed_of_calls.sum.saturating_sub(stats.interrupted),
+                stats.elapsed_of_calls.max,
+            ),
+        };
+        let rest = sum.saturating_sub(largest) as f64;
+        // A mean of the rest that is zero is not known: its logarithm is not finite.
+        let left = self.of(stats) + (rest / (n - 1.0) / (sum as f64 / n)).log2();
+        if left.is_finite() { left } else { f64::NAN }
     }
 
     /// Its binary logarithm in a run with these calls; NaN where there is none.

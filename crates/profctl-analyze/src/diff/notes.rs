@@ -16,6 +16,7 @@ impl Comparison {
         self.measurements(&mut notes);
         self.drift(&mut notes);
         self.retractions(&mut notes);
+        self.single_calls(&mut notes);
         self.undecided(&mut notes);
         self.more_calls(&mut notes);
         self.matches(&mut notes);
@@ -118,6 +119,19 @@ impl Comparison {
             .collect();
         if let Some(list) = list(names) {
             notes.push(format!("withdrawn, as permuting the runs gives such changes too: {list}"));
+        }
+    }
+
+    /// What was withdrawn because of single calls.
+    fn single_calls(&self, notes: &mut Vec<String>) {
+        let names = self.functions.iter().filter(|function| {
+            let withdrawn = function.tests.iter().flatten().any(|tested| tested.single_call);
+            withdrawn && function.verdict == Verdict::Inconclusive
+        });
+        if let Some(list) = list(names.map(|one| one.name.clone()).collect()) {
+            notes.push(format!(
+                "withdrawn, as few calls of each run account for it, by chance perhaps: {list}"
+            ));
         }
     }
 

@@ -143,6 +143,15 @@ impl<'a> RunRows<'a> {
             after: of(measure, 1),
             intensity,
             margin,
+            within: stats::WithinRuns {
+                variance: [0, 1].map(|side| {
+                    runs[side].iter().map(|run| measure.variance_within(run)).collect()
+                }),
+                without_largest: [0, 1].map(|side| {
+                    runs[side].iter().map(|run| measure.without_largest(run)).collect()
+                }),
+                is_mixture: measure == Measure::Elapsed,
+            },
         };
         measures.iter().map(row).collect()
     }

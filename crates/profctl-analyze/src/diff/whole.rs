@@ -53,7 +53,7 @@ impl WholeRun {
             };
             let (before, after) = (values(sides[0], true), values(sides[1], false));
             let margin = options.margin_of(WHOLE_RUN);
-            let row = Row { before, after, intensity: f64::NAN, margin };
+            let row = Row { before, after, intensity: f64::NAN, margin, ..Row::default() };
             let asked = stats::Options { normalize: false, ..options.stats };
             let tested = stats::test(design, &[row], &asked).rows.pop()?;
             (tested.verdict != stats::Verdict::NotTested).then_some(tested)

@@ -207,6 +207,7 @@ impl History {
                 after: within(at, to),
                 intensity: calls.log2(),
                 margin: None,
+                ..Row::default()
             }
         };
         // Functions without a candidate are cut in the middle: that is what noise looks like.

@@ -1,27 +1,35 @@
-//! `calibrate_gate [REPEATS [LINE]]`: how often the whole gate (all measures and the whole run
+//! `calibrate_gate [--write] [REPEATS [LINE]]`: how often the whole gate (all measures and the whole run
 //! together) is red where nothing changed, and what it finds of functions that became 15 % slower;
-//! in all lines, or in those whose name contains LINE. The tables of `docs/statistics.md` come from
-//! here.
+//! in all lines, or in those whose name contains LINE. `--write` puts the table into
+//! `docs/statistics.md`.
 
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 use profctl_analyze::diff::gate::{Policy, judge};
 use profctl_analyze::diff::{Options, Run, Side, Verdict, compare};
 use profctl_analyze::summarize::{self, FuncStats, Lengths, Profile, Row, Source, Summary};
+use profctl_bench::page::{PAGE, SIMULATED, error_percent};
 use profctl_model::report::Answer;
 use profctl_model::{DiagLog, FuncKind, Names, Tick, Timebase, TraceMeta};
 use profctl_testkit::generate::{Noise, Random, Runs};
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let mut arguments: Vec<String> = std::env::args().skip(1).collect();
+    let n = arguments.len();
+    arguments.retain(|argument| argument != "--write");
+    let is_for_page = arguments.len() < n;
     let repeats = arguments.first().map_or(Ok(100), |text| text.parse());
     let (Ok(repeats), 0..=2) = (repeats, arguments.len()) else {
-        let _ = writeln!(io::stderr(), "usage: calibrate_gate [REPEATS [LINE]]");
+        let _ = writeln!(io::stderr(), "usage: calibrate_gate [--write] [REPEATS [LINE]]");
         return ExitCode::from(2);
     };
     let only = arguments.get(1).map_or("", String::as_str);
-    match table(repeats, only, &mut io::stdout().lock()) {
+    let written = table(repeats, only, &mut io::stdout().lock()).and_then(|text| {
+        if is_for_page { SIMULATED.write(Path::new(PAGE), &text) } else { Ok(()) }
+    });
+    match written {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
@@ -110,26 +118,31 @@ fn lines() -> Vec<Line> {
 /// Of so many comparisons of equals, one is repeated with changes.
 const FEWER: u64 = 5;
 
-fn table(repeats: u64, only: &str, out: &mut impl Write) -> io::Result<()> {
+/// The first seed of comparisons with changes.
+const CHANGED_SEED: u64 = 1_000_000;
+
+fn table(repeats: u64, only: &str, out: &mut impl Write) -> io::Result<String> {
     let fewer = repeats.div_ceil(FEWER);
-    writeln!(
-        out,
-        "{FUNCTIONS} functions; {repeats} comparisons of equals, {fewer} with 5 % of the functions \
-         15 % slower.\n\n\
-         | noise | red, % | inconclusive, % | found, % | false |\n\
-         | --- | --: | --: | --: | --: |"
-    )?;
+    let mut text = format!(
+        "{FUNCTIONS} functions; {repeats} comparisons of equals (seeds 0 to {}), {fewer} with 5 % of the \
+         functions 15 % slower (seeds from {CHANGED_SEED}).\n\n\
+         {}\n| --- | --: | --: | --: | --: | --: |\n",
+        repeats.saturating_sub(1),
+        SIMULATED.columns
+    );
+    out.write_all(text.as_bytes())?;
     for line in lines().into_iter().filter(|line| line.name.contains(only)) {
-        let (mut red, mut inconclusive) = (0_u64, 0_u64);
+        let (mut red, mut strict, mut inconclusive) = (0_u64, 0_u64, 0_u64);
         for seed in 0..repeats {
             let (sides, _) = sides(&line, seed, false);
-            let answer = answer(sides)?.0;
+            let ([answer, strictly], _) = answer(sides)?;
             red += u64::from(answer == Answer::Regressed);
+            strict += u64::from(strictly == Answer::Regressed);
             inconclusive += u64::from(answer == Answer::Inconclusive);
         }
         let (mut found, mut changed, mut false_alarms) = (0_u64, 0_u64, 0_u64);
         for seed in 0..fewer {
-            let (sides, is_changed) = sides(&line, 1_000_000 + seed, true);
+            let (sides, is_changed) = sides(&line, CHANGED_SEED + seed, true);
             let (_, regressed) = answer(sides)?;
             changed += is_changed.iter().filter(|changed| **changed).count() as u64;
             for at in regressed {
@@ -137,24 +150,29 @@ fn table(repeats: u64, only: &str, out: &mut impl Write) -> io::Result<()> {
             }
         }
         let percent = |n: u64, of: u64| 100.0 * n as f64 / of.max(1) as f64;
-        writeln!(
-            out,
-            "| {} | {:.1} | {:.0} | {:.0} | {:.2} |",
+        let row = format!(
+            "| {} | {:.1} ± {:.1} | {:.1} | {:.0} | {:.0} ± {:.0} | {:.2} |\n",
             line.name,
             percent(red, repeats),
+            error_percent(red, repeats),
+            percent(strict, repeats),
             percent(inconclusive, repeats),
             percent(found, changed),
+            error_percent(found, changed),
             false_alarms as f64 / fewer.max(1) as f64
-        )?;
+        );
+        out.write_all(row.as_bytes())?;
         out.flush()?;
+        text.push_str(&row);
     }
-    Ok(())
+    Ok(text)
 }
 
-/// The answer, and the functions whose own time regressed.
-fn answer([before, after]: [Side; 2]) -> io::Result<(Answer, Vec<usize>)> {
+/// The answer, that of `--strict`, and the functions whose own time regressed.
+fn answer([before, after]: [Side; 2]) -> io::Result<([Answer; 2], Vec<usize>)> {
     let comparison = compare(before, after, &Options::default()).map_err(io::Error::other)?;
-    let judgement = judge(&comparison, &Policy::default());
+    let answers = [false, true]
+        .map(|strict| judge(&comparison, &Policy { strict, ..Policy::default() }).answer);
     let own = comparison.functions.iter().filter(|function| {
         function.verdict == Verdict::Regressed
             && function.tests[0].is_some_and(|tested| {
@@ -162,7 +180,7 @@ fn answer([before, after]: [Side; 2]) -> io::Result<(Answer, Vec<usize>)> {
             })
     });
     let number = own.filter_map(|function| function.name.strip_prefix('f')?.parse().ok());
-    Ok((judgement.answer, number.collect()))
+    Ok((answers, number.collect()))
 }
 
 fn uniform(random: &mut Random) -> f64 {

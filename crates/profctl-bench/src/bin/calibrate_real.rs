@@ -1,8 +1,9 @@
-//! `calibrate_real [FOLDER [COMPARISONS]]`: what the gate makes of real recordings. Runs of one
+//! `calibrate_real [--write] [FOLDER [COMPARISONS]]`: what the gate makes of real recordings. Runs of one
 //! kernel are assigned to two sides, which must come out without an alarm; changes of known size are
 //! planted in one side, which must come out with the right answer and the cause named first.
 //!
-//! FOLDER holds a folder a kernel with recordings at any depth below it.
+//! FOLDER holds a folder a kernel with recordings at any depth below it. `--write` puts the tables into
+//! `docs/statistics.md`.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -11,7 +12,8 @@ use std::process::ExitCode;
 
 use profctl_analyze::diff::gate::{Judgement, Policy, judge};
 use profctl_analyze::diff::{Comparison, Measure, Options, Run, Side, Verdict, compare};
-use profctl_analyze::summarize::{self, By, Profile, Row, Source, Summary};
+use profctl_analyze::summarize::{self, By, Lengths, Profile, Row, Source, Summary};
+use profctl_bench::page::{Block, DEALT, PAGE, PLANTED, error_percent};
 use profctl_import::{ReadOptions, Single, load};
 use profctl_model::report::Answer;
 use profctl_testkit::generate::Random;
@@ -24,7 +26,10 @@ const FOLDER: &str = "../shared/kernel/stat";
 const VARIABLE: &str = "PROFCTL_RECORDINGS";
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let mut arguments: Vec<String> = std::env::args().skip(1).collect();
+    let n = arguments.len();
+    arguments.retain(|argument| argument != "--write");
+    let is_for_page = arguments.len() < n;
     let folder = arguments
         .first()
         .filter(|folder| !folder.is_empty())
@@ -33,7 +38,7 @@ fn main() -> ExitCode {
         .unwrap_or_else(|| FOLDER.to_owned());
     let comparisons = arguments.get(1).map_or(Ok(300), |text| text.parse());
     let (Ok(comparisons), 0..=2) = (comparisons, arguments.len()) else {
-        let _ = writeln!(io::stderr(), "usage: calibrate_real [FOLDER [COMPARISONS]]");
+        let _ = writeln!(io::stderr(), "usage: calibrate_real [--write] [FOLDER [COMPARISONS]]");
         return ExitCode::from(2);
     };
     let folder = PathBuf::from(folder);
@@ -42,7 +47,7 @@ fn main() -> ExitCode {
         let _ = writeln!(io::stderr(), "skipped: no recordings in {place}; name their folder");
         return ExitCode::SUCCESS;
     }
-    match run(&folder, comparisons, &mut io::stdout().lock()) {
+    match run(&folder, comparisons, is_for_page) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
@@ -62,7 +67,7 @@ struct Kernel {
     runs: Vec<Calls>,
 }
 
-fn run(folder: &Path, comparisons: usize, out: &mut impl Write) -> io::Result<()> {
+fn run(folder: &Path, comparisons: usize, is_for_page: bool) -> io::Result<()> {
     let mut kernels = Vec::new();
     for place in entries(folder)?.into_iter().filter(|place| place.is_dir()) {
         let mut files = Vec::new();
@@ -72,10 +77,32 @@ fn run(folder: &Path, comparisons: usize, out: &mut impl Write) -> io::Result<()
             kernels.push(Kernel { runs });
         }
     }
+    let write = |block: Block, text: &str| {
+        if is_for_page { block.write(Path::new(PAGE), text) } else { Ok(()) }
+    };
     if comparisons > 0 {
-        deals(&kernels, comparisons, out)?;
+        let mut out = Table::default();
+        deals(&kernels, comparisons, &mut out)?;
+        write(DEALT, &out.0)?;
     }
-    planted(&kernels, out)
+    let mut out = Table::default();
+    planted(&kernels, &mut out)?;
+    write(PLANTED, &out.0)
+}
+
+/// What is printed, and kept for the page.
+#[derive(Default)]
+struct Table(String);
+
+impl Write for Table {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.push_str(&String::from_utf8_lossy(bytes));
+        io::stdout().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stdout().flush()
+    }
 }
 
 fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
@@ -139,9 +166,9 @@ fn deals(kernels: &[Kernel], comparisons: usize, out: &mut impl Write) -> io::Re
     writeln!(
         out,
         "Nothing changed: runs assigned to two sides. *One kernel* permutes its recordings in every way; the\n\
-         others deal those of all kernels, each function of which was brought to one level.\n\n\
-         | runs | comparisons | red | red, % | by | inconclusive |\n\
-         | --- | --: | --: | --: | --- | --: |"
+         others deal those of all kernels, each function of which was brought to one level (the median).\n\n\
+         {}\n| --- | --: | --: | --: | --- | --: |",
+        DEALT.columns
     )?;
     let recorded: Vec<Vec<Profile>> =
         kernels.iter().map(|kernel| kernel.runs.iter().map(profile).collect()).collect();
@@ -183,7 +210,7 @@ fn deals(kernels: &[Kernel], comparisons: usize, out: &mut impl Write) -> io::Re
 /// its level in the first, by calls, own time and elapsed time.
 fn leveled(kernels: &[Vec<Profile>]) -> Vec<Profile> {
     let key = |row: &Row| row.name.clone();
-    let means: Vec<BTreeMap<String, [f64; 3]>> = kernels
+    let levels: Vec<BTreeMap<String, [f64; 3]>> = kernels
         .iter()
         .map(|runs| {
             let mut logs: BTreeMap<String, Vec<[f64; 3]>> = BTreeMap::new();
@@ -198,18 +225,22 @@ fn leveled(kernels: &[Vec<Profile>]) -> Vec<Profile> {
             let all = logs.into_iter().filter(|(_, logs)| {
                 logs.len() == n && logs.iter().flatten().all(|log| log.is_finite())
             });
-            let mean = |logs: Vec<[f64; 3]>| {
-                [0, 1, 2].map(|at| logs.iter().map(|of| of[at]).sum::<f64>() / n as f64)
+            let middle = |logs: Vec<[f64; 3]>| {
+                [0, 1, 2].map(|at| {
+                    let mut logs: Vec<f64> = logs.iter().map(|of| of[at]).collect();
+                    logs.sort_by(f64::total_cmp);
+                    f64::midpoint(logs[(n - 1) / 2], logs[n / 2])
+                })
             };
-            all.map(|(name, logs)| (name, mean(logs))).collect()
+            all.map(|(name, logs)| (name, middle(logs))).collect()
         })
         .collect();
-    let Some(first) = means.first() else { return Vec::new() };
+    let Some(first) = levels.first() else { return Vec::new() };
     let mut pool = Vec::new();
-    for (runs, own) in kernels.iter().zip(&means) {
+    for (runs, own) in kernels.iter().zip(&levels) {
         for run in runs {
             let mut run = run.clone();
-            run.rows.retain(|row| means.iter().all(|means| means.contains_key(&row.name)));
+            run.rows.retain(|row| levels.iter().all(|levels| levels.contains_key(&row.name)));
             for row in &mut run.rows {
                 let (to, from) = (first[&row.name], own[&row.name]);
                 let [calls, net, elapsed] = [0, 1, 2].map(|at| (to[at] - from[at]).exp());
@@ -217,15 +248,22 @@ fn leveled(kernels: &[Vec<Profile>]) -> Vec<Profile> {
                 let stats = &mut row.stats;
                 stats.calls = scaled(stats.calls, calls);
                 stats.net = scaled(stats.net, calls * net);
-                stats.net_of_calls.sum = scaled(stats.net_of_calls.sum, calls * net);
+                stretch(&mut stats.net_of_calls, calls, net);
                 stats.elapsed = scaled(stats.elapsed, calls * elapsed);
-                stats.elapsed_of_calls.sum = scaled(stats.elapsed_of_calls.sum, calls * elapsed);
+                stretch(&mut stats.elapsed_of_calls, calls, elapsed);
                 stats.interrupted = scaled(stats.interrupted, calls * elapsed);
             }
             pool.push(run);
         }
     }
     pool
+}
+
+/// So many times the calls, each so many times as long.
+fn stretch(lengths: &mut Lengths, calls: f64, by: f64) {
+    lengths.sum = (lengths.sum as f64 * calls * by).round() as u64;
+    lengths.squares = (lengths.squares as f64 * calls * by * by).round() as u128;
+    lengths.max = (lengths.max as f64 * by).round() as u64;
 }
 
 #[derive(Default)]
@@ -277,10 +315,11 @@ impl Tally {
 
     fn print(&self, what: &str, out: &mut impl Write) -> io::Result<()> {
         let share = 100.0 * self.red as f64 / self.comparisons.max(1) as f64;
+        let error = error_percent(self.red, self.comparisons);
         let by: Vec<String> = self.by.iter().map(|(measure, n)| format!("{measure} {n}")).collect();
         writeln!(
             out,
-            "| {what} | {} | {} | {share:.1} | {} | {} |",
+            "| {what} | {} | {} | {share:.1} ± {error:.1} | {} | {} |",
             self.comparisons,
             self.red,
             by.join(", "),
@@ -309,9 +348,9 @@ type Cases = fn(&Planted) -> Vec<(Change, Expected)>;
 fn planted(kernels: &[Kernel], out: &mut impl Write) -> io::Result<()> {
     writeln!(
         out,
-        "\nChanges planted in one side of 3 v 3 recorded runs of one kernel.\n\n\
-         | change | planted | right answer, % | cause named first, % | verdicts on the function |\n\
-         | --- | --: | --: | --: | --- |"
+        "Changes planted in one side of 3 v 3 recorded runs of one kernel.\n\n\
+         {}\n| --- | --: | --: | --: | --- |",
+        PLANTED.columns
     )?;
     let usable: Vec<&Kernel> = kernels.iter().filter(|kernel| kernel.runs.len() >= 6).collect();
     let sides: Vec<Planted> = usable.iter().map(|kernel| Planted::of(kernel)).collect();
@@ -530,8 +569,9 @@ fn table_row(
     let verdicts: Vec<String> = verdicts.iter().map(|(name, n)| format!("{n} {name}")).collect();
     writeln!(
         out,
-        "| {what} | {planted} | {:.0} | {:.0} | {} |",
+        "| {what} | {planted} | {:.0} ± {:.0} | {:.0} | {} |",
         percent(right),
+        error_percent(right, planted),
         percent(named),
         verdicts.join(", ")
     )?;

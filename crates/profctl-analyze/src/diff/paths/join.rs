@@ -222,7 +222,7 @@ fn values(path: &Joined, runs: [usize; 2], measure: Measure) -> stats::Row {
         .map(|(_, sums)| (sums.calls as f64).log2())
         .collect();
     let intensity = called.iter().sum::<f64>() / called.len().max(1) as f64;
-    stats::Row { before: of(0), after: of(1), intensity, margin: None }
+    stats::Row { before: of(0), after: of(1), intensity, ..stats::Row::default() }
 }
 
 fn is_unchanged(path: &Joined, runs: [usize; 2]) -> bool {

@@ -13,7 +13,7 @@ use std::cmp::Ordering;
 
 use super::design::Contrast;
 use super::special::{Quantiles, t_upper};
-use super::{Options, Tested, Variance};
+use super::{Options, Tested, Variance, single_calls};
 use crate::random::Random;
 
 /// Permutations up to which all are tried: 5 runs per side.
@@ -100,21 +100,28 @@ pub(super) fn false_share(
     alarms.sort_by(|&a, &b| rule.p(&rows[a]).total_cmp(&rule.p(&rows[b])));
     let Some(&last) = alarms.last() else { return shares };
     let level = rule.p(&rows[last]);
+    // A single finding would be reported up to here: what permutations give of other functions up to
+    // here is reported as often, however much more significant this one is by chance. A function that
+    // changed is no noise under permutation, and counts only as far as it is as significant.
+    let tested = contrasts.iter().flatten().count().max(1);
+    let alone = options.fdr / tested as f64;
+    let is_alarm: Vec<bool> = (0..rows.len()).map(|idx| alarms.contains(&idx)).collect();
     let known: Vec<(&Contrast, &Variance)> = contrasts
         .iter()
         .zip(variances)
         .filter_map(|(contrast, variance)| Some(((*contrast)?, (*variance)?)))
         .collect();
     let of_known = (0..rows.len()).filter(|&at| contrasts[at].is_some() && variances[at].is_some());
-    let weights: Vec<f64> = of_known.map(|at| rows[at].weight).collect();
+    let weights: Vec<(f64, bool)> = of_known.map(|at| (rows[at].weight, is_alarm[at])).collect();
     let deals = deals(&known);
     if deals.is_empty() {
         return shares;
     }
     // The chances, in both directions, of all alarms that reach as far as the last, deal by deal.
-    let mut of_deals: Vec<Vec<f64>> = vec![Vec::new(); deals.len()];
+    let mut of_deals: Vec<Vec<(f64, bool)>> = vec![Vec::new(); deals.len()];
     let mut quantiles = Quantiles::default();
-    for ((contrast, variance), weight) in known.into_iter().zip(weights) {
+    for ((contrast, variance), (weight, is_alarm)) in known.into_iter().zip(weights) {
+        let level = if is_alarm { level } else { level.max(alone) };
         let margin = contrast.margin;
         let df = variance.df_dealt;
         let critical = quantiles.t((TIE * level * weight / rule.sides()).min(0.5), df);
@@ -125,8 +132,9 @@ pub(super) fn false_share(
                 Rule::NotZero if change.abs() <= margin => continue,
                 Rule::NotZero => change.abs(),
             };
-            if distance >= critical * se {
-                by_luck.push(rule.sides() * t_upper(distance / se, df) / weight);
+            // What would be withdrawn is no alarm.
+            if distance >= critical * se && !single_calls::account_for(contrast, change, deal) {
+                by_luck.push((rule.sides() * t_upper(distance / se, df) / weight, is_alarm));
             }
         }
     }
@@ -138,8 +146,14 @@ pub(super) fn false_share(
     let least_kept = of_deals.len() - (LEFT_OUT * of_deals.len() as f64).ceil() as usize;
     let n_deals = of_deals.partition_point(|of| of.len() <= most).max(least_kept);
     of_deals.truncate(n_deals);
-    let mut by_luck: Vec<f64> = of_deals.into_iter().flatten().collect();
-    by_luck.sort_by(f64::total_cmp);
+    let by_luck: Vec<(f64, bool)> = of_deals.into_iter().flatten().collect();
+    let of_kind = |kind: bool| -> Vec<f64> {
+        let of_kind = by_luck.iter().filter(|(_, is_alarm)| *is_alarm == kind);
+        let mut chances: Vec<f64> = of_kind.map(|(chance, _)| *chance).collect();
+        chances.sort_by(f64::total_cmp);
+        chances
+    };
+    let (of_alarms, of_others) = (of_kind(true), of_kind(false));
     let n_deals = n_deals.max(1);
     let mut least = 1.0_f64;
     for &idx in alarms.iter().rev() {
@@ -149,7 +163,9 @@ pub(super) fn false_share(
             .iter()
             .filter(|&&other| rule.p(&rows[other]) <= p && (rows[other].estimate > 0.0) == up)
             .count();
-        let lucky = by_luck.partition_point(|chance| *chance <= p) as f64 / rule.directions();
+        let up_to = |chances: &[f64], p: f64| chances.partition_point(|chance| *chance <= p) as f64;
+        let lucky = up_to(&of_alarms, p) + up_to(&of_others, p.max(TIE * alone));
+        let lucky = lucky / rule.directions();
         least = least.min(lucky / n_deals as f64 / as_striking as f64);
         shares[idx] = least;
     }
@@ -223,13 +239,13 @@ fn canonical(known: &[(&Contrast, &Variance)], n: usize, paired: bool) -> Vec<us
 fn dealt(contrast: &Contrast, variance: &Variance, deal: &Deal) -> Option<(f64, f64)> {
     let mut sums = [(0.0, 0.0); 2];
     let mut squares = 0.0;
-    for (value, &side) in contrast.named.iter().zip(deal) {
+    for ((value, weight), &side) in contrast.named.iter().zip(&contrast.weights).zip(deal) {
         let Some(value) = value else { continue };
         // Around the middle, where squares lose no digits.
         let value = if contrast.pairs.is_some() { *value } else { value - contrast.middle };
-        squares += value * value;
+        squares += weight * value * value;
         let sum = &mut sums[usize::from(side)];
-        *sum = (sum.0 + value, sum.1 + 1.0);
+        *sum = (sum.0 + weight * value, sum.1 + weight);
     }
     let [(off, n_off), (on, n_on)] = sums;
     let (change, unit, rest) = if contrast.pairs.is_some() {

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::order::{mean, sorted, squares};
+use super::order::{Weighted, mean, median, sorted};
+use super::single_calls::SingleCalls;
 use super::{Design, Options, Replicate, Row};
 
 impl Design {
@@ -93,6 +94,8 @@ pub(super) struct Contrast {
     /// All measurements in the order of the layout, those before first (the differences, where they
     /// are pairs), and how many are before.
     pub(super) named: Vec<Option<f64>>,
+    /// How much each of them counts: 1 unless its run is less precise than usual.
+    pub(super) weights: Vec<f64>,
     pub(super) n_before: usize,
     /// The mean of all measurements.
     pub(super) middle: f64,
@@ -103,7 +106,14 @@ pub(super) struct Contrast {
     pub(super) pairs: Option<Vec<f64>>,
     /// The change that does not matter, as a binary logarithm.
     pub(super) margin: f64,
+    /// Both sides, taken together.
+    pub(super) levels: [Weighted; 2],
+    /// What single calls say of the measurements, where that matters.
+    pub(super) single_calls: Option<SingleCalls>,
 }
+
+/// The value and the weight of a measurement, if it was made.
+pub(super) type Measurement = Option<(f64, f64)>;
 
 /// The measurements of `row`, if there are enough runs and blocks to compare.
 pub(super) fn contrast(row: &Row, layout: &Layout, options: &Options) -> Option<Contrast> {
@@ -112,26 +122,40 @@ pub(super) fn contrast(row: &Row, layout: &Layout, options: &Options) -> Option<
         return None;
     }
     let mut within = (0.0, 0.0);
-    let before = measurements(&row.before, &layout.before, layout.n_before, &mut within);
-    let after = measurements(&row.after, &layout.after, layout.n_after, &mut within);
+    let weights = precisions(row, options);
+    let [before, after] = [
+        measurements(&row.before, &weights[0], &layout.before, layout.n_before, &mut within),
+        measurements(&row.after, &weights[1], &layout.after, layout.n_after, &mut within),
+    ];
     let paired = layout.replicate == Replicate::Pairs;
-    let named: Vec<Option<f64>> = if paired {
-        before.iter().zip(&after).map(|(before, after)| Some((*after)? - (*before)?)).collect()
+    let all: Vec<Measurement> = if paired {
+        let pair = |(before, after): (&Measurement, &Measurement)| {
+            let ((before, less), (after, more)) = ((*before)?, (*after)?);
+            // The variance of a difference is the sum of both.
+            Some((after - before, 2.0 / (less.recip() + more.recip())))
+        };
+        before.iter().zip(&after).map(pair).collect()
     } else {
         before.iter().chain(&after).copied().collect()
     };
-    let pairs = paired.then(|| sorted(named.iter().copied().flatten().collect()));
-    let before = sorted(before.into_iter().flatten().collect());
-    let after = sorted(after.into_iter().flatten().collect());
-    let (estimate, sum, df, unit) = if let Some(pairs) = &pairs {
-        let n = pairs.len() as f64;
-        (mean(pairs), squares(pairs), n - 1.0, n.recip())
-    } else {
-        let (n_before, n_after) = (before.len() as f64, after.len() as f64);
-        let unit = n_before.recip() + n_after.recip();
-        let sum = squares(&before) + squares(&after);
-        (mean(&after) - mean(&before), sum, n_before + n_after - 2.0, unit)
+    let levels =
+        [&before, &after].map(|side| Weighted::of(side.iter().copied().flatten().collect()));
+    let values = |side: &[Measurement]| -> Vec<f64> {
+        sorted(side.iter().flatten().map(|(value, _)| *value).collect())
     };
+    let pairs = paired.then(|| values(&all));
+    let (before, after) = (values(&before), values(&after));
+    let (estimate, sum, df, unit) = if paired {
+        let pairs = Weighted::of(all.iter().copied().flatten().collect());
+        (pairs.mean, pairs.squares, pairs.n as f64 - 1.0, pairs.weight.recip())
+    } else {
+        let [before, after] = &levels;
+        let unit = before.weight.recip() + after.weight.recip();
+        let df = (before.n + after.n) as f64 - 2.0;
+        (after.mean - before.mean, before.squares + after.squares, df, unit)
+    };
+    let named = all.iter().map(|one| one.map(|(value, _)| value)).collect();
+    let weights = all.iter().map(|one| one.map_or(0.0, |(_, weight)| weight)).collect();
     let blocks = if layout.replicate == Replicate::Blocks { options.blocks_min } else { 0 };
     if df < 1.0 || before.len().min(after.len()) < blocks {
         return None;
@@ -145,6 +169,9 @@ pub(super) fn contrast(row: &Row, layout: &Layout, options: &Options) -> Option<
         within,
         middle: f64::midpoint(mean(&before), mean(&after)),
         named,
+        weights,
+        levels,
+        single_calls: SingleCalls::of(row, layout, [before.len(), after.len()]),
         n_before: layout.n_before,
         before,
         after,
@@ -153,28 +180,50 @@ pub(super) fn contrast(row: &Row, layout: &Layout, options: &Options) -> Option<
     })
 }
 
-/// The mean of the runs of each measurement; what they vary is added to `within` as a sum of
+/// How much each run counts: as the quotient of the usual variance of the mean of its calls and its
+/// own, but no run more than usual. Below the resolution of the clock variances do not differ.
+fn precisions(row: &Row, options: &Options) -> [Vec<f64>; 2] {
+    let least = (options.resolution_floor / std::f64::consts::LN_2).powi(2);
+    let known = |values: &[f64]| -> Vec<f64> {
+        let known = values.iter().filter(|variance| variance.is_finite());
+        known.map(|variance| variance.max(least)).collect()
+    };
+    let [before, after] = &row.within.variance;
+    let usual = median(&sorted([known(before), known(after)].concat()));
+    [(before, row.before.len()), (after, row.after.len())].map(|(variances, n)| {
+        let weight = |at: usize| match variances.get(at) {
+            Some(variance) if *variance > usual => usual / variance,
+            _ => 1.0,
+        };
+        (0..n).map(weight).collect()
+    })
+}
+
+/// The mean of the runs of each measurement, and its weight; what they vary is added to `within` as a sum of
 /// squares and its degrees of freedom.
-fn measurements(
+pub(super) fn measurements(
     values: &[f64],
+    weights: &[f64],
     of_run: &[usize],
     n: usize,
     within: &mut (f64, f64),
-) -> Vec<Option<f64>> {
+) -> Vec<Measurement> {
     let mut groups = vec![Vec::new(); n];
-    for (value, group) in values.iter().zip(of_run) {
+    for ((value, weight), group) in values.iter().zip(weights).zip(of_run) {
         if value.is_finite() {
-            groups[*group].push(*value);
+            groups[*group].push((*value, *weight));
         }
     }
     let mut means = Vec::with_capacity(n);
     let mut spread = Vec::new();
     for group in groups {
-        let group = sorted(group);
-        means.push((!group.is_empty()).then(|| mean(&group)));
-        if group.len() > 1 {
-            within.1 += (group.len() - 1) as f64;
-            spread.push(squares(&group));
+        let group = Weighted::of(group);
+        // Blocks vary by more than their runs: each counts as much as the others.
+        let weight = if group.n > 1 { 1.0 } else { group.weight };
+        means.push((group.n > 0).then_some((group.mean, weight)));
+        if group.n > 1 {
+            within.1 += (group.n - 1) as f64;
+            spread.push(group.squares);
         }
     }
     within.0 += sorted(spread).iter().sum::<f64>();

@@ -28,7 +28,7 @@ pub(super) fn shifts(rows: &[Row]) -> Option<Row> {
     }
     let mut shifts: Vec<f64> = of_run.into_iter().map(|run| median(&sorted(run))).collect();
     let after = shifts.split_off(n_before);
-    Some(Row { before: shifts, after, intensity: 0.0, margin: None })
+    Some(Row { before: shifts, after, intensity: 0.0, margin: None, ..Row::default() })
 }
 
 /// Takes the shift of its run out of every value; false if there are too few functions.
@@ -43,6 +43,11 @@ pub(super) fn normalize(rows: &mut [Row], shifts: &Row) -> bool {
     for row in rows {
         row.before.iter_mut().zip(&shifts.before).for_each(|(value, shift)| *value -= shift);
         row.after.iter_mut().zip(&shifts.after).for_each(|(value, shift)| *value -= shift);
+        for (values, shifts) in
+            row.within.without_largest.iter_mut().zip([&shifts.before, &shifts.after])
+        {
+            values.iter_mut().zip(shifts).for_each(|(value, shift)| *value -= shift);
+        }
     }
     true
 }

@@ -19,6 +19,7 @@ mod prior;
 mod ranks;
 mod robust;
 mod shape;
+mod single_calls;
 mod smooth;
 mod special;
 mod squeeze;
@@ -45,6 +46,7 @@ pub use welch::ratio_of_runs;
 
 use dealt::Rule;
 use design::{Contrast, Layout};
+use order::Weighted;
 use special::Quantiles;
 use verdict::{Estimate, Replication};
 
@@ -114,6 +116,21 @@ pub struct Row {
     pub intensity: f64,
     /// The change of it that does not matter, as a ratio less 1, unless it is that of the options.
     pub margin: Option<f64>,
+    /// What its single calls say of those numbers.
+    pub within: WithinRuns,
+}
+
+/// What the calls within each run say of the number that the run gives: before, and after. Empty
+/// where single calls are not known.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct WithinRuns {
+    /// Variance of the number as the mean of its calls: a run with a call that something else
+    /// interrupted says less of the function than the others do.
+    pub variance: [Vec<f64>; 2],
+    /// The number without the largest call of the run.
+    pub without_largest: [Vec<f64>; 2],
+    /// Whether the calls are a sample of what may be called, some of which takes much longer.
+    pub is_mixture: bool,
 }
 
 impl Row {
@@ -156,18 +173,17 @@ impl Level {
     /// No measurement.
     const NONE: Self = Self { mean: f64::NAN, reach: f64::NAN, n: 0 };
 
-    fn of(values: &[f64], quantiles: &mut Quantiles) -> Self {
-        let n = values.len();
+    fn of(side: Weighted, quantiles: &mut Quantiles) -> Self {
+        let n = side.n;
         if n == 0 {
             return Self::NONE;
         }
-        let mean = order::mean(values);
         let df = (n - 1) as f64;
         let reach = match n {
             1 => f64::NAN,
-            _ => (order::squares(values) / df / n as f64).sqrt() * quantiles.t(0.025, df),
+            _ => (side.squares / df / side.weight).sqrt() * quantiles.t(0.025, df),
         };
-        Self { mean, reach, n: n as u32 }
+        Self { mean: side.mean, reach, n: n as u32 }
     }
 }
 
@@ -205,6 +221,8 @@ pub struct Tested {
     pub weight: f64,
     /// Whether it would have been called changed, had not the permutations shown such changes by chance.
     pub retracted: bool,
+    /// Whether it would have been called changed, but for what single calls account for.
+    pub single_call: bool,
     /// The change that does not matter.
     pub margin: f64,
     /// What the measurements of either side say on their own.
@@ -373,13 +391,16 @@ pub fn test_together(design: &Design, measures: &[Vec<Row>], options: &Options) 
     let by_luck = (by_luck(Rule::BeyondMargin), by_luck(Rule::NotZero));
     for (idx, row) in tested.iter_mut().enumerate() {
         verdict::reconsider(row, by_luck.0[idx], by_luck.1[idx], options);
+        if let Some(contrast) = contrasts[idx] {
+            verdict::without_single_calls(row, contrast);
+        }
     }
     let level = verdict::level_in_force(&tested, options);
     let mut quantiles = Quantiles::default();
     for (idx, row) in tested.iter_mut().enumerate() {
         let (Some(contrast), Some(variance)) = (contrasts[idx], variances[idx]) else { continue };
         describe(row, contrast, floor);
-        row.sides = [&contrast.before, &contrast.after].map(|side| Level::of(side, &mut quantiles));
+        row.sides = contrast.levels.map(|side| Level::of(side, &mut quantiles));
         if matches!(row.verdict, Verdict::Inconclusive | Verdict::Suspect) {
             let now = replication(contrast, variance);
             row.runs_needed = verdict::runs_needed(row, &now, level, options, &mut quantiles);

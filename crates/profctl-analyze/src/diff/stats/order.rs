@@ -17,6 +17,31 @@ pub(super) fn squares(sorted: &[f64]) -> f64 {
     sorted.iter().map(|value| (value - mean) * (value - mean)).sum()
 }
 
+/// Weighted values, taken together.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Weighted {
+    /// How many they are.
+    pub(super) n: usize,
+    /// The sum of their weights.
+    pub(super) weight: f64,
+    /// Their mean.
+    pub(super) mean: f64,
+    /// The sum of their squared deviations from it, each as its weight counts.
+    pub(super) squares: f64,
+}
+
+impl Weighted {
+    /// Of pairs of value and weight, in any order.
+    pub(super) fn of(mut values: Vec<(f64, f64)>) -> Self {
+        values.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        let weight: f64 = values.iter().map(|(_, weight)| weight).sum();
+        let mean = values.iter().map(|(value, weight)| weight * value).sum::<f64>() / weight;
+        let squares =
+            values.iter().map(|(value, weight)| weight * (value - mean) * (value - mean)).sum();
+        Self { n: values.len(), weight, mean, squares }
+    }
+}
+
 /// The median of sorted values.
 pub(super) fn median(sorted: &[f64]) -> f64 {
     let n = sorted.len();

@@ -89,6 +89,7 @@ mod tests {
                     after: one.after,
                     intensity: one.intensity,
                     margin: None,
+                    ..Row::default()
                 })
                 .collect();
             let side: Vec<u32> = (0..12).map(|run| run / 3).collect();

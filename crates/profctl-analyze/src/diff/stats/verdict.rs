@@ -1,8 +1,9 @@
 //! Changes and their errors to p-values, intervals and verdicts.
 
 use super::adjust::adjust;
+use super::design::Contrast;
 use super::special::{Quantiles, t_quantile, t_upper};
-use super::{Level, Options, Tested, Verdict};
+use super::{Level, Options, Tested, Verdict, single_calls};
 
 /// The chance with which a change of the size of `mde` would have been called.
 pub(super) const POWER: f64 = 0.8;
@@ -45,6 +46,7 @@ impl Tested {
             margin: f64::NAN,
             weight: 1.0,
             retracted: false,
+            single_call: false,
             sides: [Level::NONE; 2],
             ci_low: f64::NAN,
             ci_high: f64::NAN,
@@ -182,6 +184,17 @@ pub(super) fn reconsider(row: &mut Tested, beyond_margin: f64, not_zero: f64, op
     let claimed = row.verdict;
     row.verdict = verdict(&cautious, options.fdr);
     row.retracted = selected(claimed) && !selected(row.verdict);
+}
+
+/// Withdraws a change that single calls account for.
+pub(super) fn without_single_calls(row: &mut Tested, contrast: &Contrast) {
+    let paired = contrast.pairs.is_some();
+    let n = contrast.named.len();
+    let truth: Vec<bool> = (0..n).map(|at| !paired && at >= contrast.n_before).collect();
+    if selected(row.verdict) && single_calls::account_for(contrast, row.estimate, &truth) {
+        row.verdict = Verdict::Inconclusive;
+        row.single_call = true;
+    }
 }
 
 fn verdict(row: &Tested, fdr: f64) -> Verdict {

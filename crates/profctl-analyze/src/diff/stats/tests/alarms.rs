@@ -23,6 +23,7 @@ fn verdicts(runs: &Runs, seed: u64, options: &Options) -> Vec<(Verdict, bool)> {
             after: series.after.clone(),
             intensity: series.intensity,
             margin: None,
+            ..Row::default()
         })
         .collect();
     let outcome = test(&design, &rows, options);
@@ -85,6 +86,7 @@ fn boots_matter() {
                     after: series.after,
                     intensity: series.intensity,
                     margin: None,
+                    ..Row::default()
                 })
                 .collect();
             let outcome = test(&Design::of_runs(8, 8), &rows, &Options::default());

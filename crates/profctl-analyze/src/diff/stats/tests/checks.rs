@@ -22,6 +22,7 @@ fn rows(noise: Noise, n_boots: usize, n_runs: usize, seed: u64) -> Vec<Row> {
         after: series.after,
         intensity: series.intensity,
         margin: None,
+        ..Row::default()
     };
     runs.make(seed).into_iter().map(row).collect()
 }
@@ -68,6 +69,7 @@ fn runs_without_any_noise_are_judged() {
         after: vec![after; 5],
         intensity: 3.0,
         margin: None,
+        ..Row::default()
     };
     for resolution_floor in [0.0, 0.001] {
         let options = Options { resolution_floor, ..options() };
@@ -89,6 +91,7 @@ fn the_sides_are_treated_alike() {
                 after: row.before.clone(),
                 intensity: row.intensity,
                 margin: None,
+                ..Row::default()
             })
             .collect();
         let there = test(&design, &rows, &options());
@@ -142,6 +145,7 @@ fn the_order_of_runs_does_not_matter() {
                     after: order.iter().rev().map(|&at| row.after[at]).collect(),
                     intensity: row.intensity,
                     margin: None,
+                    ..Row::default()
                 })
                 .collect();
             let found = test(&Design::of_runs(n, n), &shuffled, &options());
@@ -164,6 +168,7 @@ fn runs_of_a_block_are_not_runs_of_their_own() {
             after: row.after.repeat(3),
             intensity: row.intensity,
             margin: None,
+            ..Row::default()
         })
         .collect();
     let once = test(&Design::of_runs(4, 4), &rows, &options());
@@ -190,7 +195,7 @@ fn pairs_cancel_what_they_share() {
             let before: Vec<f64> = (0..5).map(|_| noise(1.0)).collect();
             let change = if function == 0 { 0.5 } else { 0.0 };
             let after = before.iter().map(|value| value + change + noise(0.02)).collect();
-            Row { before, after, intensity: 8.0, margin: None }
+            Row { before, after, intensity: 8.0, margin: None, ..Row::default() }
         })
         .collect();
     let apart = test(&Design::of_runs(5, 5), &rows, &options());
@@ -211,6 +216,7 @@ fn the_design_says_what_is_counted() {
             after: (0..after.len()).map(|run| run as f64).collect(),
             intensity: 1.0,
             margin: None,
+            ..Row::default()
         };
         let outcome = test(&design, &[row], &options());
         (outcome.replicate, outcome.confounded)
@@ -231,6 +237,7 @@ fn functions_seen_too_seldom_are_not_tested() {
         after: vec![1.0, 2.0, 3.0, 4.0],
         intensity: 1.0,
         margin: None,
+        ..Row::default()
     };
     let rows = [row([1.0, nan, nan, 2.0]), row([1.0, nan, 3.0, 2.0]), row([nan; 4])];
     let outcome = test(&Design::of_runs(4, 4), &rows, &options());
@@ -293,6 +300,7 @@ fn unusual_runs_are_pointed_out() {
         after: after.to_vec(),
         intensity: 1.0,
         margin: None,
+        ..Row::default()
     };
     let even = [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7];
     let heaps = [0.0, 0.01, 0.02, 0.03, 1.0, 1.01, 1.02, 1.03];
@@ -346,6 +354,7 @@ fn the_smallest_change_to_be_found_is_found() {
                 after: series.after,
                 intensity: series.intensity,
                 margin: None,
+                ..Row::default()
             })
             .collect();
         let mde: Vec<f64> = test(&Design::of_runs(8, 8), &rows, &options())

@@ -72,6 +72,7 @@ fn input() -> Vec<Row> {
             after: of(&after, idx),
             intensity,
             margin: None,
+            ..Row::default()
         })
         .collect()
 }
