@@ -39,6 +39,11 @@ pub(crate) fn unknown<'a>(what: &str, wanted: &str, all: impl Iterator<Item = &'
     format!("no {what} `{wanted}`; did you mean {}?", near.join(", "))
 }
 
+/// The message for a function that is not among `all`: similar ones are named.
+pub fn no_function<'a>(wanted: &str, all: impl Iterator<Item = &'a str>) -> String {
+    unknown("function", wanted, all)
+}
+
 /// How well `name` serves someone who typed `wanted`; nothing if it does not.
 fn likeness(name: &str, wanted: &str) -> Option<usize> {
     let (name, wanted) = (name.to_lowercase(), wanted.to_lowercase());

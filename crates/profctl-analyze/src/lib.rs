@@ -12,15 +12,19 @@
 pub mod critpath;
 pub mod diff;
 pub mod history;
+pub mod points;
 pub mod replay;
 pub mod sched;
 pub mod summarize;
 pub mod sweep;
 pub mod tables;
 pub mod tree;
+pub mod utilization;
 
 mod find;
 mod random;
+
+pub use find::no_function;
 
 #[cfg(test)]
 mod schemas;

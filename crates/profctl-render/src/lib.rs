@@ -11,6 +11,7 @@ pub mod escape;
 pub mod export;
 pub mod number;
 pub mod page;
+pub mod plot;
 pub mod table;
 
 pub use number::TimeUnit;

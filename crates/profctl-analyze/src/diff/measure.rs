@@ -38,7 +38,7 @@ impl Measure {
     }
 
     /// Where it is kept in a list of one each.
-    pub(super) fn index(self) -> usize {
+    pub(crate) fn index(self) -> usize {
         match self {
             Self::Net => 0,
             Self::Total => 1,

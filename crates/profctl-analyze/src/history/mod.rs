@@ -15,6 +15,7 @@ use profctl_model::Ticks;
 
 use crate::diff::stats::{self, Design, Row, test_together};
 use crate::diff::{Measure, Side, WHOLE_RUN, function_key};
+use crate::find;
 
 /// How to look for changes.
 #[derive(Clone, Debug)]
@@ -97,6 +98,25 @@ impl History {
             self.push(WHOLE_RUN.into(), [f64::NAN, log(busy), f64::NAN], calls);
             self.runs += 1;
         }
+    }
+
+    /// What was measured of a function, a list of runs by build: ticks. Fails, naming similar
+    /// functions, if no build has it.
+    pub fn levels(&self, function: &str, measure: Measure) -> Result<Vec<Vec<f64>>, String> {
+        let key = function_key(function);
+        let Some(series) = self.functions.get(&key) else {
+            return Err(find::unknown(
+                "function",
+                function,
+                self.functions.keys().map(String::as_str),
+            ));
+        };
+        let mut values = series.values[measure.index()].iter();
+        let of_build = |build: &Build| {
+            let runs = values.by_ref().take(build.runs);
+            runs.filter(|log| log.is_finite()).map(|log| log.exp2()).collect()
+        };
+        Ok(self.builds.iter().map(of_build).collect())
     }
 
     fn push(&mut self, name: String, values: [f64; 3], calls: u64) {

@@ -15,7 +15,8 @@ use super::picture::{
 use super::text;
 use super::timeline::PIXEL;
 
-static FONT_FILE: &[u8] = include_bytes!("../../assets/DejaVuSans-LatinGreek.ttf");
+/// A font with Latin and Greek letters; other characters are boxes.
+pub(crate) static FONT_FILE: &[u8] = include_bytes!("../../assets/DejaVuSans-LatinGreek.ttf");
 /// Three bytes each are held in memory: 300 MB.
 const PIXELS_MAX: u64 = 100_000_000;
 const HATCH_EVERY: i32 = 5;
@@ -28,23 +29,33 @@ const PALETTE: Palette = Palette::LIGHT;
 /// The picture as a file. Fails, saying why, if it is too large for one.
 pub fn write(picture: &Picture) -> Result<Vec<u8>, String> {
     let (width, height) = (picture.width.max(1), picture.height.max(1));
+    let mut pixels = blank(width, height)?;
+    let backend = BitMapBackend::with_buffer(&mut pixels, (width, height));
+    let font = FontRef::try_from_slice(FONT_FILE).expect("the embedded font is a font");
+    Canvas { backend, font, width, height }.picture(picture);
+    Ok(encode(&pixels, width, height))
+}
+
+/// Black pixels, three bytes each. Fails, saying why, if they are too many.
+pub(crate) fn blank(width: u32, height: u32) -> Result<Vec<u8>, String> {
     if u64::from(width) * u64::from(height) > PIXELS_MAX {
         return Err(format!(
             "a picture of {width} by {height} pixels, expected at most {PIXELS_MAX} in all: make \
              it narrower, take fewer levels or fewer threads, or write SVG"
         ));
     }
-    let mut pixels = vec![0; 3 * width as usize * height as usize];
-    let backend = BitMapBackend::with_buffer(&mut pixels, (width, height));
-    let font = FontRef::try_from_slice(FONT_FILE).expect("the embedded font is a font");
-    Canvas { backend, font, width, height }.picture(picture);
+    Ok(vec![0; 3 * width as usize * height as usize])
+}
+
+/// The pixels as a file.
+pub(crate) fn encode(pixels: &[u8], width: u32, height: u32) -> Vec<u8> {
     let mut file = Vec::new();
     let mut encoder = png::Encoder::new(&mut file, width, height);
     encoder.set_color(png::ColorType::Rgb);
     encoder.set_depth(png::BitDepth::Eight);
-    let written = encoder.write_header().and_then(|mut writer| writer.write_image_data(&pixels));
+    let written = encoder.write_header().and_then(|mut writer| writer.write_image_data(pixels));
     written.expect("memory takes what is written to it");
-    Ok(file)
+    file
 }
 
 struct Canvas<'a> {

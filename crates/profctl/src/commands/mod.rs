@@ -13,6 +13,7 @@ mod history;
 mod info;
 mod man;
 mod merge;
+mod plot;
 mod query;
 mod replay;
 mod report;
@@ -80,6 +81,7 @@ pub(crate) enum Command {
     Sched(sched::Args),
     Sweep(sweep::Args),
     Flame(flame::Args),
+    Plot(plot::Args),
     Diff(diff::Args),
     Gate(gate::Args),
     History(history::Args),
@@ -112,7 +114,7 @@ impl Command {
             | Self::Query(_) => What::Report,
             Self::Gate(args) => args.what(),
             Self::Formats(args) => args.what(),
-            Self::Flame(_) => What::Picture,
+            Self::Flame(_) | Self::Plot(_) => What::Picture,
             Self::Convert(_) => What::Conversion,
             Self::Report(_) => What::Page,
             Self::Merge(_) => What::Profile,
@@ -132,6 +134,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
         Command::Sched(args) => sched::run(&args, global),
         Command::Sweep(args) => sweep::run(&args, global),
         Command::Flame(args) => flame::run(&args, global),
+        Command::Plot(args) => plot::run(&args, global),
         Command::Diff(args) => diff::run(&args, global),
         Command::Gate(args) => gate::run(&args, global),
         Command::History(args) => history::run(&args, global),

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use super::diff::sides;
 use crate::args::{Global, Reading, Selection};
 use crate::exit::{Exit, Failure};
-use crate::{output, read};
+use crate::{output, read as reports};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -166,24 +166,39 @@ impl Measure {
 }
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
-    let name = args.manifest.display().to_string();
-    let text = std::fs::read_to_string(&args.manifest)
+    let (sweep, exit) = read(&args.manifest, &args.selection, &args.reading, global)?;
+    if global.format() == Format::Json {
+        output::write_bytes(sweep::document(&sweep).as_bytes(), global)?;
+    } else {
+        output::write_table(&sweep.table(), global)?;
+    }
+    Ok(exit)
+}
+
+/// Reads a manifest and the traces that it names.
+pub(crate) fn read(
+    path: &Path,
+    selection: &Selection,
+    reading: &Reading,
+    global: &Global,
+) -> Result<(Sweep, Exit), Failure> {
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path)
         .map_err(|error| Failure::input(name.clone(), error.to_string()))?;
     let manifest: Manifest = toml::from_str(&text).map_err(|error| {
         let before = error.span().and_then(|span| text.get(..span.start));
         let line = before.map_or(1, |before| before.matches('\n').count() + 1);
         Failure::input(format!("{name}:{line}"), error.message().to_owned())
     })?;
-    let folder = args.manifest.parent().unwrap_or(Path::new(""));
+    let folder = path.parent().unwrap_or(Path::new(""));
     let mut exit = Exit::Done;
     let measured = |cell: &CellText, measure: &Measure| -> Result<Vec<f64>, Failure> {
         let mut values = measure.recorded(cell).to_vec();
         for trace in &cell.traces {
             let path = folder.join(trace);
-            let side = sides::one(&path, &args.reading, &args.selection, global)?;
+            let side = sides::one(&path, reading, selection, global)?;
             for run in &side.runs {
-                let verdict =
-                    read::strict_verdict(&run.profile.quality, args.reading.strict, global);
+                let verdict = reports::strict_verdict(&run.profile.quality, reading.strict, global);
                 if exit == Exit::Done {
                     exit = verdict;
                 }
@@ -196,12 +211,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
         Ok(values)
     };
     let sweep = sweep_of(&manifest, &name, measured)?;
-    if global.format() == Format::Json {
-        output::write_bytes(sweep::document(&sweep).as_bytes(), global)?;
-    } else {
-        output::write_table(&sweep.table(), global)?;
-    }
-    Ok(exit)
+    Ok((sweep, exit))
 }
 
 fn sweep_of(

@@ -19,6 +19,7 @@ mod made;
 mod merge;
 mod modules;
 mod pages;
+mod plot;
 mod pprof;
 mod program;
 #[cfg(feature = "tables")]

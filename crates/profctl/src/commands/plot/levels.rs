@@ -1,0 +1,137 @@
+//! A function run by run: of two sides, or over many builds.
+
+use profctl_analyze::diff::{Run, Side};
+use profctl_analyze::history::{Build, History, Options};
+use profctl_render::number;
+use profctl_render::plot::{Axis, Color, Guide, Plot, Series, Shape, Values};
+
+use super::{Request, names_of};
+use crate::commands::diff::sides;
+use crate::commands::history::builds::{self, Order};
+use crate::exit::{Exit, Failure};
+
+/// How far the dots of one column are spread, of the distance between columns.
+const SPREAD: f64 = 0.5;
+
+/// A column per side and block.
+pub(super) fn runs(request: &Request<'_>) -> Result<(Plot, Exit), Failure> {
+    let Request { args, global, inputs, .. } = request;
+    let paths = [&inputs[0], &inputs[1]];
+    let keep = sides::Keep::default();
+    let mut both = sides::read(paths, &args.reading, &args.selection, keep, global)?;
+    sides::exclude(&mut both, &args.exclude_run)?;
+    let mut history = History::default();
+    let mut side_of_column = Vec::new();
+    let mut values = Values::Times;
+    for (n, (side, name)) in both.into_iter().zip(names_of(inputs)).enumerate() {
+        values = unit(&side);
+        for (block, runs) in blocks(side.runs) {
+            let name = block.map_or(name.clone(), |block| format!("{name} {block}"));
+            side_of_column.push(n);
+            let column = Side { name: name.clone(), runs, skipped: 0 };
+            history.add(Build { name, ..Build::default() }, column);
+        }
+    }
+    let mut plot = columns(request, &history, values, &side_of_column)?;
+    let names = names_of(inputs);
+    for (series, name) in plot.series.iter_mut().zip(&names) {
+        series.name.clone_from(name);
+    }
+    Ok((plot, Exit::Done))
+}
+
+/// A column per build, and the changes that `history` finds.
+pub(super) fn history(request: &Request<'_>) -> Result<(Plot, Exit), Failure> {
+    let Request { args, global, inputs, functions, length } = request;
+    let mut history = History::default();
+    let mut values = Values::Times;
+    for place in builds::find(inputs, Order::Name)? {
+        let side = place.read(&args.reading, &args.selection, global)?;
+        values = unit(&side);
+        history.add(place.build, side);
+    }
+    let one_side = vec![0; history.builds.len()];
+    let mut plot = columns(request, &history, values, &one_side)?;
+    let found = history.find(&Options { measures: vec![length.measure()], ..Options::default() });
+    let key = History::key(&functions[0]);
+    let of_function = found.changes.iter().filter(|change| change.function.as_ref() == Some(&key));
+    plot.guides = of_function
+        .map(|change| {
+            let at = (change.build + change.previous) as f64 / 2.0;
+            Guide { label: number::ratio(change.ratio), upright: true, from: at, to: at }
+        })
+        .collect();
+    let n = plot.guides.len() as u64;
+    plot.caption.push(format!("{} marked", number::count(n, "change", "changes")));
+    Ok((plot, Exit::Done))
+}
+
+fn unit(side: &Side) -> Values {
+    let is_time = side.runs.first().is_none_or(|run| run.profile.timebase.is_time());
+    if is_time { Values::Times } else { Values::Counts }
+}
+
+/// Runs by block, in the order of the blocks.
+fn blocks(runs: Vec<Run>) -> std::collections::BTreeMap<Option<String>, Vec<Run>> {
+    let mut blocks = std::collections::BTreeMap::new();
+    for run in runs {
+        blocks.entry(run.block.clone()).or_insert_with(Vec::new).push(run);
+    }
+    blocks
+}
+
+/// A dot per run, in columns; a series per side.
+fn columns(
+    request: &Request<'_>,
+    history: &History,
+    values: Values,
+    side_of_column: &[usize],
+) -> Result<Plot, Failure> {
+    let (function, length) = (&request.functions[0], request.length);
+    let levels = history.levels(function, length.measure()).map_err(Failure::usage)?;
+    let sides = side_of_column.iter().max().map_or(0, |most| most + 1);
+    let mut dots: Vec<Vec<(f64, f64)>> = vec![Vec::new(); sides];
+    let mut missing = 0;
+    for ((column, runs), side) in levels.iter().enumerate().zip(side_of_column) {
+        missing += history.builds[column].runs - runs.len();
+        for (n, &value) in runs.iter().enumerate() {
+            let shift = (n as f64 + 0.5) / runs.len() as f64 - 0.5;
+            dots[*side].push((column as f64 + SPREAD * shift, value));
+        }
+    }
+    let all = || dots.iter().flatten().map(|(_, value)| *value);
+    if all().next().is_none() {
+        return Err(Failure::usage(format!("no complete call of {function} in any run")));
+    }
+    // Differences of some percent are to be seen: the axis does not begin at 0.
+    let (low, high) = all()
+        .fold((f64::INFINITY, 0.0_f64), |(low, high), value| (low.min(value), high.max(value)));
+    let room = ((high - low) * 0.08).max(high * 0.01).max(1e-9);
+    let y = Axis {
+        from: (low - room).max(0.0),
+        to: high + room,
+        ..Axis::from_zero(format!("{} per call", length.name()), values, high)
+    };
+    let names = history.builds.iter().map(|build| build.name.clone()).collect();
+    let n_runs = all().count() as u64;
+    let mut caption =
+        vec![format!("{}; the axis does not begin at 0", number::count(n_runs, "run", "runs"))];
+    if missing > 0 {
+        let n = number::count(missing as u64, "run", "runs");
+        caption.push(format!("{n} without a complete call of it"));
+    }
+    let series = dots.into_iter().enumerate().map(|(n, dots)| Series {
+        name: String::new(),
+        color: Color::Number(n),
+        shape: Shape::Dots(dots),
+    });
+    let title = format!("{function}: {} per call", length.name());
+    Ok(Plot {
+        title,
+        caption,
+        x: Axis::of_names("", names),
+        y,
+        series: series.collect(),
+        guides: Vec::new(),
+    })
+}
