@@ -17,15 +17,15 @@ fn svg(words: &[&str]) -> String {
     let words = [&["plot"], words, &["-o", &file]].concat();
     let run = finish(command(&words).current_dir(root()));
     assert_eq!(run.code, Some(0), "{words:?}: {}", run.stderr);
-    fs::read_to_string(&file).unwrap()
+    fs::read_to_string(&file).expect("the plot that was written")
 }
 
 /// What is written in a picture, line by line.
 fn texts(svg: &str) -> Vec<String> {
     let mut found = Vec::new();
     for part in svg.split("<text").skip(1) {
-        let from = part.find('>').unwrap() + 1;
-        let to = part.find("</text>").unwrap();
+        let from = part.find('>').expect("an element") + 1;
+        let to = part.find("</text>").expect("its end");
         found.push(part[from..to].trim().replace("&amp;", "&"));
     }
     found
@@ -33,7 +33,7 @@ fn texts(svg: &str) -> Vec<String> {
 
 fn json(words: &[&str]) -> Value {
     let run = finish(command(words).current_dir(root()));
-    serde_json::from_str(&run.stdout).unwrap()
+    serde_json::from_str(&run.stdout).expect("JSON")
 }
 
 const KINDS: [&[&str]; 8] = [

@@ -220,7 +220,7 @@ impl Stack {
     ) {
         let Some(start) = moved.start() else { return };
         let level = self.frames.len();
-        // A caller whose entry was not seen may yet claim them.
+        // A caller whose entry was not recorded may claim them later.
         let mut ended = Ended::default();
         for (recent, inside) in &moved.recents {
             ended.all.add(recent.below());

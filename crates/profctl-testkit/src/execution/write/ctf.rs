@@ -13,7 +13,7 @@ pub struct Packing {
     pub packet: usize,
     /// The order of bytes, and of the bits in them.
     pub big_endian: bool,
-    /// What is lost was overwritten: the numbers of packets have a hole, and nobody counts events.
+    /// What is lost was overwritten: packet numbers are missing, and events are not counted.
     /// Otherwise new events are discarded and counted.
     pub overwrites: bool,
 }

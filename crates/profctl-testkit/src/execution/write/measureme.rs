@@ -9,7 +9,7 @@ const METADATA: u64 = 100_000_001;
 const FIRST_STRING: u64 = 100_000_003;
 
 /// A profile of version 8 or 9 in pages of so many bytes, and the execution that it says: only calls
-/// that were seen to begin and to end are recorded.
+/// with a recorded entry and exit are in it.
 pub fn measureme(execution: &Execution, version: u32, page: usize) -> (Vec<u8>, Execution) {
     let width = if version == 8 { 4 } else { 8 };
     let header = |magic: &[u8; 4]| [&magic[..], &version.to_le_bytes()].concat();
