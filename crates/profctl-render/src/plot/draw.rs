@@ -202,7 +202,7 @@ fn body_of<B: DrawingBackend>(
 ) -> Drawn<B> {
     let (width, height) = area.dim_in_pixel();
     let (n_x, n_y) = (wanted(&plot.x.values, width, 110), wanted(&plot.y.values, height, 45));
-    // As much room for labels as the widest takes.
+    // As much space for labels as the widest takes.
     let widest = ticks(&plot.y, n_y)
         .into_iter()
         .map(|value| text::width(&label(value, &plot.y), SIZE) / crate::chart::timeline::PIXEL)
@@ -234,7 +234,7 @@ fn body_of<B: DrawingBackend>(
     Ok(())
 }
 
-/// Ticks that have room: all names, else one every so many pixels.
+/// Ticks that fit: all names, else one every so many pixels.
 fn wanted(values: &Values, length: u32, apart: u32) -> usize {
     match values {
         Values::Names(names) => names.len().min((length / LINE).max(1) as usize),

@@ -15,7 +15,7 @@ pub use draw::{png, svg};
 pub struct Plot {
     /// What it shows.
     pub title: String,
-    /// Lines below it: how many values there are, what was left out.
+    /// Lines below it: how many values there are, what was omitted.
     pub caption: Vec<String>,
     /// From left to right.
     pub x: Axis,
@@ -73,7 +73,7 @@ pub struct Series {
 pub enum Color {
     /// The n-th of things that have nothing but to be distinct. They repeat after [`COLORS`].
     Number(usize),
-    /// Things that are not told apart.
+    /// Things that are not distinguished.
     Other,
     /// A CPU runs threads.
     Running,
@@ -186,7 +186,7 @@ impl Axis {
             (from, to) = (1.0, 10.0);
         }
         // Room at both ends, and something between them where all values are equal.
-        let room = (to / from).powf(0.04).max(1.1);
+        let room = (0.04 * (to.ln() - from.ln())).exp().clamp(1.1, 10.0);
         Self { label: label.into(), values, log: true, from: from / room, to: to * room }
     }
 

@@ -25,8 +25,11 @@ impl<'a> Scale<'a> {
     fn share(&self, value: f64) -> f64 {
         let Axis { from, to, log, .. } = *self.axis;
         let value = value.clamp(from, to);
-        let share =
-            if log { (value / from).ln() / (to / from).ln() } else { (value - from) / (to - from) };
+        let share = if log {
+            (value.ln() - from.ln()) / (to.ln() - from.ln())
+        } else {
+            (value - from) / (to - from)
+        };
         if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 }
     }
 }

@@ -82,10 +82,7 @@ fn the_cpus_did_what_sched_prints() {
     let shown = texts(&svg(&["util", SCHED]));
     let line = shown.iter().find(|line| line.starts_with("busy ") && line.contains("of 2 CPUs"));
     let line = line.unwrap_or_else(|| panic!("{shown:?}"));
-    let numbers: Vec<f64> = line
-        .split(['%', ' '])
-        .filter_map(|word| word.parse().ok())
-        .collect();
+    let numbers: Vec<f64> = line.split(['%', ' ']).filter_map(|word| word.parse().ok()).collect();
     let [drawn_busy, interrupts, drawn_idle, 2.0] = numbers[..] else { panic!("{line}") };
     // Interrupts of the idle task are taken from its time.
     let shown_whole = drawn_busy + interrupts + drawn_idle;

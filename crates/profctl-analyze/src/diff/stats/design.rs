@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::order::{Weighted, mean, median, sorted};
-use super::single_calls::SingleCalls;
-use super::{Design, Options, Replicate, Row};
+use super::{Design, Options, RANKS_MIN, Replicate, Row};
 
 impl Design {
     /// A design in which every run stands for itself.
@@ -228,4 +227,45 @@ pub(super) fn measurements(
     }
     within.0 += sorted(spread).iter().sum::<f64>();
     means
+}
+
+/// What single calls say of each measurement, in their order.
+#[derive(Clone, Debug, Default)]
+pub(super) struct SingleCalls {
+    /// It, without the largest call of each run.
+    pub(super) left: Vec<Option<f64>>,
+    /// Its variance, as far as it comes from calls; empty where calls are not a sample.
+    pub(super) variance: Vec<Option<f64>>,
+}
+
+impl SingleCalls {
+    /// Of the measurements of `row`; nothing where single calls are not known, or where there are
+    /// enough measurements for chance to be excluded otherwise.
+    fn of(row: &Row, layout: &Layout, n: [usize; 2]) -> Option<Self> {
+        let within = &row.within;
+        if n[0].min(n[1]) >= RANKS_MIN || within.without_largest.iter().any(Vec::is_empty) {
+            return None;
+        }
+        let both = |values: &[Vec<f64>; 2], pair: fn(f64, f64) -> f64| -> Vec<Option<f64>> {
+            let side = |values: &[f64], of_run: &[usize], n| -> Vec<Measurement> {
+                measurements(values, &vec![1.0; values.len()], of_run, n, &mut (0.0, 0.0))
+            };
+            let before = side(&values[0], &layout.before, layout.n_before);
+            let after = side(&values[1], &layout.after, layout.n_after);
+            let value = |one: &Measurement| one.map(|(value, _)| value);
+            if layout.replicate == Replicate::Pairs {
+                let pair = |(less, more)| Some(pair(value(less)?, value(more)?));
+                before.iter().zip(&after).map(pair).collect()
+            } else {
+                before.iter().chain(&after).map(value).collect()
+            }
+        };
+        let left = both(&within.without_largest, |less, more| more - less);
+        let variance = if within.is_mixture {
+            both(&within.variance, |less, more| less + more)
+        } else {
+            Vec::new()
+        };
+        Some(Self { left, variance })
+    }
 }

@@ -5,54 +5,11 @@
 //! such a call. The mean over a run is then a fact about that call. Without it, or by the standard error
 //! that it causes, the change is none.
 
-use super::RANKS_MIN;
-use super::design::{Contrast, Layout, Measurement, measurements};
-use super::{Replicate, Row};
+use super::design::Contrast;
 
 /// Standard errors within runs that a change of a mixture has to exceed: one such call in each of 5
 /// runs amounts to √5.
 const ERRORS_MIN: f64 = 2.5;
-
-/// What single calls say of each measurement, in their order.
-#[derive(Clone, Debug, Default)]
-pub(super) struct SingleCalls {
-    /// It, without the largest call of each run.
-    left: Vec<Option<f64>>,
-    /// Its variance, as far as it comes from calls; empty where calls are not a sample.
-    variance: Vec<Option<f64>>,
-}
-
-impl SingleCalls {
-    /// Of the measurements of `row`; nothing where single calls are not known, or where there are
-    /// enough measurements for chance to be excluded otherwise.
-    pub(super) fn of(row: &Row, layout: &Layout, n: [usize; 2]) -> Option<Self> {
-        let within = &row.within;
-        if n[0].min(n[1]) >= RANKS_MIN || within.without_largest.iter().any(Vec::is_empty) {
-            return None;
-        }
-        let both = |values: &[Vec<f64>; 2], pair: fn(f64, f64) -> f64| -> Vec<Option<f64>> {
-            let side = |values: &[f64], of_run: &[usize], n| -> Vec<Measurement> {
-                measurements(values, &vec![1.0; values.len()], of_run, n, &mut (0.0, 0.0))
-            };
-            let before = side(&values[0], &layout.before, layout.n_before);
-            let after = side(&values[1], &layout.after, layout.n_after);
-            let value = |one: &Measurement| one.map(|(value, _)| value);
-            if layout.replicate == Replicate::Pairs {
-                let pair = |(less, more)| Some(pair(value(less)?, value(more)?));
-                before.iter().zip(&after).map(pair).collect()
-            } else {
-                before.iter().chain(&after).map(value).collect()
-            }
-        };
-        let left = both(&within.without_largest, |less, more| more - less);
-        let variance = if within.is_mixture {
-            both(&within.variance, |less, more| less + more)
-        } else {
-            Vec::new()
-        };
-        Some(Self { left, variance })
-    }
-}
 
 /// Whether single calls account for the `change` between the measurements on both sides of a deal.
 pub(super) fn account_for(contrast: &Contrast, change: f64, deal: &[bool]) -> bool {

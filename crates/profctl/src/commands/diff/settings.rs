@@ -216,13 +216,6 @@ pub(crate) struct Settings {
 /// The file that is read if it is there and none is named.
 const DEFAULT_FILE: &str = "profctl.toml";
 
-impl Comparing {
-    /// The defaults, with this change to tolerate.
-    pub(crate) fn tolerating(max_regression: Option<f64>) -> Self {
-        Self { max_regression, ..Self::default() }
-    }
-}
-
 impl Settings {
     /// Reads the policy file and applies the flags.
     pub(crate) fn of(flags: &Comparing) -> Result<Self, Failure> {

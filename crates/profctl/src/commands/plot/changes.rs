@@ -16,7 +16,7 @@ const FUNCTIONS: usize = 30;
 /// A function per row: its ratio, the interval, the margin.
 pub(super) fn forest(request: &Request<'_>) -> Result<(Plot, Exit), Failure> {
     let Request { args, global, inputs, .. } = request;
-    let settings = Settings::of(&Comparing::tolerating(args.max_regression))?;
+    let settings = Settings::of(&Comparing::default())?;
     let rules = settings.rules();
     let rules: Vec<&Rule<'_>> = rules.iter().map(|rule| rule as &Rule<'_>).collect();
     let keep = sides::Keep::default();
@@ -25,9 +25,9 @@ pub(super) fn forest(request: &Request<'_>) -> Result<(Plot, Exit), Failure> {
     sides::exclude(&mut both, &args.exclude_run)?;
     let [before, after] = both;
     let after_name = after.name.clone();
-    let margins = |name: &str| settings.margin_of(name);
-    let options = Options { margins: Some(&margins), ..settings.options(rules) };
-    let margin = options.stats.margin;
+    let mut options: Options<'_> = settings.options(rules);
+    let margin = args.max_regression.unwrap_or(options.stats.margin);
+    options.stats.margin = margin;
     let comparison =
         compare(before, after, &options).map_err(|message| Failure::input(after_name, message))?;
     let mut changed: Vec<(&Function, f64)> = comparison
@@ -117,7 +117,7 @@ pub(super) fn sweep(request: &Request<'_>) -> Result<(Plot, Exit), Failure> {
         if condition == sweep.reference {
             continue;
         }
-        // Side by side, so that intervals do not cover each other.
+        // Next to each other, so that no interval covers another.
         let shift = (condition as f64 + 0.5) / n - 0.5;
         let of_condition = points.iter().filter(|point| point.condition == condition);
         let intervals: Vec<Interval> = of_condition

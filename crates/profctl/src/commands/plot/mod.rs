@@ -57,7 +57,7 @@ pub(crate) struct Args {
     /// Change to tolerate, `5%` or `1.05x`: the band (forest) [default: 5%]
     #[arg(long, visible_alias = "margin", value_name = "CHANGE", value_parser = settings::margin)]
     max_regression: Option<f64>,
-    /// Leave out the run of that name (forest, runs)
+    /// Omit the run of that name (forest, runs)
     #[arg(long, value_name = "NAME")]
     exclude_run: Vec<String>,
     #[command(flatten)]
