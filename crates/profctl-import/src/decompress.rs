@@ -93,8 +93,36 @@ impl<'a> OpenFile<'a> {
                 Some(_) => Box::new(zstd::stream::read::Decoder::with_buffer(buffered(whole))?),
             };
             compression = compression.or(kind);
+            bytes = Box::new(InPieces { inner: bytes, piece: vec![0; PIECE], at: 0, filled: 0 });
         }
         Ok(Self { bytes, compression, taken })
+    }
+}
+
+/// Bytes that are decompressed at once.
+const PIECE: usize = 64 << 10;
+
+/// Decompresses in pieces of one size, however much the caller asks for. A decoder that meets damage
+/// returns none of what it has decoded since the call began, so where damage ends the input must not
+/// depend on the size of blocks.
+struct InPieces<'a> {
+    inner: Box<dyn Read + Send + 'a>,
+    piece: Vec<u8>,
+    /// How many of its bytes were passed on, and how many there are.
+    at: usize,
+    filled: usize,
+}
+
+impl Read for InPieces<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.at == self.filled {
+            (self.at, self.filled) = (0, 0);
+            self.filled = self.inner.read(&mut self.piece)?;
+        }
+        let n = buffer.len().min(self.filled - self.at);
+        buffer[..n].copy_from_slice(&self.piece[self.at..self.at + n]);
+        self.at += n;
+        Ok(n)
     }
 }
 

@@ -139,7 +139,7 @@ fn damaged_fixtures_have_one_answer() {
                 let mut parts = whole.clone();
                 let part = random.below(parts.len() as u64) as usize;
                 damage(&mut parts[part].1, &mut random);
-                let what = format!("{}, damaged by {seed}", path.display());
+                let what = format!("{}: {}, damaged by {seed}", path.display(), parts[part].0);
                 match one_answer(&what, options, &parts) {
                     Ok(is_read) => n_read += usize::from(is_read),
                     Err(differs) => failed.push(differs),

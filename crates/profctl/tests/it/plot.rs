@@ -1,6 +1,7 @@
 //! Plots: every kind in both formats, and that they show what other commands print.
 
 use std::fs;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use profctl_testkit::fixtures::root;
 use serde_json::Value;
@@ -12,7 +13,9 @@ const SIDES: [&str; 2] = ["fixtures/diff/6.1.170", "fixtures/diff/6.1.192"];
 
 /// A plot as SVG.
 fn svg(words: &[&str]) -> String {
-    let scratch = Scratch::new("plot");
+    static PLOTS: AtomicUsize = AtomicUsize::new(0);
+    let n = PLOTS.fetch_add(1, Ordering::Relaxed);
+    let scratch = Scratch::new(&format!("plot_{n}"));
     let file = scratch.path("plot.svg");
     let words = [&["plot"], words, &["-o", &file]].concat();
     let run = finish(command(&words).current_dir(root()));

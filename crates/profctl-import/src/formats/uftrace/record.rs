@@ -147,7 +147,7 @@ impl Layout {
                 None => data.len() == size && behind != Behind::More,
             };
             if fits {
-                return Step::Record(record, RECORD + size, true);
+                return Step::Record(record, RECORD + size, record.kind != Kind::Lost);
             }
         }
         if behind == Behind::More && data.len() < DATA_MAX + RECORD {
