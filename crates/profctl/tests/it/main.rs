@@ -24,6 +24,7 @@ mod pprof;
 mod program;
 #[cfg(feature = "tables")]
 mod query;
+mod regressions;
 mod reports;
 mod safety;
 mod sched;

@@ -1,0 +1,59 @@
+//! Wrong numbers of earlier versions that no property covers.
+
+use profctl_testkit::fixtures::root;
+use serde_json::Value;
+
+use crate::program::{Scratch, command, finish, run};
+
+/// A mark belongs to its thread, and is no function.
+#[test]
+fn marks_are_selected_with_their_threads_and_are_no_functions() {
+    let scratch = Scratch::new("marks_of_threads");
+    let text = "# profctl plain 1 unit=us\n\
+                0 a-1 > f\n1 b-2 ! other\n2 a-1 ! own\n3 a-1 < f\n";
+    let trace = scratch.file("marks.txt", text);
+    let replay = run(&["replay", "--thread", "a", &trace]).stdout;
+    let chrome = run(&["convert", "--thread", "a", "--format", "chrome", &trace]).stdout;
+    for shown in [replay, chrome] {
+        assert!(shown.contains("own") && !shown.contains("other"), "{shown}");
+    }
+    let about = run(&["info", &trace]).stdout;
+    assert!(about.lines().any(|line| line == "functions    1"), "{about}");
+}
+
+/// A call states that it took longer than from its entry to its exit, as calls of function_graph
+/// do: the path and the exports end it where it ended.
+#[test]
+fn a_stated_length_has_one_place() {
+    let scratch = Scratch::new("stated_length");
+    let text = "# profctl plain 1 unit=us\n\
+                0 a-1 > main\n10 a-1 > f\n20 a-1 < f wall=15\n30 a-1 < main\n";
+    let trace = scratch.file("stated.txt", text);
+    let found = run(&["summarize", "--format", "json", &trace]).stdout;
+    let table: Value = serde_json::from_str(&found).expect("JSON");
+    let found = run(&["critical-path", "--format", "json", &trace]).stdout;
+    let path: Value = serde_json::from_str(&found).expect("JSON");
+    let of_path = path["by_function"].as_array().expect("functions");
+    for function in table["functions"].as_array().expect("functions") {
+        let on_path = of_path.iter().find(|one| one["name"] == function["name"]);
+        assert_eq!(on_path.map(|one| &one["ns"]), Some(&Value::from(15_000)), "{function}");
+        assert_eq!(function["net"], 15_000, "{function}");
+    }
+    let chrome = run(&["convert", "--format", "chrome", &trace]).stdout;
+    assert!(chrome.contains(r#""ts":5.000,"dur":15.000"#), "{chrome}");
+}
+
+/// Ticks that count something other than time, as `docs/formats/probe.md` says.
+#[test]
+fn a_probe_may_count_cycles_or_instructions() {
+    let names = "fixtures/probe/tcp_rx.names";
+    let raw = "fixtures/probe/tcp_rx.raw";
+    for unit in ["cycles", "instructions"] {
+        let words = ["summarize", "--time-step", unit, "--names", names, raw];
+        let run = finish(command(&words).current_dir(root()));
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        let mut lines = run.stdout.lines();
+        assert_eq!(lines.next(), Some(format!("Times in {unit}").as_str()));
+        assert!(lines.any(|line| line.ends_with("  in_cksum") && line.contains(" 3516 ")));
+    }
+}
