@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -90,6 +91,8 @@ def spark(cluster: Cluster, work: Path, profctl: str) -> Iterator[SparkSession]:
         "spark.sql.warehouse.dir": str(work / "warehouse"),
     }
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    # Workers need pyarrow, as this process does.
+    os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = SparkSession.builder.master(cluster.url).appName("tests")
     for key, value in settings.items():
         builder = builder.config(key, value)
