@@ -89,6 +89,22 @@ def test_hadoop_file_systems_are_read_through_pipes(spark: SparkSession, bare: P
         assert summary.files.count() == 10
 
 
+def test_a_pipe_waits_for_a_program_that_starts_late(
+    spark: SparkSession, bare: Program, tmp_path: Path
+) -> None:
+    """A small file fits the pipe: it could be written and closed before it is read."""
+    runs = [f"before/machine0/run{number}.txt" for number in (0, 3)]
+    uris = [f"file://{Path(run).absolute()}" for run in runs]
+    program = slow(tmp_path, bare.path, 1)
+    with profctl_spark.summarize(spark, uris, profctl=str(program)) as summary:
+        found = summary.json().replace(f"file://{Path.cwd()}/".encode(), b"")
+        assert found == bare("summarize", *runs, "--format", "json")
+    with pytest.raises(ProfctlError, match="none of 2 files can be read"):
+        profctl_spark.summarize(spark, uris, flags=["--input-format", "frobnicate"])
+    with pytest.raises(ProfctlError):
+        profctl_spark.summarize(spark, uris, flags=["--from", "1000s"])
+
+
 def test_a_directory_of_a_hadoop_file_system_may_be_one_trace(
     spark: SparkSession, bare: Program, tmp_path: Path
 ) -> None:

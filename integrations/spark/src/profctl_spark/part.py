@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import tempfile
@@ -17,6 +18,7 @@ from .program import Outcome
 
 _INPUT_ERROR = 3
 _TRIES = 3
+_PAUSE_SECONDS = 0.005
 _SELECTION = frozenset({"--thread", "--cpu", "--pid", "--match", "--exclude", "--module"})
 """Flags that may match nothing in a part."""
 
@@ -87,43 +89,47 @@ def _piped(path: str, reader: Reader, uri: str, call: Sequence[str], directory: 
     """Let profctl read a named pipe whose path, seen from `directory`, is the URI."""
     pipe = _place(directory, uri)
     os.mkfifo(pipe, 0o600)
-    # While this is open neither side waits for the other, and profctl sees no end of the pipe.
-    ours = _Descriptor(os.open(pipe, os.O_RDWR))
     process = program.start(path, call, directory)
-    failure: list[OSError] = []
+    # What is written before profctl opens the pipe would be lost when the writer closes it.
+    while (ours := _writer(pipe)) is None:
+        if process.poll() is not None:
+            return program.ended(process)
+        time.sleep(_PAUSE_SECONDS)
+    failure: list[Exception] = []
 
-    def copy() -> None:
+    def copy(held: int) -> None:
         try:
             reader.copy(uri, pipe)
-        except OSError as error:
-            # After profctl has ended the pipe is closed early, which is no failure.
-            if process.poll() is None:
+        except Exception as error:
+            # If profctl has closed the pipe it needs no more, which is no failure.
+            if (still_read := _writer(pipe)) is not None:
+                os.close(still_read)
                 failure.append(error)
                 process.kill()
-        ours.close()
+        finally:
+            # Until this is closed, profctl waits for more.
+            os.close(held)
 
-    copier = threading.Thread(target=copy)
+    copier = threading.Thread(target=copy, args=(ours,))
     copier.start()
     outcome = program.ended(process)
-    ours.close()
-    copier.join()
+    while copier.is_alive():
+        # The JVM may be waiting for a reader that is gone; it then finds the pipe closed.
+        os.close(os.open(pipe, os.O_RDONLY | os.O_NONBLOCK))
+        copier.join(_PAUSE_SECONDS)
     if failure:
-        raise failure[0]
+        raise OSError(str(failure[0])) from failure[0]
     return outcome
 
 
-class _Descriptor:
-    """A file descriptor that two threads may close."""
-
-    def __init__(self, number: int) -> None:
-        self._number: int | None = number
-        self._lock = threading.Lock()
-
-    def close(self) -> None:
-        with self._lock:
-            if self._number is not None:
-                os.close(self._number)
-                self._number = None
+def _writer(pipe: str) -> int | None:
+    """Open a pipe for writing, if a reader has it open."""
+    try:
+        return os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+    except OSError as error:
+        if error.errno == errno.ENXIO:
+            return None
+        raise
 
 
 def _place(directory: str, uri: str) -> str:
