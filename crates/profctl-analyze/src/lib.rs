@@ -1,5 +1,5 @@
-//! Spans to reports: each analysis is a folder that turns a stream of spans or a trace into a
-//! table.
+//! Spans to reports: each analysis is a module that turns a stream of spans or a trace into a
+//! table or into what a plot shows.
 //!
 //! Nothing here reads a file or formats a number: times are ticks, formatted by a writer of
 //! `profctl-render`.

@@ -1,4 +1,4 @@
-//! Text from a trace made safe to print: on a terminal, and in Markdown.
+//! Text from a trace made safe to print: on a terminal, in Markdown, in XML and HTML.
 //!
 //! Names come out of traces, and a thread may call itself anything.
 
@@ -38,6 +38,25 @@ fn is_invisible(c: char) -> bool {
                 | '\u{fff9}'..='\u{fffb}'
                 | '\u{e0000}'..='\u{e007f}'
         )
+}
+
+/// `text` as content or as the value of an attribute in XML and HTML. Lines stay lines; characters
+/// that XML 1.0 cannot hold become replacement characters.
+pub fn xml(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            '\t' | '\n' => escaped.push(c),
+            '\0'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
+            c => escaped.push(c),
+        }
+    }
+    escaped
 }
 
 /// The number of terminal columns that `text` occupies.

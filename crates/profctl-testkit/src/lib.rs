@@ -9,3 +9,4 @@ pub mod generate;
 pub mod invariants;
 pub mod oracle;
 pub mod plant;
+mod varint;

@@ -19,6 +19,8 @@ pub(crate) enum What {
     Conversion,
     /// A picture of calls.
     Picture,
+    /// A plot.
+    Plot,
     /// One page of HTML.
     Page,
     /// A calibration, or a line about one: plain text in a file of any name.
@@ -235,6 +237,7 @@ impl OutputFormat {
             What::Report | What::Profile => self.report.is_some(),
             What::Conversion => self.conversion.is_some(),
             What::Picture => self.picture.is_some(),
+            What::Plot => matches!(self.picture, Some(Picture::Svg | Picture::Png)),
             What::Page => self.picture == Some(Picture::Html),
             What::Text | What::Calibration => self.report == Some(Format::Table),
         }
@@ -306,7 +309,7 @@ fn default(what: What) -> Option<&'static OutputFormat> {
         What::Report => named("table"),
         What::Profile => named("profile"),
         What::Page => named("html"),
-        What::Conversion | What::Picture | What::Text | What::Calibration => None,
+        What::Conversion | What::Picture | What::Plot | What::Text | What::Calibration => None,
     }
 }
 

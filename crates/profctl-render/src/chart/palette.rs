@@ -291,24 +291,25 @@ impl Palette {
     };
 }
 
+/// The contrast of two colors, as WCAG 2 defines it.
+#[cfg(test)]
+pub(crate) fn contrast(a: Rgb, b: Rgb) -> f64 {
+    let luminance = |Rgb(r, g, b): Rgb| {
+        let linear = |channel: u8| {
+            let c = f64::from(channel) / 255.0;
+            if c <= 0.04045 { c / 12.92 } else { ((c + 0.055) / 1.055).powf(2.4) }
+        };
+        0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b)
+    };
+    let (a, b) = (luminance(a), luminance(b));
+    (a.max(b) + 0.05) / (a.min(b) + 0.05)
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-
-    /// Relative luminance and contrast, as WCAG 2 defines them.
-    fn contrast(a: Rgb, b: Rgb) -> f64 {
-        let luminance = |Rgb(r, g, b): Rgb| {
-            let linear = |channel: u8| {
-                let c = f64::from(channel) / 255.0;
-                if c <= 0.04045 { c / 12.92 } else { ((c + 0.055) / 1.055).powf(2.4) }
-            };
-            0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b)
-        };
-        let (a, b) = (luminance(a), luminance(b));
-        (a.max(b) + 0.05) / (a.min(b) + 0.05)
-    }
 
     #[test]
     fn text_can_be_read_on_everything() {

@@ -1,5 +1,6 @@
 //! The answer as JUnit XML: a test case for each function that was tested, and for each budget.
 
+use crate::escape::{visible, xml};
 use std::fmt::Write as _;
 
 use profctl_model::report::{Case, Judged, Outcome};
@@ -55,21 +56,9 @@ fn push(text: &mut String, more: std::fmt::Arguments<'_>) {
     text.write_fmt(more).expect("a string takes what is written to it");
 }
 
-/// Text as it may be in an attribute. Characters that XML does not have become a mark.
+/// Text as it may be in an attribute, on one line.
 fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
-            c if c.is_control() => escaped.push('\u{fffd}'),
-            c => escaped.push(c),
-        }
-    }
-    escaped
+    xml(&visible(text))
 }
 
 #[cfg(test)]
@@ -78,6 +67,6 @@ mod tests {
 
     #[test]
     fn names_cannot_break_the_document() {
-        assert_eq!(escaped("<T as \"X\">::f\u{1b}&"), "&lt;T as &quot;X&quot;&gt;::f\u{fffd}&amp;");
+        assert_eq!(escaped("<T as \"X\">::f\u{1b}&"), "&lt;T as &quot;X&quot;&gt;::f\\u{1b}&amp;");
     }
 }

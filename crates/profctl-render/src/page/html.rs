@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::{Histograms, Page, Section, data, pack};
 use crate::chart::palette::{Paint, Palette, STEPS};
+use crate::escape::xml;
 use crate::number::TimeUnit;
 use crate::table::{self, visible};
 
@@ -94,19 +95,7 @@ fn put(out: &mut String, text: &str) {
 /// `text` as content or as the value of an attribute; what could steer a terminal is shown as it
 /// is there.
 pub(super) fn escaped(text: &str) -> String {
-    let text = visible(text);
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            c => escaped.push(c),
-        }
-    }
-    escaped
+    xml(&visible(text))
 }
 
 /// The colors of both themes as variables.

@@ -6,8 +6,9 @@ use std::sync::Once;
 use plotters::chart::{ChartBuilder, ChartContext};
 use plotters::coord::cartesian::Cartesian2d;
 use plotters::drawing::{DrawingArea, IntoDrawingArea as _};
-use plotters::element::{Circle, ErrorBar, PathElement, Rectangle, Text};
+use plotters::element::{Circle, EmptyElement, ErrorBar, PathElement, Rectangle, Text};
 use plotters::prelude::{BitMapBackend, DrawingBackend, LineSeries, SVGBackend};
+use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{
     Color as _, FontStyle, IntoTextStyle as _, RGBColor, ShapeStyle, TextStyle, register_font,
 };
@@ -16,7 +17,7 @@ use super::scale::{Scale, label, ticks};
 use super::{Bar, COLORS, Color, Guide, Interval, Plot, Series, Shape, Theme, Values};
 use crate::chart::palette::{Palette, Rgb};
 use crate::chart::{png as pixels, text};
-use crate::escape::{shortened, visible};
+use crate::escape::{shortened, visible, xml};
 
 /// Viewers of SVG have it by this name, and PNG has the embedded font.
 const FAMILY: &str = "sans-serif";
@@ -85,7 +86,7 @@ pub fn svg(plot: &Plot, size: (u32, u32), theme: Option<Theme>) -> Result<String
     let mut text = String::new();
     draw(SVGBackend::with_string(&mut text, size), plot, &Look::of(theme.unwrap_or(Theme::Light)))?;
     let Some(head) = text.find('>').map(|at| at + 1) else { return Ok(text) };
-    let mut about = format!("\n<title>{}</title>\n", escaped(&plot.title));
+    let mut about = format!("\n<title>{}</title>\n", xml(&visible(&plot.title)));
     if theme.is_none() {
         about.push_str("<style>@media (prefers-color-scheme: dark) {\n");
         let (light, dark) = (Palette::LIGHT, Palette::DARK);
@@ -106,10 +107,6 @@ pub fn svg(plot: &Plot, size: (u32, u32), theme: Option<Theme>) -> Result<String
     }
     text.insert_str(head, &about);
     Ok(text)
-}
-
-fn escaped(text: &str) -> String {
-    visible(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 /// The plot as PNG. Fails, saying why, if it is too large for one.
@@ -133,7 +130,7 @@ fn draw<B: DrawingBackend>(backend: B, plot: &Plot, look: &Look) -> Result<(), S
     let ground = root.fill(&rgb(look.palette.background));
     let drawn = ground.and_then(|()| {
         let (width, height) = root.dim_in_pixel();
-        let below = plot.caption.len() as u32 * LINE + MARGIN;
+        let below = plot.caption.len() as u32 * LINE + 2 * MARGIN;
         let (upper, lower) = root.split_vertically(height.saturating_sub(below).max(1));
         caption(&lower, plot, look)?;
         let title = words(TITLE_SIZE, look.palette.ink);
@@ -164,7 +161,7 @@ fn caption<B: DrawingBackend>(
     let width = (area.dim_in_pixel().0.saturating_sub(2 * MARGIN) / (SIZE / 2)) as usize;
     for (n, line) in plot.caption.iter().enumerate() {
         let line = shortened(&visible(line), width).into_owned();
-        let at = (MARGIN as i32, (n as u32 * LINE) as i32);
+        let at = (MARGIN as i32, (MARGIN + n as u32 * LINE) as i32);
         area.draw(&Text::new(line, at, style.clone()))?;
     }
     Ok(())
@@ -252,7 +249,8 @@ fn draw_guide<B: DrawingBackend>(
     let corners = |at: f64| {
         if guide.upright { [(at, y.from), (at, y.to)] } else { [(x.from, at), (x.to, at)] }
     };
-    let color = rgb(look.palette.muted);
+    let muted = rgb(look.palette.muted);
+    let color = guide.color.map_or(muted, |color| look.color(color));
     if guide.to > guide.from {
         let [first, _] = corners(guide.from);
         let [_, last] = corners(guide.to);
@@ -262,10 +260,18 @@ fn draw_guide<B: DrawingBackend>(
         let line = PathElement::new(corners(guide.from).to_vec(), color.stroke_width(1));
         chart.draw_series(std::iter::once(line))?;
     }
-    let style = words(SIZE, look.palette.muted);
-    let [_, at] = corners(guide.from);
-    let at = if guide.upright { at } else { corners(guide.from)[0] };
-    let label = Text::new(visible(&guide.label).into_owned(), at, style);
+    if guide.label.is_empty() {
+        return Ok(());
+    }
+    // Beside the line, to the left of it where the plot ends on the right.
+    let [start, end] = corners(guide.from);
+    let is_last = guide.upright && Scale::new(x).share(guide.from) > 0.92;
+    let (anchor, shift) = if is_last { (HPos::Right, -3) } else { (HPos::Left, 3) };
+    let style: TextStyle<'_> = (FAMILY, SIZE).with_color(color).into_text_style(&(0, 0));
+    let style = style.pos(Pos::new(anchor, VPos::Top));
+    let below = if guide.upright { 2 + (guide.row as u32 * LINE) as i32 } else { 2 };
+    let words = Text::new(visible(&guide.label).into_owned(), (shift, below), style);
+    let label = EmptyElement::at(if guide.upright { end } else { start }) + words;
     chart.draw_series(std::iter::once(label)).map(|_| ())
 }
 

@@ -142,6 +142,17 @@ pub struct Guide {
     pub from: f64,
     /// Where it ends.
     pub to: f64,
+    /// Its color; that of the caption unless it belongs to a series.
+    pub color: Option<Color>,
+    /// On which line its label is, from the top: labels of several series would cover each other.
+    pub row: usize,
+}
+
+impl Guide {
+    /// A line of no series.
+    pub fn line(label: impl Into<String>, upright: bool, at: f64) -> Self {
+        Self { label: label.into(), upright, from: at, to: at, color: None, row: 0 }
+    }
 }
 
 /// Whether the surroundings are light or dark.

@@ -22,7 +22,7 @@ impl<'a> Scale<'a> {
     }
 
     /// How far along the axis a value is: 0 at its beginning, 1 at its end.
-    fn share(&self, value: f64) -> f64 {
+    pub(super) fn share(&self, value: f64) -> f64 {
         let Axis { from, to, log, .. } = *self.axis;
         let value = value.clamp(from, to);
         let share = if log {
@@ -82,7 +82,7 @@ pub(super) fn ticks(axis: &Axis, most: usize) -> Vec<f64> {
     let kinds: [&[f64]; 3] = [&[1.0, 2.0, 5.0], &[1.0, 3.0], &[1.0]];
     let found = kinds.into_iter().map(within).find(|found| found.len() <= most + 1);
     let found = found.unwrap_or_else(|| within(&[1.0]));
-    let every = found.len().div_ceil(most).max(1);
+    let every = found.len().div_ceil(most + 1).max(1);
     found.into_iter().step_by(every).collect()
 }
 

@@ -1,7 +1,7 @@
 use super::draw::pair;
 use super::scale::{label, ticks};
 use super::*;
-use crate::chart::palette::{Palette, Rgb};
+use crate::chart::palette::{Palette, contrast};
 
 fn example(name: &str) -> Plot {
     let x = Axis::log("elapsed", Values::Times, [2e3, 7e6].into_iter());
@@ -20,21 +20,8 @@ fn example(name: &str) -> Plot {
             color: Color::Number(0),
             shape: Shape::Bars(bars),
         }],
-        guides: vec![Guide { label: "p50".to_owned(), upright: true, from: 3e3, to: 3e3 }],
+        guides: vec![Guide::line("p50", true, 3e3)],
     }
-}
-
-/// Contrast as WCAG 2 defines it.
-fn contrast(a: Rgb, b: Rgb) -> f64 {
-    let luminance = |Rgb(red, green, blue): Rgb| {
-        let linear = |part: u8| {
-            let part = f64::from(part) / 255.0;
-            if part <= 0.03928 { part / 12.92 } else { ((part + 0.055) / 1.055).powf(2.4) }
-        };
-        0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue)
-    };
-    let (a, b) = (luminance(a), luminance(b));
-    (a.max(b) + 0.05) / (a.min(b) + 0.05)
 }
 
 #[test]

@@ -242,6 +242,15 @@ fn what(error: &io::Error) -> String {
     }
 }
 
+/// What a title calls an input: the last part of its path.
+pub(crate) fn short_name(path: &Path) -> String {
+    match path.file_name() {
+        _ if path == Path::new("-") => "standard input".to_owned(),
+        Some(name) => name.display().to_string(),
+        None => path.display().to_string(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -117,7 +117,7 @@ fn what_cannot_be_drawn_is_refused() {
         (&["forest", trace], "takes two traces"),
         (&["hist", "in_cksum", trace, "--by", "cpu"], "--by has no effect"),
         (&["util", trace, "--time", "net"], "--time has no effect"),
-        (&["scatter", "bcopy", trace, trace], "at most 1 of them"),
+        (&["scatter", "bcopy", trace, trace], "scatter takes at most 1 input, found 2"),
         (&["hist", "in_cksum", trace, "--width", "9"], "--width 9, expected 300 to 8000"),
     ] {
         let scratch = Scratch::new("plot_refused");

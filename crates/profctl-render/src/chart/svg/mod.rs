@@ -12,6 +12,7 @@ use super::picture::{
     Sign, StateLook, TITLE_BASE, TITLE_FONT, Upright, UprightKind,
 };
 use super::text;
+use crate::escape::xml;
 
 #[cfg(test)]
 mod tests;
@@ -49,10 +50,10 @@ impl Svg<'_> {
              aria-labelledby=\"title about\" data-total=\"{}\" data-units=\"{}\" data-plot=\"{}\">\n\
              <title id=\"title\">{}</title>\n<desc id=\"about\">{}</desc>",
             scale.total,
-            escaped(&units.join(",")),
+            xml(&units.join(",")),
             plot.width,
-            escaped(title),
-            escaped(about),
+            xml(title),
+            xml(about),
         )?;
         self.style()?;
         self.patterns()?;
@@ -73,7 +74,7 @@ impl Svg<'_> {
     }
 
     fn text(&mut self, class: &str, x: u32, y: u32, words: &str) -> fmt::Result {
-        writeln!(self.out, "<text class=\"{class}\" x=\"{x}\" y=\"{y}\">{}</text>", escaped(words))
+        writeln!(self.out, "<text class=\"{class}\" x=\"{x}\" y=\"{y}\">{}</text>", xml(words))
     }
 
     fn style(&mut self) -> fmt::Result {
@@ -281,8 +282,8 @@ impl Svg<'_> {
                     self.out,
                     "<text class=\"{class}\" x=\"{MARGIN}\" y=\"{}\"><title>{}</title>{}</text>",
                     band.y + 13 + n as u32 * (LINE - 2),
-                    escaped(&band.tip),
-                    escaped(&fitted(words, room, FONT))
+                    xml(&band.tip),
+                    xml(&fitted(words, room, FONT))
                 )?;
             }
         }
@@ -309,7 +310,7 @@ impl Svg<'_> {
                 "<g class=\"t\"><line x1=\"{place}\" x2=\"{place}\" y1=\"-4\" y2=\"{}\"/>\
                  <text{class} x=\"{place}\" y=\"-8\">{}</text></g>",
                 plot.height,
-                escaped(&tick.label)
+                xml(&tick.label)
             )?;
         }
         writeln!(self.out, "</g>")
@@ -338,7 +339,7 @@ impl Svg<'_> {
                 self.out,
                 "<g class=\"u\" data-x=\"{x}\" transform=\"translate({x} 0)\"><title>{}</title>\
                  <line class=\"{class}\" y1=\"{y}\" y2=\"{}\"/></g>",
-                escaped(tip),
+                xml(tip),
                 y + height,
                 x = place(*x),
             )?;
@@ -349,7 +350,7 @@ impl Svg<'_> {
                 self.out,
                 "<g class=\"u\" data-x=\"{x}\" transform=\"translate({x} 0)\"><title>{}</title>\
                  <line class=\"wl\" y1=\"{y0}\" y2=\"{y1}\"/>{}</g>",
-                escaped(&arrow.tip),
+                xml(&arrow.tip),
                 head(0, y0, y1),
                 x = place(x),
             )?;
@@ -375,7 +376,7 @@ impl Svg<'_> {
                 self.out,
                 "<g class=\"st\"><title>{}</title><rect {fill} x=\"{}\" y=\"{}\" width=\"{}\" \
                  height=\"{}\"/></g>",
-                escaped(&state.tip),
+                xml(&state.tip),
                 place(state.x0),
                 state.y,
                 place((state.x1 - state.x0).max(NARROWEST)),
@@ -402,13 +403,9 @@ impl Svg<'_> {
     fn drawn(&mut self, drawn: &Drawn) -> fmt::Result {
         let Drawn { x0, x1, y, height, band, .. } = drawn;
         let merged = if drawn.merged { " data-m=\"1\"" } else { "" };
-        write!(
-            self.out,
-            "<g class=\"b\" data-l=\"{band}\"{merged}><title>{}",
-            escaped(&drawn.label)
-        )?;
+        write!(self.out, "<g class=\"b\" data-l=\"{band}\"{merged}><title>{}", xml(&drawn.label))?;
         for line in &drawn.tip {
-            write!(self.out, "\n{}", escaped(line))?;
+            write!(self.out, "\n{}", xml(line))?;
         }
         // Neighbors are kept apart by a hairline, as long as there is something left.
         let gap = if x1 - x0 > 200 { 50 } else { 0 };
@@ -439,7 +436,7 @@ impl Svg<'_> {
         }
         if let Some(label) = Picture::fitted(drawn) {
             let (x, y) = (place(x0 + PADDING), y + height - 5);
-            write!(self.out, "<text x=\"{x}\" y=\"{y}\">{}</text>", escaped(&label))?;
+            write!(self.out, "<text x=\"{x}\" y=\"{y}\">{}</text>", xml(&label))?;
         }
         writeln!(self.out, "</g>")
     }
@@ -485,22 +482,4 @@ fn place(hundredths: u64) -> String {
         rest if rest % 10 == 0 => format!("{whole}.{}", rest / 10),
         rest => format!("{whole}.{rest:02}"),
     }
-}
-
-/// Text as XML holds it. Characters that XML 1.0 cannot hold become replacement characters.
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\t' | '\n' => out.push(character),
-            '\0'..=' ' if character != ' ' => out.push('\u{FFFD}'),
-            '\u{FFFE}' | '\u{FFFF}' => out.push('\u{FFFD}'),
-            other => out.push(other),
-        }
-    }
-    out
 }

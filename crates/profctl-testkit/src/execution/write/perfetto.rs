@@ -2,6 +2,7 @@
 
 use super::tid;
 use crate::execution::{Execution, Leaves, Record, What};
+use crate::varint::varint;
 
 /// A message in the making.
 #[derive(Default)]
@@ -10,23 +11,15 @@ struct Message {
 }
 
 impl Message {
-    fn varint(&mut self, mut value: u64) {
-        while value > 0x7f {
-            self.bytes.push(value as u8 | 0x80);
-            value >>= 7;
-        }
-        self.bytes.push(value as u8);
-    }
-
     fn number(mut self, field: u64, value: u64) -> Self {
-        self.varint(field << 3);
-        self.varint(value);
+        varint(field << 3, &mut self.bytes);
+        varint(value, &mut self.bytes);
         self
     }
 
     fn with(mut self, field: u64, bytes: &[u8]) -> Self {
-        self.varint(field << 3 | 2);
-        self.varint(bytes.len() as u64);
+        varint(field << 3 | 2, &mut self.bytes);
+        varint(bytes.len() as u64, &mut self.bytes);
         self.bytes.extend(bytes);
         self
     }

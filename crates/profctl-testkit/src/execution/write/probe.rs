@@ -1,5 +1,6 @@
 //! Records of a probe, and of the trace port of a microcontroller: a tag and a counter that wraps; switches are tags without a thread.
 
+use crate::varint::varint;
 use std::fmt::Write as _;
 
 use crate::execution::{Execution, What};
@@ -82,18 +83,14 @@ pub fn itm(execution: &Execution) -> Vec<u8> {
             What::Lost(_) => bytes.push(0x70),
             What::Switch { .. } | What::Wake(_) => continue,
         }
-        let mut delta = record.time - last;
+        let delta = record.time - last;
         last = record.time;
         if (1..=6).contains(&delta) {
             bytes.push((delta as u8) << 4);
             continue;
         }
         bytes.push(0xc0);
-        while delta > 0x7f {
-            bytes.push(delta as u8 & 0x7f | 0x80);
-            delta >>= 7;
-        }
-        bytes.push(delta as u8);
+        varint(delta, &mut bytes);
     }
     bytes
 }

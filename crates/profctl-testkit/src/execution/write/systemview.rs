@@ -3,18 +3,14 @@
 
 use super::tid;
 use crate::execution::{Execution, Leaves, What};
+use crate::varint::varint;
 
 const HEAD: &str = ";\n; Version     SEGGER SystemViewer V2.42\n; Author      profctl's tests\n;\n";
 
 fn numbers(of: &[u64]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for &number in of {
-        let mut rest = number;
-        while rest > 0x7f {
-            bytes.push(rest as u8 | 0x80);
-            rest >>= 7;
-        }
-        bytes.push(rest as u8);
+        varint(number, &mut bytes);
     }
     bytes
 }

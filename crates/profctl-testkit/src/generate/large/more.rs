@@ -2,6 +2,7 @@
 
 use super::text::Text;
 use super::walk::{Step, Walk};
+use crate::varint::varint;
 
 /// Wires of a tag bus.
 const TAG_BITS: usize = 16;
@@ -208,12 +209,4 @@ fn bytes(number: u64, value: &[u8], out: &mut Vec<u8>) {
     varint(number << 3 | 2, out);
     varint(value.len() as u64, out);
     out.extend_from_slice(value);
-}
-
-fn varint(mut value: u64, out: &mut Vec<u8>) {
-    while value >= 1 << 7 {
-        out.push(value as u8 | 1 << 7);
-        value >>= 7;
-    }
-    out.push(value as u8);
 }

@@ -93,19 +93,10 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
             with_paths(sides, &settings, &args.reading, &args.selection, Keep::default(), global)?;
         return write_paths(args, &both.0, &both.1, global);
     }
-    let rules = settings.rules();
-    let rules: Vec<&Rule<'_>> = rules.iter().map(|rule| rule as &Rule<'_>).collect();
     let keep = Keep { histograms: args.tails, ..Keep::default() };
-    let mut both = sides::read(sides, &args.reading, &args.selection, keep, global)?;
-    sides::exclude(&mut both, &args.comparing.exclude_run)?;
-    args.names.apply(&mut both);
-    let [before, after] = both;
-    let after_name = after.name.clone();
-    let margins = |name: &str| settings.margin_of(name);
-    let options = settings.options(rules);
-    let options = Options { margins: Some(&margins), ..options };
+    let exclude = &args.comparing.exclude_run;
     let comparison =
-        compare(before, after, &options).map_err(|message| Failure::input(after_name, message))?;
+        of_functions(sides, &settings, &args.reading, &args.selection, keep, exclude, global)?;
     let shown = Shown { top: args.top, matching: None, all: args.all, tails: args.tails };
     let for_people = Shown { top: Some(args.top.unwrap_or(ROWS_SHOWN)), ..shown };
     match global.format() {
@@ -131,22 +122,12 @@ fn side_by_side(args: &Args, settings: &Settings, global: &Global) -> Result<Exi
     if args.after.len() > 1 {
         args.names.refuse_after("on several sides after")?;
     }
-    let rules = settings.rules();
-    let margins = |name: &str| settings.margin_of(name);
+    let (keep, exclude) = (Keep::default(), &args.comparing.exclude_run);
     let mut comparisons = Vec::new();
     for after in &args.after {
         let sides = [&args.before, after];
-        let keep = Keep::default();
-        let mut both = sides::read(sides, &args.reading, &args.selection, keep, global)?;
-        sides::exclude(&mut both, &args.comparing.exclude_run)?;
-        args.names.apply(&mut both);
-        let [before, after] = both;
-        let name = after.name.clone();
-        let rules: Vec<&Rule<'_>> = rules.iter().map(|rule| rule as &Rule<'_>).collect();
-        let options = Options { margins: Some(&margins), ..settings.options(rules) };
-        comparisons.push(
-            compare(before, after, &options).map_err(|message| Failure::input(name, message))?,
-        );
+        let (reading, selection) = (&args.reading, &args.selection);
+        comparisons.push(of_functions(sides, settings, reading, selection, keep, exclude, global)?);
     }
     let people = global.format() == Format::Table;
     let top = args.top.or(people.then_some(ROWS_SHOWN));
@@ -170,6 +151,27 @@ pub(crate) fn verdict(comparison: &Comparison, reading: &Reading, global: &Globa
     let sides = [&comparison.before, &comparison.after];
     let incomplete = sides.into_iter().find(|side| !side.profile.quality.is_complete());
     incomplete.map_or(Exit::Done, |side| read::verdict(&side.profile.quality, reading, global))
+}
+
+/// Reads two sides and compares them by function, without the runs of the names in `exclude`.
+pub(crate) fn of_functions(
+    sides: [&PathBuf; 2],
+    settings: &Settings,
+    reading: &Reading,
+    selection: &Selection,
+    keep: Keep,
+    exclude: &[String],
+    global: &Global,
+) -> Result<Comparison, Failure> {
+    let mut both = sides::read(sides, reading, selection, keep, global)?;
+    sides::exclude(&mut both, exclude)?;
+    let [before, after] = both;
+    let after_name = after.name.clone();
+    let rules = settings.rules();
+    let rules: Vec<&Rule<'_>> = rules.iter().map(|rule| rule as &Rule<'_>).collect();
+    let margins = |name: &str| settings.margin_of(name);
+    let options = Options { margins: Some(&margins), ..settings.options(rules) };
+    compare(before, after, &options).map_err(|message| Failure::input(after_name, message))
 }
 
 /// Reads two sides once and compares them by function and by call path.

@@ -16,7 +16,7 @@ use crate::commands::diff;
 use crate::commands::diff::settings::Settings;
 use crate::commands::diff::sides::Keep;
 use crate::exit::{Exit, Failure};
-use crate::read;
+use crate::{input, read};
 
 /// What a tip says of all calls of a function, `module` and `name` besides.
 const FIGURES: [&str; 14] = [
@@ -58,7 +58,7 @@ pub(super) fn page(args: &Args, global: &Global) -> Result<(String, Exit), Failu
         Some(_) => super::steps(&trace, args)?,
         None => path_of(&trace),
     };
-    let title = args.title.clone().unwrap_or_else(|| super::name_of(path));
+    let title = args.title.clone().unwrap_or_else(|| input::short_name(path));
     let first = match args.kind()? {
         super::Kind::Chart => Kind::Chart,
         super::Kind::Graph => Kind::Graph,

@@ -20,10 +20,10 @@ use super::diff::sides::Keep;
 use crate::args::{Global, Reading, Selection};
 use crate::exit::{Exit, Failure};
 use crate::input::session::Session;
-use crate::output;
 use crate::outputs::{self, Picture as Format};
 use crate::runs::no_room;
 use crate::spooled::{Limits, Ordered, Spooled};
+use crate::{input, output};
 
 pub(crate) mod html;
 
@@ -213,7 +213,7 @@ fn traced(
 ) -> Result<(Picture, Exit), Failure> {
     let kind = args.kind()?;
     let mut session = Session::new(&args.reading, &args.selection, By::Function, global)?;
-    let title = args.title.clone().unwrap_or_else(|| name_of(path));
+    let title = args.title.clone().unwrap_or_else(|| input::short_name(path));
     let notes = |meta: &TraceMeta| Quality::of(&meta.diags).notes(meta.timebase.timeline);
     let picture = match kind {
         Kind::Chart => {
@@ -292,7 +292,7 @@ fn compared(
     let keep = Keep::default();
     let (comparison, paths) =
         diff::with_paths(sides, &settings, &args.reading, &args.selection, keep, global)?;
-    let mut names = sides.map(|side| name_of(side));
+    let mut names = sides.map(|side| input::short_name(side));
     if names[0] == names[1] {
         names = sides.map(|side| side.display().to_string());
     }
@@ -309,13 +309,4 @@ fn compared(
     };
     let picture = picture::diff(&paths.tree, &paths.timebase, &options);
     Ok((picture, diff::verdict(&comparison, &args.reading, global)))
-}
-
-/// The last part of a path.
-fn name_of(path: &Path) -> String {
-    match path.file_name() {
-        _ if path == Path::new("-") => "standard input".to_owned(),
-        Some(name) => name.display().to_string(),
-        None => path.display().to_string(),
-    }
 }

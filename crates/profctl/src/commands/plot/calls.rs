@@ -11,9 +11,10 @@ use profctl_render::plot::{
     Axis, Bar, COLORS, Color, Plot, Series, Shape, time_of, value_of, values_of,
 };
 
-use super::{By, Length, Request, name_of};
+use super::{By, Length, Request};
 use crate::exit::{Exit, Failure};
 use crate::input::session::Session;
+use crate::input::short_name;
 
 /// Intervals from left to right.
 const INTERVALS: usize = 300;
@@ -134,7 +135,7 @@ pub(super) fn utilization(request: &Request<'_>) -> Result<(Plot, Exit), Failure
     let last = time(trace.meta.last);
     let x = Axis { to: last.max(1.0), ..Axis::from_zero("time", values_of(timebase), last) };
     let y = Axis::of_names("", rows.into_iter().map(|(name, _)| name).collect());
-    let title = format!("What the CPUs did: {}", name_of(&inputs[0]));
+    let title = format!("CPU utilization: {}", short_name(&inputs[0]));
     let exit = session.exit();
     Ok((Plot { title, caption, x, y, series, guides: Vec::new() }, exit))
 }

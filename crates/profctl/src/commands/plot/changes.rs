@@ -1,12 +1,12 @@
 //! Ratios with their intervals: of functions between two sides, of conditions in a sweep.
 
-use profctl_analyze::diff::{Function, Options, Rule, Verdict, compare};
+use profctl_analyze::diff::{Function, Verdict};
 use profctl_render::number;
 use profctl_render::plot::{Axis, Color, Guide, Interval, Plot, Series, Shape, Values};
 
 use super::{Request, names_of};
 use crate::commands::diff::settings::{Comparing, Settings};
-use crate::commands::diff::{self, sides};
+use crate::commands::diff::{self, sides::Keep};
 use crate::commands::sweep;
 use crate::exit::{Exit, Failure};
 
@@ -16,20 +16,20 @@ const FUNCTIONS: usize = 30;
 /// A function per row: its ratio, the interval, the margin.
 pub(super) fn forest(request: &Request<'_>) -> Result<(Plot, Exit), Failure> {
     let Request { args, global, inputs, .. } = request;
-    let settings = Settings::of(&Comparing::default())?;
-    let rules = settings.rules();
-    let rules: Vec<&Rule<'_>> = rules.iter().map(|rule| rule as &Rule<'_>).collect();
-    let keep = sides::Keep::default();
-    let paths = [&inputs[0], &inputs[1]];
-    let mut both = sides::read(paths, &args.reading, &args.selection, keep, global)?;
-    sides::exclude(&mut both, &args.exclude_run)?;
-    let [before, after] = both;
-    let after_name = after.name.clone();
-    let mut options: Options<'_> = settings.options(rules);
-    let margin = args.max_regression.unwrap_or(options.stats.margin);
-    options.stats.margin = margin;
-    let comparison =
-        compare(before, after, &options).map_err(|message| Failure::input(after_name, message))?;
+    let mut settings = Settings::of(&Comparing::default())?;
+    settings.stats.margin = args.max_regression.unwrap_or(settings.stats.margin);
+    let sides = [&inputs[0], &inputs[1]];
+    let (keep, exclude) = (Keep::default(), &args.exclude_run);
+    let comparison = diff::of_functions(
+        sides,
+        &settings,
+        &args.reading,
+        &args.selection,
+        keep,
+        exclude,
+        global,
+    )?;
+    let margin = comparison.margin;
     let mut changed: Vec<(&Function, f64)> = comparison
         .changed()
         .filter_map(|function| Some((function, function.ratio.filter(|ratio| *ratio > 0.0)?)))
@@ -72,13 +72,8 @@ pub(super) fn forest(request: &Request<'_>) -> Result<(Plot, Exit), Failure> {
         .map(|(function, _)| format!("{} ({})", function.name, function.measure.name()))
         .collect();
     let guides = vec![
-        Guide {
-            label: String::new(),
-            upright: true,
-            from: (1.0 + margin).recip(),
-            to: 1.0 + margin,
-        },
-        Guide { label: String::new(), upright: true, from: 1.0, to: 1.0 },
+        Guide { to: 1.0 + margin, ..Guide::line("", true, (1.0 + margin).recip()) },
+        Guide::line("", true, 1.0),
     ];
     let runs = |side: &profctl_analyze::diff::SideSummary| {
         number::count(side.runs.len() as u64, "run", "runs")
@@ -135,7 +130,7 @@ pub(super) fn sweep(request: &Request<'_>) -> Result<(Plot, Exit), Failure> {
     let reference = &sweep.conditions[sweep.reference];
     let y = Axis::from_zero(format!("{} ÷ {reference}", sweep.measure), Values::Ratios, highest);
     let x = Axis::of_names("", sweep.variants.clone());
-    let guides = vec![Guide { label: reference.clone(), upright: false, from: 1.0, to: 1.0 }];
+    let guides = vec![Guide::line(reference.clone(), false, 1.0)];
     let runs: usize = points.iter().map(|point| point.runs).sum();
     let mut caption = vec![format!("{} in all", number::count(runs as u64, "run", "runs"))];
     if points.iter().any(|point| point.factor.is_some() && point.interval.is_none()) {

@@ -56,12 +56,11 @@ pub(super) fn histogram(request: &Request<'_>) -> Result<(Plot, Exit), Failure> 
         let name = if shared { one.name.clone() } else { String::new() };
         series.push(Series { name, color: Color::Number(n), shape: Shape::Bars(bars) });
     }
-    let guides = all.iter().flat_map(|one| {
+    let guides = all.iter().enumerate().flat_map(|(n, one)| {
         one.percentiles.iter().map(move |&(percent, value)| Guide {
-            label: if shared { format!("{} p{percent}", one.name) } else { format!("p{percent}") },
-            upright: true,
-            from: value,
-            to: value,
+            color: shared.then_some(Color::Number(n)),
+            row: n,
+            ..Guide::line(format!("p{percent}"), true, value)
         })
     });
     let guides = if all.len() <= 2 { guides.collect() } else { Vec::new() };
@@ -86,7 +85,8 @@ pub(super) fn ecdf(request: &Request<'_>) -> Result<(Plot, Exit), Failure> {
             points.push((value, below));
         }
         points.push((x.to, below));
-        Series { name: one.name.clone(), color: Color::Number(n), shape: Shape::Line(points) }
+        let name = if all.len() > 1 { one.name.clone() } else { String::new() };
+        Series { name, color: Color::Number(n), shape: Shape::Line(points) }
     };
     let series = all.iter().enumerate().map(line).collect();
     let y = Axis { to: 1.0, ..Axis::from_zero("share of calls", Values::Shares, 1.0) };

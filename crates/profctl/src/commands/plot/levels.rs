@@ -58,7 +58,7 @@ pub(super) fn history(request: &Request<'_>) -> Result<(Plot, Exit), Failure> {
     plot.guides = of_function
         .map(|change| {
             let at = (change.build + change.previous) as f64 / 2.0;
-            Guide { label: number::ratio(change.ratio), upright: true, from: at, to: at }
+            Guide::line(number::ratio(change.ratio), true, at)
         })
         .collect();
     let n = plot.guides.len() as u64;

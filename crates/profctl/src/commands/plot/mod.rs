@@ -1,15 +1,17 @@
 //! `profctl plot`: distributions, calls over time, changes and sweeps, drawn over axes.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use clap::ValueEnum as _;
 use profctl_analyze::diff::Measure;
+use profctl_render::number::count;
 use profctl_render::plot::{self, Plot, Theme};
 
 use super::diff::settings;
 use crate::args::{Global, Reading, Selection};
 use crate::exit::{Exit, Failure};
-use crate::output;
 use crate::outputs::Picture as Format;
+use crate::{input, output};
 
 mod calls;
 mod changes;
@@ -36,7 +38,7 @@ pub(crate) struct Args {
     /// builds, or the manifest of a sweep
     #[arg(value_name = "TRACE", required = true)]
     operands: Vec<PathBuf>,
-    /// Draw another function, too (ecdf)
+    /// Draw this function, too (ecdf)
     #[arg(long, value_name = "FUNC")]
     function: Vec<String>,
     /// Time of a call: with callees, or its own [default: elapsed]
@@ -54,7 +56,7 @@ pub(crate) struct Args {
     /// Color scheme [default: that of the viewer; PNG: light]
     #[arg(long, value_name = "THEME")]
     theme: Option<Scheme>,
-    /// Change to tolerate, `5%` or `1.05x`: the band (forest) [default: 5%]
+    /// Change to tolerate, `5%` or `1.05x`, drawn as a band (forest) [default: 5%]
     #[arg(long, visible_alias = "margin", value_name = "CHANGE", value_parser = settings::margin)]
     max_regression: Option<f64>,
     /// Omit the run of that name (forest, runs)
@@ -74,9 +76,9 @@ enum Kind {
     Ecdf,
     /// Time of each call against when it began
     Scatter,
-    /// Ratio and interval of each changed function, of two sides
+    /// Ratio and interval of each function that differs between two sides
     Forest,
-    /// A dot per run, of two sides
+    /// A dot per run of two sides
     Runs,
     /// A dot per run over many builds
     History,
@@ -132,6 +134,11 @@ const WIDTH_MIN: usize = 300;
 const WIDTH_MAX: usize = 8_000;
 
 impl Kind {
+    /// As it is named on the command line.
+    fn name(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+
     fn has_function(self) -> bool {
         matches!(self, Self::Hist | Self::Ecdf | Self::Scatter | Self::Runs | Self::History)
     }
@@ -158,12 +165,7 @@ struct Request<'a> {
 }
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
-    let format = global.chosen.and_then(|chosen| chosen.picture);
-    let format = match format {
-        Some(Format::Svg) => Format::Svg,
-        Some(Format::Png) => Format::Png,
-        _ => return Err(Failure::usage("plot writes svg (.svg) or png (.png)")),
-    };
+    let is_svg = global.chosen.and_then(|chosen| chosen.picture) == Some(Format::Svg);
     let request = request(args, global)?;
     let (mut plot, exit) = match args.kind {
         Kind::Hist => lengths::histogram(&request)?,
@@ -188,7 +190,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
         Scheme::Light => Theme::Light,
         Scheme::Dark => Theme::Dark,
     });
-    let bytes = if format == Format::Svg {
+    let bytes = if is_svg {
         plot::svg(&plot, size, theme).map_err(Failure::usage)?.into_bytes()
     } else {
         plot::png(&plot, size, theme.unwrap_or(Theme::Light)).map_err(Failure::usage)?
@@ -208,7 +210,8 @@ fn height(plot: &Plot, width: u32) -> u32 {
 fn request<'a>(args: &'a Args, global: &'a Global) -> Result<Request<'a>, Failure> {
     let kind = args.kind;
     let refuse = |flag: &str, kinds: &str| {
-        Err(Failure::usage(format!("{flag} has no effect on this kind of plot, only on {kinds}")))
+        let kind = kind.name();
+        Err(Failure::usage(format!("{flag} has no effect on {kind}, only on {kinds}")))
     };
     if !args.function.is_empty() && kind != Kind::Ecdf {
         return refuse("--function", "ecdf");
@@ -240,28 +243,21 @@ fn request<'a>(args: &'a Args, global: &'a Global) -> Result<Request<'a>, Failur
             (_, 1) => "a trace",
             _ => "two traces or directories of runs",
         };
-        return Err(Failure::usage(format!("this kind of plot takes {function}{inputs}")));
+        return Err(Failure::usage(format!("{} takes {function}{inputs}", kind.name())));
     }
     if inputs.len() > most {
-        let message = format!("this kind of plot takes at most {most} of them");
-        return Err(Failure::usage(format!("{} inputs, {message}", inputs.len())));
+        let (kind, n) = (kind.name(), inputs.len());
+        let message =
+            format!("{kind} takes at most {}, found {n}", count(most as u64, "input", "inputs"));
+        return Err(Failure::usage(message));
     }
     let length = args.time.unwrap_or(Length::Elapsed);
     Ok(Request { args, global, functions, inputs, length })
 }
 
-/// What to call an input: the last part of its path.
-fn name_of(path: &Path) -> String {
-    match path.file_name() {
-        _ if path == Path::new("-") => "standard input".to_owned(),
-        Some(name) => name.display().to_string(),
-        None => path.display().to_string(),
-    }
-}
-
 /// What to call several inputs, all of them differently.
 fn names_of(paths: &[PathBuf]) -> Vec<String> {
-    let short: Vec<String> = paths.iter().map(|path| name_of(path)).collect();
+    let short: Vec<String> = paths.iter().map(|path| input::short_name(path)).collect();
     let mut distinct = short.clone();
     distinct.sort_unstable();
     distinct.dedup();
