@@ -118,7 +118,7 @@ impl Comparison {
             })
             .collect();
         if let Some(list) = list(names) {
-            notes.push(format!("withdrawn, as permuting the runs gives such changes too: {list}"));
+            notes.push(format!("withdrawn: permuting the runs gives such changes, too: {list}"));
         }
     }
 
@@ -129,9 +129,7 @@ impl Comparison {
             withdrawn && function.verdict == Verdict::Inconclusive
         });
         if let Some(list) = list(names.map(|one| one.name.clone()).collect()) {
-            notes.push(format!(
-                "withdrawn, as few calls of each run account for it, by chance perhaps: {list}"
-            ));
+            notes.push(format!("withdrawn: single calls of each run explain the change: {list}"));
         }
     }
 
