@@ -54,7 +54,7 @@ fn stitch(criterion: &mut Criterion) {
         from: None,
         until: None,
     };
-    let view = BlockView { bytes: &sample.bytes, stream: 0, source: 0, offset: 0, lines: 0 };
+    let view = BlockView { bytes: &sample.bytes, stream: 0, source: 0, offset: 0, lines: Some(0) };
     let mut group = criterion.benchmark_group("stitch");
     group.sample_size(10);
     group.throughput(Throughput::Elements(events.said().len() as u64));

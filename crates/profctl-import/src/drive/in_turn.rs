@@ -22,7 +22,8 @@ pub(super) fn run<S: SpanSink>(
     let mut lines = 0;
     let mut take = |out: &mut Emitter, bytes: &[u8], offset: u64| {
         let mut events = out.take();
-        stage.take(0, &mut events, BlockView { bytes, stream: 0, source: 0, offset, lines });
+        let view = BlockView { bytes, stream: 0, source: 0, offset, lines: Some(lines) };
+        stage.take(0, &mut events, view);
         lines += events.lines;
         out.reuse(events.events);
         progress(file.taken.load(Ordering::Relaxed));

@@ -280,7 +280,7 @@ impl Cursor {
             stream,
             source: *file,
             offset: read.block.offset,
-            lines: *lines,
+            lines: Some(*lines),
         };
         stage.take(stream, run, view);
         run.details.clear();
@@ -295,8 +295,13 @@ impl Cursor {
         self.lines += read.events.lines;
         if read.block.skipped > 0 {
             let offset = read.block.offset;
-            let view =
-                BlockView { bytes: &[], stream, source: self.file, offset, lines: self.lines };
+            let view = BlockView {
+                bytes: &[],
+                stream,
+                source: self.file,
+                offset,
+                lines: Some(self.lines),
+            };
             stage.skipped(read.block.skipped, view);
             self.lines += 1;
         }

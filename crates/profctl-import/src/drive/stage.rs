@@ -82,7 +82,7 @@ impl<'t, S: SpanSink> StitchStage<'t, S> {
             stream: 0,
             source: 0,
             offset: block.offset,
-            lines: self.lines,
+            lines: Some(self.lines),
         };
         self.take(emitter, &mut events, view);
         self.lines += events.lines;
@@ -92,7 +92,7 @@ impl<'t, S: SpanSink> StitchStage<'t, S> {
                 source: 0,
                 bytes: &[],
                 offset: block.offset,
-                lines: self.lines,
+                lines: Some(self.lines),
             };
             self.skipped(block.skipped, view);
             self.lines += 1;
@@ -141,7 +141,7 @@ impl<'t, S: SpanSink> StitchStage<'t, S> {
         let Some(mut sorter) = self.sorter.take() else { return };
         let of_sorter = self.ids.len() - 1;
         while let Some((mut events, offset)) = sorter.next(at_end) {
-            let view = BlockView { bytes: &[], stream: 0, source: 0, offset, lines: 0 };
+            let view = BlockView { bytes: &[], stream: 0, source: 0, offset, lines: None };
             self.stitch(of_sorter, &mut events, view);
             sorter.reuse(events.events);
         }

@@ -39,7 +39,7 @@ pub(crate) struct TracerEvents {
     applier: Applier,
     /// Functions by address.
     functions: FastMap<u64, NameRef>,
-    /// The lanes of threads, with the names that they had.
+    /// The lanes of threads in this block, with the names that they had.
     lanes: FastMap<Named, (LaneRef, Box<[u8]>)>,
 }
 
@@ -64,9 +64,11 @@ impl TracerEvents {
         self.applier.irqs()
     }
 
-    /// Goes on from the names of interrupts that the block before left.
-    pub(crate) fn set_irqs(&mut self, irqs: &IrqNames) {
+    /// Begins a block, with the names of interrupts that the one before left.
+    pub(crate) fn begin(&mut self, irqs: &IrqNames) {
         self.applier.set_irqs(irqs);
+        // What was said in a block that is read again was not heard.
+        self.lanes.clear();
     }
 
     /// Says the event `name`, which means `meaning`.

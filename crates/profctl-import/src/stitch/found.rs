@@ -55,10 +55,8 @@ impl Setup {
     /// Something that was found in a block, with its place.
     pub(super) fn sample(&self, view: BlockView<'_>, offset: u32, message: String) -> Sample {
         let before = view.bytes.get(..offset as usize).unwrap_or(view.bytes);
-        let line = self
-            .quirks
-            .has_lines
-            .then(|| view.lines + 1 + memchr::memchr_iter(b'\n', before).count() as u64);
+        let lines = view.lines.filter(|_| self.quirks.has_lines);
+        let line = lines.map(|lines| lines + 1 + memchr::memchr_iter(b'\n', before).count() as u64);
         let source = self.sources.get(view.source).cloned().unwrap_or_default();
         let place = Place { source, offset: place(view.offset, offset), line };
         Sample { place, message }

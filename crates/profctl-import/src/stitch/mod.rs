@@ -154,8 +154,8 @@ pub struct BlockView<'a> {
     pub source: usize,
     /// Bytes of the input before it.
     pub offset: u64,
-    /// Lines of the input before it.
-    pub lines: u64,
+    /// Lines of the input before it, if that is known.
+    pub lines: Option<u64>,
 }
 
 /// Who makes the calls of a lane, until something other than a usual call happens.

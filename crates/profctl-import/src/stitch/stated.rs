@@ -29,13 +29,16 @@ impl<S: SpanSink> Stitcher<S> {
         self.clock.lay(lane.cpu, time);
     }
 
-    /// A thread is as the event says, whatever its lane looked like.
+    /// A thread is named as the event says, whatever its lane looked like. Its ids are those that
+    /// were stated first: some readers repeat them with every block, and where ids contradict one
+    /// another, the size of blocks must not decide.
     #[cold]
     pub(super) fn describe(&mut self, event: &Event, lane: Lane, ids: &WorkerIds) {
         let Some(thread) = lane.thread else { return };
         let stated = |value: u64| (value != UNSTATED).then_some(value);
         let described = &mut self.core.names.threads[thread];
-        (described.tid, described.pid) = (stated(event.duration), stated(event.extra));
+        described.tid = described.tid.or(stated(event.duration));
+        described.pid = described.pid.or(stated(event.extra));
         described.idle = event.depth == 1;
         if let ThreadKey::Member { name, .. } = &ids.lanes[event.lane.0 as usize].thread
             && !name.is_empty()

@@ -16,7 +16,7 @@ use profctl_model::{Code, FuncId, RunState, Severity, SpanSink, ThreadId, Tick};
 use super::lanes::Lane;
 use super::sched::Stamp;
 use super::{BlockView, Stitcher};
-use crate::emit::{Event, EventKind, LaneKey, ThreadKey};
+use crate::emit::{Event, EventKind, LaneKey, ThreadKey, place};
 
 /// More than one suspended stack fitted the exits after a switch.
 pub static AMBIGUOUS_SWITCH: Code = Code {
@@ -57,12 +57,43 @@ enum State {
 #[derive(Debug)]
 struct Held {
     since: Tick,
-    events: Vec<(Event, Option<FuncId>, Tick)>,
+    events: Vec<HeldEvent>,
     /// Calls that were entered since and are open.
     open: Vec<Option<FuncId>>,
     /// Exits that found no entry.
     exits: usize,
     candidates: Vec<ThreadId>,
+}
+
+/// An event that waits for its stack to be found out.
+#[derive(Debug)]
+struct HeldEvent {
+    event: Event,
+    func: Option<FuncId>,
+    time: Tick,
+    place: HeldPlace,
+}
+
+/// Where a record stands, once the block that it is in is gone.
+#[derive(Clone, Copy, Debug)]
+struct HeldPlace {
+    stream: usize,
+    source: usize,
+    offset: u64,
+}
+
+impl HeldPlace {
+    fn new(event: &Event, view: BlockView<'_>) -> Self {
+        let BlockView { stream, source, offset, .. } = view;
+        Self { stream, source, offset: place(offset, event.offset) }
+    }
+
+    /// What a record at byte 0 of it is at. To know its line, lines would have to be counted for
+    /// every record that waits.
+    fn view(self) -> BlockView<'static> {
+        let Self { stream, source, offset } = self;
+        BlockView { bytes: &[], stream, source, offset, lines: None }
+    }
 }
 
 /// The running thread, according to switch tags.
@@ -115,7 +146,7 @@ pub(super) fn switch<S: SpanSink>(
             State::Running(thread) => suspend(stitcher, thread, Stamp { time, cpu: lane.cpu }),
             State::Switching => {}
             State::Returning(held) => {
-                let thread = settle(stitcher, &held, lane, view);
+                let thread = settle(stitcher, &held, lane);
                 suspend(stitcher, thread, Stamp { time, cpu: lane.cpu });
             }
         }
@@ -129,7 +160,7 @@ pub(super) fn switch<S: SpanSink>(
         // The capture began inside the switch, or its entry was lost.
         State::Running(thread) => suspend(stitcher, thread, Stamp { time, cpu: lane.cpu }),
         State::Returning(held) => {
-            let thread = settle(stitcher, &held, lane, view);
+            let thread = settle(stitcher, &held, lane);
             suspend(stitcher, thread, Stamp { time, cpu: lane.cpu });
         }
         State::Unused | State::Switching => {}
@@ -162,7 +193,8 @@ pub(super) fn call<S: SpanSink>(
         State::Running(thread) => *thread,
         State::Switching => switcher(stitcher),
         State::Returning(held) => {
-            held.events.push((*event, func, time));
+            let place = HeldPlace::new(event, view);
+            held.events.push(HeldEvent { event: *event, func, time, place });
             let mut decided = held.events.len() >= HELD_MAX;
             match event.kind {
                 EventKind::Enter => held.open.push(func),
@@ -194,7 +226,7 @@ pub(super) fn call<S: SpanSink>(
                 _ => {}
             }
             if decided && let State::Returning(held) = std::mem::take(&mut stitcher.tags.state) {
-                let thread = settle(stitcher, &held, lane, view);
+                let thread = settle(stitcher, &held, lane);
                 stitcher.tags.state = State::Running(thread);
             }
             return;
@@ -204,20 +236,15 @@ pub(super) fn call<S: SpanSink>(
 }
 
 /// Decides whose the held events are, and replays them there.
-fn settle<S: SpanSink>(
-    stitcher: &mut Stitcher<S>,
-    held: &Held,
-    lane: Lane,
-    view: BlockView<'_>,
-) -> ThreadId {
+fn settle<S: SpanSink>(stitcher: &mut Stitcher<S>, held: &Held, lane: Lane) -> ThreadId {
     let fitting = if held.exits == 0 { &[][..] } else { &held.candidates[..] };
     let thread = match fitting.first() {
         Some(&thread) => thread,
         None => new_stack(stitcher),
     };
-    if let ([_, _, ..], Some((event, ..))) = (fitting, held.events.last()) {
+    if let ([_, _, ..], Some(last)) = (fitting, held.events.last()) {
         let n = fitting.len();
-        stitcher.core.complain(&AMBIGUOUS_SWITCH, view, event.offset, || {
+        stitcher.core.complain(&AMBIGUOUS_SWITCH, last.place.view(), 0, || {
             format!("{n} suspended stacks fit the exits after this switch")
         });
     }
@@ -226,8 +253,9 @@ fn settle<S: SpanSink>(
     let at = Stamp { time: held.since, cpu: lane.cpu };
     let (sched, mut out) = stitcher.scheduler();
     sched.switch(at, Some((switcher, RunState::Sleeping)), Some(thread), &mut out);
-    for (event, func, time) in &held.events {
-        stitcher.call(event, *func, thread, lane.cpu, *time, view);
+    for &HeldEvent { event, func, time, place } in &held.events {
+        let event = Event { offset: 0, ..event };
+        stitcher.call(&event, func, thread, lane.cpu, time, place.view());
     }
     thread
 }
@@ -237,8 +265,7 @@ pub(super) fn finish<S: SpanSink>(stitcher: &mut Stitcher<S>) {
     if let State::Returning(held) = std::mem::take(&mut stitcher.tags.state)
         && !held.events.is_empty()
     {
-        let view = BlockView { bytes: &[], stream: 0, source: 0, offset: 0, lines: 0 };
-        settle(stitcher, &held, Lane { cpu: None, thread: None }, view);
+        settle(stitcher, &held, Lane { cpu: None, thread: None });
     }
 }
 

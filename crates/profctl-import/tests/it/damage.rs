@@ -3,6 +3,8 @@
 
 #![expect(clippy::disallowed_methods, reason = "runs longer, and shows what was read, when asked")]
 
+use std::fmt::Debug;
+
 use profctl_import::{FORMATS, ImportOptions, ReadOptions};
 use profctl_testkit::fixtures;
 use profctl_testkit::generate::Random;
@@ -68,7 +70,8 @@ fn one_answer(what: &str, options: &ReadOptions, parts: &Parts) -> Result<bool, 
             if let Ok(folder) = std::env::var("PROFCTL_DAMAGED_TO") {
                 for (name, bytes) in parts {
                     let name = name.rsplit('/').next().unwrap_or(name);
-                    let file = std::path::Path::new(&folder).join(name);
+                    let seed = what.rsplit(' ').next().unwrap_or_default();
+                    let file = std::path::Path::new(&folder).join(format!("{seed}-{name}"));
                     std::fs::write(file, bytes).unwrap();
                 }
             }
@@ -96,18 +99,25 @@ fn difference<E: ToString>(one: &Result<Outcome, E>, other: &Result<Outcome, E>)
     if let Some(at) = left.iter().zip(right).position(|(a, b)| a != b) {
         return Some(format!("call {at}\n{:?}\n{:?}", left[at], right[at]));
     }
-    let lists = [
-        ("calls", format!("{}", left.len()), format!("{}", right.len())),
-        ("diagnostics", format!("{:?}", one.diags), format!("{:?}", other.diags)),
-        ("threads", format!("{:?}", one.threads), format!("{:?}", other.threads)),
-        ("functions", format!("{:?}", one.funcs), format!("{:?}", other.funcs)),
-        ("CPUs", format!("{:?}", one.cpus), format!("{:?}", other.cpus)),
-        ("marks", format!("{:?}", one.recorded.marks), format!("{:?}", other.recorded.marks)),
-        ("times", format!("{:?}", one.span_of_time), format!("{:?}", other.span_of_time)),
-        ("events", format!("{}", one.events), format!("{}", other.events)),
-    ];
-    let differs = lists.into_iter().find(|(_, one, other)| one != other);
-    Some(differs.map_or("something".into(), |(what, one, other)| format!("{what}\n{one}\n{other}")))
+    if left.len() != right.len() {
+        return Some(format!("{} calls and {}", left.len(), right.len()));
+    }
+    first_difference("diagnostics", &one.diags, &other.diags)
+        .or_else(|| first_difference("threads", &one.threads, &other.threads))
+        .or_else(|| first_difference("functions", &one.funcs, &other.funcs))
+        .or_else(|| first_difference("CPUs", &one.cpus, &other.cpus))
+        .or_else(|| first_difference("marks", &one.recorded.marks, &other.recorded.marks))
+        .or_else(|| first_difference("states", &one.recorded.states, &other.recorded.states))
+        .or_else(|| first_difference("gaps", &one.recorded.gaps, &other.recorded.gaps))
+        .or_else(|| first_difference("times", &[one.span_of_time], &[other.span_of_time]))
+        .or_else(|| first_difference("events", &[one.events], &[other.events]))
+        .or_else(|| Some("something".to_owned()))
+}
+
+fn first_difference<T: PartialEq + Debug>(what: &str, one: &[T], other: &[T]) -> Option<String> {
+    let n = one.len().max(other.len());
+    let at = (0..n).find(|&at| one.get(at) != other.get(at))?;
+    Some(format!("{what}, {at}\n{:?}\n{:?}", one.get(at), other.get(at)))
 }
 
 #[test]
@@ -122,14 +132,8 @@ fn damaged_fixtures_have_one_answer() {
             for (_, bytes) in &mut whole {
                 bytes.truncate(KEPT);
             }
-            let ways = [
-                ReadOptions { format: Some(format.into()), ..ReadOptions::default() },
-                ReadOptions {
-                    format: Some(format.into()),
-                    import: import.clone(),
-                    ..ReadOptions::default()
-                },
-            ];
+            let ways =
+                [as_format(format), ReadOptions { import: import.clone(), ..as_format(format) }];
             let Some(options) = ways.iter().find(|options| read_parts(&whole, options).is_ok())
             else {
                 continue;
@@ -224,7 +228,7 @@ proptest! {
         prop::collection::vec(any::<u8>(), 0..3000),
     ]) {
         for format in FORMATS.iter().map(|format| format.descriptor().name) {
-            let options = ReadOptions { format: Some(format.into()), ..ReadOptions::default() };
+            let options = as_format(format);
             let once = ReadOptions { workers: 1, block_size: 64 << 20, ..options.clone() };
             let expected = read(&bytes, &once);
             for (workers, block_size) in [(3, 64), (1, 300)] {
@@ -234,4 +238,61 @@ proptest! {
             }
         }
     }
+}
+
+fn as_format(format: &str) -> ReadOptions {
+    ReadOptions { format: Some(format.into()), ..ReadOptions::default() }
+}
+
+/// What damage showed in earlier versions, as small as it gets.
+#[test]
+fn damage_that_had_several_answers_has_one() {
+    let switch_tags = "# profctl plain 1 unit=us\n\
+                       0 > read\n5 > sleep\n10 switch> swtch\n20 switch< swtch\n\
+                       21 > write\n30 > sleep\n50 switch< swtch\n51 < sleep\n";
+    // The process of a thread is given twice, once wrongly.
+    let processes: String = [(21_620, "10"), (21_620, "20"), (9, "30"), (21_620, "40")]
+        .map(|(pid, time)| {
+            format!(
+                "  <...>-21621   ({pid:5}) [001] ...1.  7042.1758{time}: tracing_mark_write: \
+                 B|21620|f\n"
+            )
+        })
+        .concat();
+    // A frame on the line of a sample that has a stack.
+    let samples = "prog 1 1.5: 250000 cpu-clock: \tffffffff821e8f67 a+0x7 (prog)\n\
+                   \tffffffff8161df68 b+0x8 (prog)\n\n\
+                   prog 1 1.6: 250000 cpu-clock: \n\tffffffff8161df68 b+0x8 (prog)\n\n";
+    let mut failed = Vec::new();
+    // Its last line is cut behind a sample that has its frame on its line.
+    let cut_sample = "prog 1 1.5: 250000 cpu-clock: ffffffff821e8f67 a+0x7 (prog)\nprog 1 1.";
+    let babeltrace: String = [(7, 1), (9, 2), (7, 3), (8, 4)]
+        .map(|(pid, time)| {
+            format!(
+                "[21:42:26.51821129{time}] (+0.000000001) vm lttng_ust_cyg_profile:func_entry: \
+                 {{ cpu_id = 1 }}, {{ vtid = 5, vpid = {pid}, procname = \"f\" }}, \
+                 {{ addr = 0x401176, call_site = 0x4012B9 }}\n"
+            )
+        })
+        .concat();
+    for (format, text) in [
+        ("plain", switch_tags),
+        ("babeltrace", &babeltrace),
+        ("perf_script", cut_sample),
+        ("systrace", &processes),
+        ("ftrace", &processes),
+        ("perf_script", samples),
+    ] {
+        let options = as_format(format);
+        let parts = vec![("trace".to_owned(), text.as_bytes().to_vec())];
+        let whole = ReadOptions { workers: 1, block_size: 64 << 20, ..options.clone() };
+        let expected = read_parts(&parts, &whole);
+        assert!(expected.is_ok(), "{format}: {expected:?}");
+        let differs = (1..text.len()).step_by(7).find_map(|block_size| {
+            let often = ReadOptions { workers: 2, block_size, ..options.clone() };
+            difference(&expected, &read_parts(&parts, &often))
+        });
+        failed.extend(differs.map(|differs| format!("{format}: {differs}")));
+    }
+    assert!(failed.is_empty(), "{} have several answers:\n{}", failed.len(), failed.join("\n"));
 }

@@ -88,7 +88,7 @@ impl Reader for Lines {
 
     fn read(&mut self, block: &Block<'_>, state: &State, out: &mut Emitter) -> Option<State> {
         let before = state.downcast_ref::<Progress>().cloned().unwrap_or_default();
-        self.events.set_irqs(&before.irqs);
+        self.events.begin(&before.irqs);
         let mut progress = before.clone();
         for line in text::lines(block.bytes) {
             out.lines += 1;

@@ -86,7 +86,7 @@ impl Reader for Packets {
         let trace = &contents.traces[source.trace];
         let none = IrqNames::default();
         let before = state.downcast_ref::<IrqNames>().unwrap_or(&none);
-        self.events.set_irqs(before);
+        self.events.begin(before);
         let cpu = placed.packet.cpu;
         if placed.is_after_loss {
             let lane = cpu_lane(cpu, out);

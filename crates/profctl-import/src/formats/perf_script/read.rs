@@ -183,17 +183,19 @@ fn call_trace(line: Indented<'_>, at: At, out: &mut Emitter) {
 /// Samples with their stacks, as sums.
 fn samples(block: &Block<'_>, out: &mut Emitter) {
     let mut sample: Option<(LaneRef, u64, usize, Vec<NameRef>)> = None;
-    // Whether its frame stood on its own line, as where no stacks were recorded.
+    // Whether its frame stood on its own line, as where no stacks were recorded: it has no others.
     let mut is_short = false;
     for line in text::lines(block.bytes) {
         out.lines += 1;
         match parse(line.text) {
             Line::Frame(frame) => {
-                if let Some((.., frames)) = &mut sample {
+                if let Some((.., frames)) = &mut sample
+                    && !is_short
+                {
                     frames.push(framed(frame, out));
                 }
             }
-            Line::Sample(head, weight, _, frame) => {
+            Line::Sample(head, weight, _, frame) if line.ended => {
                 flush(sample.take(), out);
                 out.records += 1;
                 is_short = frame.is_some();
@@ -206,8 +208,8 @@ fn samples(block: &Block<'_>, out: &mut Emitter) {
             Line::Aside => {}
             _ if !line.ended => {
                 out.cut(&line);
-                // Its stack is not whole.
-                sample = None;
+                // A stack is not whole.
+                flush(sample.take().filter(|_| is_short), out);
             }
             _ => {
                 flush(sample.take(), out);
@@ -221,7 +223,7 @@ fn samples(block: &Block<'_>, out: &mut Emitter) {
     }
     // No empty line ends its stack: more frames may have been there.
     match sample {
-        Some((_, _, offset, frames)) if frames.len() != 1 || !is_short => {
+        Some((_, _, offset, _)) if !is_short => {
             out.diag(&CUT_RECORD, offset, || "the last sample has no end".into());
         }
         sample => flush(sample, out),
