@@ -1,5 +1,5 @@
-// Writes pages with profctl and tests them as a user would. `node run.mjs [FOLDER]`: pages and screenshots
-// go to FOLDER, or to a temporary one. Figures are printed beside their targets; a machine for tests
+// Writes pages with profctl and tests them as a user would. `node run.mjs [FOLDER [FILTER]]`: pages and
+// screenshots go to FOLDER, or to a temporary one; FILTER is part of the names of the tests to run. Figures are printed beside their targets; a machine for tests
 // may be slow, so only what is far beyond the target fails.
 
 import assert from 'node:assert/strict';
@@ -33,6 +33,16 @@ function write(name, ...args) {
 
 const hash = (page) => page.evaluate(() => Object.fromEntries(new URLSearchParams(location.hash.slice(1))));
 const text = (page, selector) => page.textContent(selector);
+/** How many pixels of the uppermost `height` rows of a canvas have the color of paths and ticks. */
+const pathInk = (page, selector, height) => page.evaluate(([selector, height]) => {
+  const canvas = document.querySelector(selector);
+  const pen = new OffscreenCanvas(canvas.width, height).getContext('2d', { willReadFrequently: true });
+  pen.drawImage(canvas, 0, 0);
+  const { data } = pen.getImageData(0, 0, canvas.width, height);
+  let n = 0;
+  for (let i = 0; i < data.length; i += 4) n += data[i] === 0x66 && data[i + 1] === 0x35 && data[i + 2] === 0xa3 ? 1 : 0;
+  return n;
+}, [selector, height]);
 const settle = (page) => page.waitForTimeout(250);
 const shot = (page, name, options) => page.screenshot({ path: join(folder, `${name}.png`), ...options });
 
@@ -99,7 +109,7 @@ const tests = {
       }
     }
     const share = `${((found / total) * 100).toFixed(2)}% of all`;
-    assert.match(await text(page, '.result'), /^2 functions, 10 calls, /);
+    assert.match(await text(page, '.result'), /^1 of 10: 2 functions, 10 calls, /);
     assert.ok((await text(page, '.result')).endsWith(share), `${await text(page, '.result')}: ${share}`);
     assert.match(await text(page, '.details'), /in_cksum|bcopy/, 'Enter selects the first match');
     await shot(page, 'search');
@@ -114,7 +124,7 @@ const tests = {
   async 'the address restores the view'(browser) {
     const first = await open(browser, chart);
     const { page } = first;
-    await page.locator('.picture-canvas').click({ position: { x: 900, y: 90 } });
+    await page.locator('.picture-canvas').click({ position: { x: 600, y: 90 } });
     await page.keyboard.press('w');
     await page.fill('.find input', 'tcp');
     await settle(page);
@@ -169,6 +179,285 @@ const tests = {
     return faults;
   },
 
+  async 'a range has the sums of summarize'(browser) {
+    const { page, faults } = await open(browser, chart);
+    const box = await page.locator('.picture-canvas').boundingBox();
+    await page.mouse.move(box.x + 111, box.y + 8);
+    await page.mouse.down();
+    await page.mouse.move(box.x + 444, box.y + 8, { steps: 3 });
+    await page.mouse.up();
+    await settle(page);
+    const [from, to] = (await hash(page)).range.split('-').map(Number);
+    assert.ok(to - from > 2000 && to < 9086, `${from} to ${to}`);
+    assert.match(await text(page, '[data-tab=range] .what'), new RegExp(`^${to - from} us from ${from} us to ${to} us$`));
+    const found = await page.locator('[data-tab=range] table.functions tbody tr').evaluateAll((rows) => rows.map((row) =>
+      [row.cells[0].textContent, Number(row.cells[1].textContent), Number(row.cells[3].textContent)]));
+    const wanted = JSON.parse(profctl('summarize', mcrae, '--from', `${from}us`, '--until', `${to}us`, '--format', 'json')).functions;
+    assert.ok(wanted.length > 5);
+    const byName = (rows) => rows.toSorted((a, b) => (a[0] < b[0] ? -1 : 1));
+    // The profile is in nanoseconds.
+    assert.deepEqual(byName(found), byName(wanted.map(({ name, net, elapsed }) => [name, net / 1000, elapsed / 1000])));
+    await shot(page, 'range');
+    // Measuring: M takes the selected call, and edges attract.
+    await page.locator('.picture-canvas').click({ position: { x: 200, y: 60 } });
+    const length = (await text(page, '.details')).match(/elapsed(\d+) us/)[1];
+    await page.keyboard.press('m');
+    await settle(page);
+    assert.match(await text(page, '[data-tab=range] .what'), new RegExp(`^${length} us from`));
+    const exact = (await hash(page)).range.split('-').map(Number);
+    const scale = box.width / 9086;
+    await page.keyboard.down('Shift');
+    await page.mouse.move(box.x + exact[0] * scale + 3, box.y + 60);
+    await page.mouse.down();
+    await page.mouse.move(box.x + exact[1] * scale - 3, box.y + 60, { steps: 3 });
+    await page.mouse.up();
+    await page.keyboard.up('Shift');
+    await settle(page);
+    assert.deepEqual((await hash(page)).range.split('-').map(Number), exact, 'edges of calls attract');
+    await page.keyboard.press('Escape');
+    await settle(page);
+    assert.equal((await hash(page)).range, undefined);
+    return faults;
+  },
+
+  async 'a range has the states of threads'(browser) {
+    const { page, faults } = await open(browser, states, { hash: '#kind=chart&range=0-2000000000' });
+    await settle(page);
+    const sums = await page.locator('[data-tab=range] table.states tbody tr').evaluateAll((rows) =>
+      Object.fromEntries(rows.map((row) => [row.cells[0].textContent, Number(row.cells[1].textContent)])));
+    const threads = JSON.parse(profctl('sched', schedTrace, '--format', 'json')).threads.filter(({ tid }) => tid > 0);
+    for (const [state, columns] of [['running', ['run']], ['waiting for a CPU', ['runnable']], ['sleeping', ['sleeping']]]) {
+      const wanted = threads.reduce((sum, thread) => sum + columns.reduce((sum, name) => sum + thread[name], 0), 0) / 1000;
+      assert.ok(Math.abs(sums[state] - wanted) < 1, `${state}: ${sums[state]}, sched says ${wanted}`);
+    }
+    return faults;
+  },
+
+  async 'matches are counted, and ticks show where they are'(browser) {
+    const { page, faults } = await open(browser, chart);
+    const ink = () => pathInk(page, '.minimap', 9);
+    assert.equal(await ink(), 0);
+    await page.keyboard.press('/');
+    await page.keyboard.type('^in_cksum$');
+    await settle(page);
+    const place = async () => (await text(page, '.result')).split(': ')[0];
+    await page.keyboard.press('Enter');
+    assert.equal(await place(), '1 of 8');
+    assert.ok(await ink() > 4, 'ticks on the overview');
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Enter');
+    assert.equal(await place(), '3 of 8');
+    await page.keyboard.press('Shift+Enter');
+    assert.equal(await place(), '2 of 8');
+    await page.locator('.picture-canvas').focus();
+    await page.keyboard.press('n');
+    assert.equal(await place(), '3 of 8');
+    return faults;
+  },
+
+  async 'a function between its callers and callees'(browser) {
+    const { page, faults } = await open(browser, graph, { hash: '#kind=sandwich&func=splnet' });
+    await settle(page);
+    const boxes = await page.evaluate(() => globalThis.profctl.boxes());
+    const middle = boxes.find(({ label, above }) => label === 'splnet' && above < 0);
+    const functions = JSON.parse(profctl('summarize', mcrae, '--format', 'json')).functions;
+    assert.equal(middle.width * 1000, functions.find(({ name }) => name === 'splnet').elapsed);
+    const tree = JSON.parse(profctl('tree', mcrae, '--callers', 'splnet', '--format', 'json')).rows;
+    const wanted = tree.filter(({ depth }) => depth === 1).map(({ name, elapsed }) => [name.trim(), elapsed / 1000]);
+    const callers = boxes.filter(({ row, above }) => row === middle.row - 1 && above >= 0).map(({ label, width }) => [label, width]);
+    const byName = (rows) => rows.toSorted((a, b) => (a[0] < b[0] ? -1 : 1));
+    assert.ok(callers.length > 1);
+    assert.deepEqual(byName(callers), byName(wanted));
+    // Up goes to a caller, and back down to the function.
+    await page.locator('.picture-canvas').focus();
+    await page.keyboard.press('ArrowUp');
+    assert.match(await text(page, '.details'), /^splnet all its calls/);
+    await page.keyboard.press('ArrowUp');
+    assert.match(await text(page, '.details'), / caller/);
+    await page.keyboard.press('ArrowDown');
+    assert.match(await text(page, '.details'), /^splnet all its calls/);
+    await shot(page, 'callers-and-callees');
+    // F on a box of the flame graph, and back.
+    await page.keyboard.press('g');
+    await page.locator('.picture-canvas').click({ position: { x: 60, y: 64 } });
+    await settle(page);
+    const title = await text(page, '.details strong');
+    await page.keyboard.press('f');
+    await settle(page);
+    assert.equal((await hash(page)).func, title);
+    await page.goBack();
+    await settle(page);
+    assert.equal((await hash(page)).kind, 'graph');
+    return faults;
+  },
+
+  async 'the call tree has the times of tree'(browser) {
+    const { page, faults } = await open(browser, graph);
+    await settle(page);
+    const rows = JSON.parse(profctl('tree', mcrae, '--format', 'json')).rows;
+    await page.locator('.tabs button', { hasText: 'Call tree' }).click();
+    for (let open; (open = page.locator('[data-tab=tree] tr[aria-expanded=false] .open').first()) && await open.count();) await open.click();
+    const found = await page.locator('[data-tab=tree] tbody tr').evaluateAll((rows) => rows.map((row) => [
+      Number(row.getAttribute('aria-level')) - 1, row.querySelector('.pick').textContent, Number(row.cells[2].textContent),
+      Number(row.cells[3].textContent), Number(row.cells[4].textContent)]));
+    const plain = (list) => list.map((row) => row.join(' ')).toSorted();
+    assert.deepEqual(plain(found), plain(rows.map(({ depth, name, elapsed, net, calls }) => [depth, name.trim(), elapsed / 1000, net / 1000, calls])));
+    await page.locator('[data-tab=tree] .pick', { hasText: /^bcopy$/ }).first().click();
+    await settle(page);
+    assert.match(await text(page, '.details'), /^bcopy/);
+    assert.ok((await hash(page)).from !== undefined, 'the path is zoomed to');
+    return faults;
+  },
+
+  async 'focus, merge and fold recursion keep the sums'(browser) {
+    const { page, faults } = await open(browser, recursive, { hash: '#kind=graph' });
+    await settle(page);
+    const state = () => page.evaluate(() => {
+      const boxes = globalThis.profctl.boxes();
+      return { total: boxes[0].width, labels: boxes.map(({ label }) => label).toSorted() };
+    });
+    const before = await state();
+    assert.equal(before.labels.filter((label) => label === 'walk').length, 3);
+    await page.locator('button', { hasText: 'Fold recursion' }).click();
+    const folded = await state();
+    assert.equal(folded.labels.filter((label) => label === 'walk').length, 1, 'recursion is one box');
+    assert.equal(folded.total, before.total);
+    const deep = await open(browser, graph, { hash: '#kind=graph' });
+    await settle(deep.page);
+    const all = JSON.parse(profctl('summarize', mcrae, '--format', 'json')).functions;
+    const elapsed = (name) => all.find((one) => one.name === name).elapsed / 1000;
+    const select = async (name) => {
+      await deep.page.fill('.find input', `^${name}$`);
+      await settle(deep.page);
+      await deep.page.locator('.find input').press('Enter');
+    };
+    await select('tcp_input');
+    await deep.page.locator('.actions button', { hasText: 'Merge' }).click();
+    await settle(deep.page);
+    const merged = await deep.page.evaluate(() => globalThis.profctl.boxes());
+    assert.ok(!merged.some(({ label }) => label === 'tcp_input'));
+    assert.equal(merged.find(({ label }) => label === 'ipintr').width, elapsed('ipintr'), 'callers keep the time');
+    await select('ipintr');
+    await deep.page.locator('.actions button', { hasText: 'Focus' }).click();
+    await settle(deep.page);
+    const focused = await deep.page.evaluate(() => globalThis.profctl.boxes());
+    assert.equal(focused[0].width, elapsed('ipintr'));
+    assert.equal(await deep.page.evaluate(() => new URLSearchParams(location.hash.slice(1)).getAll('do').join()), 'merge:tcp_input,focus:ipintr');
+    await deep.page.reload();
+    await deep.page.waitForFunction(() => document.documentElement.dataset.ready === 'true');
+    assert.equal((await deep.page.evaluate(() => globalThis.profctl.boxes()))[0].width, elapsed('ipintr'), 'steps are in the address');
+    await deep.page.goBack();
+    await settle(deep.page);
+    assert.ok((await deep.page.evaluate(() => globalThis.profctl.boxes()))[0].width > elapsed('ipintr'), 'back reverses the focus');
+    await deep.page.locator('.steps button', { hasText: 'tcp_input' }).click();
+    await settle(deep.page);
+    assert.ok((await deep.page.evaluate(() => globalThis.profctl.boxes())).some(({ label }) => label === 'tcp_input'));
+    return [...faults, ...deep.faults];
+  },
+
+  async 'back and forward go through zooms and pictures'(browser) {
+    const { page, faults } = await open(browser, chart);
+    await page.locator('.picture-canvas').click({ position: { x: 300, y: 64 } });
+    await page.keyboard.press('Enter');
+    await settle(page);
+    const zoomed = await hash(page);
+    assert.ok(zoomed.from !== undefined);
+    await page.keyboard.press('g');
+    await settle(page);
+    await page.goBack();
+    await settle(page);
+    assert.deepEqual(await hash(page), zoomed);
+    await page.goBack();
+    await settle(page);
+    assert.equal((await hash(page)).from, undefined, 'back to everything');
+    await page.goForward();
+    await settle(page);
+    assert.deepEqual(await hash(page), zoomed);
+    return faults;
+  },
+
+  async 'WASD move the picture wherever the focus is'(browser) {
+    const { page, faults } = await open(browser, chart);
+    await page.locator('.tabs button').first().focus();
+    const window = async () => {
+      await settle(page);
+      const { from, to } = await hash(page);
+      return [Number(from), Number(to)];
+    };
+    await page.keyboard.press('w');
+    await page.keyboard.press('w');
+    const near = await window();
+    await page.keyboard.press('d');
+    const right = await window();
+    assert.ok(right[0] > near[0]);
+    await page.keyboard.press('a');
+    assert.ok(Math.abs((await window())[0] - near[0]) < 1);
+    await page.keyboard.press('s');
+    const far = await window();
+    assert.ok(far[1] - far[0] > near[1] - near[0]);
+    return faults;
+  },
+
+  async 'lanes fold, hide, move and stay'(browser) {
+    const { page, faults } = await open(browser, states);
+    const names = () => page.locator('.lane-name .fold').evaluateAll((all) => all
+      .map((one) => [one.getBoundingClientRect().top, one.textContent]).toSorted((a, b) => a[0] - b[0]).map(([, text]) => text));
+    const lane = (name) => page.locator('.lane-name', { has: page.locator('.fold', { hasText: name }) });
+    await settle(page);
+    const first = await names();
+    assert.ok(first.length > 5, first.join());
+    const tall = (await lane(first[3]).boundingBox()).height;
+    await lane(first[3]).locator('.fold').click();
+    await settle(page);
+    assert.ok((await lane(first[3]).boundingBox()).height < tall, 'folded');
+    const press = async (name, what) => {
+      await lane(name).hover();
+      await lane(name).locator(`.tools button[title="${what}"]`).click();
+      await settle(page);
+    };
+    await press(first[4], 'move up');
+    assert.equal((await names())[3], first[4]);
+    await press(first[1], 'hide');
+    assert.ok(!(await names()).includes(first[1]));
+    await page.locator('.hidden-lanes', { hasText: 'show 1 hidden' }).click();
+    await settle(page);
+    assert.ok((await names()).includes(first[1]));
+    await press(first[4], 'pin on top');
+    assert.equal((await names())[0], first[4]);
+    const box = await page.locator('.picture-canvas').boundingBox();
+    await page.mouse.move(box.x + 300, box.y + 300);
+    await page.mouse.wheel(0, 400);
+    await settle(page);
+    assert.equal((await names())[0], first[4], 'pinned lanes stay');
+    // The name of the lane at the upper edge stays in sight.
+    const tops = await page.locator('.lane-name .fold').evaluateAll((all) => all.map((one) => one.getBoundingClientRect().top));
+    assert.ok(Math.min(...tops) >= box.y, 'no name is scrolled away');
+    await shot(page, 'lanes');
+    return faults;
+  },
+
+  async 'a small window is half picture, a page one window high'(browser) {
+    const faults = [];
+    for (const [width, height] of [[1400, 900], [800, 600], [390, 800]]) {
+      const opened = await open(browser, chart, { width, height });
+      const size = await opened.page.locator('.stage').boundingBox();
+      assert.ok(size.height >= height / 2, `${width} x ${height}: picture of ${size.height}`);
+      const tall = await opened.page.evaluate(() => [document.documentElement.scrollHeight, document.documentElement.scrollWidth]);
+      assert.deepEqual(tall, [height, width], 'nothing to scroll');
+      faults.push(...opened.faults);
+    }
+    return faults;
+  },
+
+  async 'the critical path is in view'(browser) {
+    const { page, faults } = await open(browser, criticalPath);
+    await settle(page);
+    const ink = await pathInk(page, '.picture-canvas', 900);
+    assert.ok(ink > 500, `${ink} pixels of the path`);
+    await shot(page, 'critical-path-opened');
+    return faults;
+  },
+
   async 'dark, light and paper'(browser) {
     const dark = await open(browser, chart, { dark: true });
     const background = (page) => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
@@ -217,7 +506,7 @@ const tests = {
     assert.match(await text(page, '.verdict strong'), /^(pass|regressed|inconclusive)$/);
     assert.ok(await page.locator('#histogram rect.before').count() > 0, 'lengths before');
     assert.ok(await page.locator('#histogram rect.after').count() > 0, 'lengths after');
-    await page.locator('.picture-canvas').click({ position: { x: 300, y: 24 } });
+    await page.locator('.picture-canvas').click({ position: { x: 300, y: 54 } });
     const said = await text(page, '.details');
     for (const term of ['before', 'after', 'absolute', 'relative', 'share', 'verdict']) {
       assert.ok(said.includes(term), `${term} in ${said}`);
@@ -385,10 +674,17 @@ const mcrae = 'fixtures/mcrae/trace.txt';
 const chart = write('chart.html', 'flame', mcrae, '--kind', 'chart');
 const report = write('report.html', 'report', mcrae);
 const difference = write('comparison.html', 'report', 'fixtures/function_graph/default-6.1.txt', 'fixtures/function_graph/default-7.3.txt');
+const graph = write('graph.html', 'flame', mcrae);
+const recursive = write('recursion.html', 'flame', 'fixtures/plain/recursion.txt');
+const schedTrace = 'fixtures/sched/fgraph_chain.trace.txt.zst';
+const states = write('states.html', 'flame', schedTrace, '--kind', 'chart');
+const criticalPath = write('critical-path.html', 'flame', schedTrace, '--kind', 'chart', '--critical-path');
 const saved = write('saved.html', 'report', 'fixtures/diff/6.1.170', 'fixtures/diff/6.1.192-slub-debug');
 const browser = await launch();
 let failed = 0;
+const filter = process.argv[3] || '';
 for (const [name, test] of Object.entries(tests)) {
+  if (!name.includes(filter)) continue;
   const began = performance.now();
   try {
     const faults = await test(browser);

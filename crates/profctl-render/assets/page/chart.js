@@ -1,29 +1,39 @@
 // The flame chart: calls in time order, one lane per thread and per CPU.
 
-const LANE_HEAD = 24;
-/** The strip of states: where it begins in the head of a lane, and its height. */
-const STRIP_TOP = 18;
-const STRIP = 5;
-const LANE_GAP = 10;
+/** The strip of states of a lane: its height with the gap below it. */
+const STRIP_ROOM = 10;
+const STRIP = 6;
+/** What the words on lost events need above it. */
+const GAP_ROOM = 16;
+const LANE_GAP = 8;
+/** A lane is never lower than its name. */
+const LANE_MIN = 22;
 const ROW = 17;
+/** A lane whose widest box is narrower than this, on a page that does not fit, is folded. */
+const READABLE = 48;
+/** Where a row is that is not shown. */
+const NOWHERE = -1e9;
 
 /** What was not seen of a call, as bits of its flags. */
 const NO_ENTRY = 1;
 const NO_EXIT = 2;
 const AT_GAP = 4;
 
+/** States by number, as the data have them. */
+const RUNNING = 0;
+const UNKNOWN = 4;
+
 /** A chart of `calls`; `moments` are absences and instants, which come later than the calls. */
-function chartModel(page, calls, moments) {
+function* chartModel(page, calls, moments) {
   const lanes = [];
   let nRows = 0;
-  let y = 0;
   const laneOf = [];
   for (const [index, lane] of page.lanes.entries()) {
-    const height = LANE_HEAD + lane.levels * ROW;
-    lanes.push({ ...lane, index, first: nRows, top: y, height });
+    const strip = lane.gaps.length > 0 ? GAP_ROOM : 3;
+    const head = strip + (lane.states > 0 ? STRIP_ROOM : 0);
+    lanes.push({ ...lane, index, first: nRows, strip, head });
     for (let r = 0; r < lane.levels; r++) laneOf.push(index);
     nRows += lane.levels;
-    y += height + LANE_GAP;
   }
   // The lane of a call: lanes follow one another.
   let lane = 0;
@@ -34,22 +44,20 @@ function chartModel(page, calls, moments) {
     return lanes[lane].first + calls.depth[i];
   };
   const columns = ['elapsed', 'net', 'off', 'flags', 'cpu', 'count'];
-  const rows = arrange(calls, nRows, rowOf, columns);
+  const rows = yield* arrange(calls, nRows, rowOf, columns);
   rows.counts = (i) => lanes[laneOf[rows.row[i]]].kind === 'thread';
   let total = 0;
   // How many calls the boxes before each stand for.
   const amount = new Float64Array(rows.n + 1);
   for (let i = 0; i < rows.n; i++) {
+    if (i % SLICE === 0) yield;
     amount[i + 1] = amount[i] + (rows.func[i] === MERGED ? rows.count[i] : 1);
     if (rows.parent[i] < 0 && rows.counts(i)) total += rows.elapsed[i];
   }
   const crowdSize = (from, to) => amount[to] - amount[from];
-  const rowTop = (r) => {
-    const { first, top } = lanes[laneOf[r]];
-    return top + LANE_HEAD + (r - first) * ROW;
-  };
   const absences = stretchesOf(lanes, moments, 'away');
   const states = stretchesOf(lanes, moments, 'state');
+  const interrupts = yield* interruptsOf(page, rows, lanes);
   const marks = marksOf(lanes, moments);
   const clock = page.clock;
   const name = (i) => page.functions[rows.func[i]];
@@ -82,27 +90,34 @@ function chartModel(page, calls, moments) {
     return remarks;
   };
 
-  return {
+  const model = {
     kind: 'chart',
     noun: ['call', 'calls'],
     rows,
     lanes,
+    laneOf,
     absences,
     states,
+    interrupts,
     marks,
     x0: 0,
     x1: Math.max(page.real, 1),
-    height: Math.max(y - LANE_GAP, ROW),
+    height: 0,
+    pinnedHeight: 0,
     total,
     crowdSize,
-    hasAxis: true,
     rowHeight: ROW,
-    rowTop,
+    isShort: (r) => lanes[laneOf[r]].isFolded,
+    rowTop(r) {
+      const lane = lanes[laneOf[r]];
+      return lane.isHidden || (lane.isFolded && r > lane.first) ? NOWHERE : lane.top + lane.head + (r - lane.first) * ROW;
+    },
     below: (r) => (r + 1 < nRows && laneOf[r + 1] === laneOf[r] ? r + 1 : -1),
+    laneAt: (at) => lanes.find(({ top, height, isHidden }) => !isHidden && at >= top && at < top + height),
     rowAt(at) {
-      const lane = lanes.find(({ top, height }) => at >= top && at < top + height);
-      if (!lane || lane.levels === 0 || at < lane.top + LANE_HEAD) return -1;
-      return lane.first + Math.min(lane.levels - 1, Math.floor((at - lane.top - LANE_HEAD) / ROW));
+      const lane = model.laneAt(at);
+      if (!lane || lane.levels === 0 || lane.isFolded || at < lane.top + lane.head) return -1;
+      return lane.first + Math.min(lane.levels - 1, Math.floor((at - lane.top - lane.head) / ROW));
     },
     paint: (i) => page.functions[rows.func[i]].paint,
     label: (i) => (rows.func[i] === MERGED ? count(rows.count[i], 'call', 'calls') : name(i).name),
@@ -127,6 +142,7 @@ function chartModel(page, calls, moments) {
       };
     },
   };
+  return model;
 
   function describeMerged(i) {
     return {
@@ -164,15 +180,42 @@ function stretchesOf(lanes, moments, kind) {
       now = start + lengths[at];
       starts.push(start);
       ends.push(now);
-      looks.push(look ? look[at] : 0);
+      looks.push(look ? look[at] : RUNNING);
     }
     first[index + 1] = starts.length;
   }
-  const n = starts.length;
-  return {
-    n, nRows: lanes.length, first, looks,
+  return stretches(first, starts, ends, looks);
+}
+
+function stretches(first, starts, ends, looks) {
+  const rows = {
+    n: starts.length, nRows: first.length - 1, first, looks,
     start: Float64Array.from(starts), end: Float64Array.from(ends),
   };
+  rows.covered = covering(rows);
+  return rows;
+}
+
+/** When interrupts were served on the thread of each lane: their outermost calls. */
+function* interruptsOf(page, rows, lanes) {
+  const isInterrupt = page.functions.map(({ kind }) => kind === 'interrupt');
+  const inside = new Uint8Array(rows.n);
+  const first = new Uint32Array(lanes.length + 1);
+  const found = [];
+  for (const lane of lanes) {
+    const of = [];
+    const [low, high] = [rows.first[lane.first], rows.first[lane.first + lane.levels]];
+    for (let i = low; i < high; i++) {
+      if (i % SLICE === 0) yield;
+      const above = rows.parent[i] >= 0 && inside[rows.parent[i]] === 1;
+      if (isInterrupt[rows.func[i]] && !above) of.push(i);
+      inside[i] = above || isInterrupt[rows.func[i]] ? 1 : 0;
+    }
+    of.sort((a, b) => rows.start[a] - rows.start[b]);
+    found.push(...of.map((i) => [rows.start[i], rows.end[i]]));
+    first[lane.index + 1] = found.length;
+  }
+  return stretches(first, found.map(([start]) => start), found.map(([, end]) => end), []);
 }
 
 /** The instants of each lane, by time. */
@@ -190,4 +233,12 @@ function marksOf(lanes, moments) {
     }
     return marks;
   });
+}
+
+/** How much of lane `index` up to `x` its thread ran, as far as is known. */
+function busyUntil(model, index, x) {
+  const lane = model.lanes[index];
+  if (lane.levels === 0) return 0;
+  const covered = coveredUntil(model.rows, lane.first, x);
+  return Math.max(covered - coveredUntil(model.absences, index, x), 0);
 }

@@ -1,6 +1,31 @@
 // The data of the page: deflated columns of variable-length numbers, in base64 so that no name in
 // them can end a script or an attribute.
 
+/** After so many steps of a loop there may be a pause. */
+const SLICE = 1 << 15;
+/** Between two pauses, in milliseconds: the page answers meanwhile. */
+const BUSY_MAX = 12;
+
+/** Does what a generator does, with pauses where it yields; gives what it returns. */
+async function inSlices(work) {
+  let began = performance.now();
+  for (;;) {
+    const { done, value } = work.next();
+    if (done) return value;
+    if (performance.now() - began < BUSY_MAX) continue;
+    await (globalThis.scheduler?.yield ? scheduler.yield() : new Promise((resume) => setTimeout(resume)));
+    began = performance.now();
+  }
+}
+
+/** The same without pauses. */
+function atOnce(work) {
+  for (;;) {
+    const { done, value } = work.next();
+    if (done) return value;
+  }
+}
+
 /** The bytes of a block of the page; nothing if the page has no such block. */
 async function inflated(id) {
   const element = document.getElementById(id);
@@ -33,15 +58,16 @@ async function columnBlock(id) {
   const columns = {};
   let at = 4 + headLength;
   for (const [name, n, size, signed] of head.columns) {
-    columns[name] = numbers(bytes, at, n, signed);
+    columns[name] = await inSlices(numbers(bytes, at, n, signed));
     at += size;
   }
   return { head, columns };
 }
 
-function numbers(bytes, at, n, signed) {
+function* numbers(bytes, at, n, signed) {
   const out = new Float64Array(n);
   for (let i = 0; i < n; i++) {
+    if (i % SLICE === 0) yield;
     let byte = bytes[at++];
     let value = byte & 127;
     for (let factor = 128; byte >= 128; factor *= 128) {
@@ -54,7 +80,7 @@ function numbers(bytes, at, n, signed) {
 }
 
 /** Calls in the order of entry: each column by call, parents first. Lanes follow one another. */
-function decodeCalls({ head, columns }) {
+function* decodeCalls({ head, columns }) {
   const n = head.n;
   const zeros = new Float64Array(0);
   const whole = (name) => columns[name] || new Float64Array(n);
@@ -91,6 +117,7 @@ function decodeCalls({ head, columns }) {
   let laneEnd = 0;
   let depth = 0;
   for (let i = 0; i < n; i++) {
+    if (i % SLICE === 0) yield;
     while (i >= laneEnd && lane < head.lanes.length) {
       laneEnd += head.lanes[lane++].n;
       free[0] = 0;

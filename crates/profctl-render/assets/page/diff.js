@@ -27,7 +27,7 @@ function diffModel(page, block, options) {
   }[options.side];
   const nameOf = (path) => head.names[paths.func[path]];
   const laid = spread(paths, own, nameOf);
-  const base = graphRows(laid, options.upwards);
+  const base = graphRows(laid, options.upwards, ROW + BARS);
   const of = base.rows;
   const totals = { before: sum(before.net), after: sum(after.net) };
   const clock = page.diffClock;
@@ -41,6 +41,7 @@ function diffModel(page, block, options) {
     ...base,
     kind: 'diff',
     noun: ['path', 'paths'],
+    clock,
     total: laid.total,
     paint: (i) => (of.func[i] === ALL ? page.rootPaint : paints[of.path[i]]),
     label(i) {

@@ -5,9 +5,6 @@ const AXIS = 22;
 /** Below this width a label would be a letter and dots. */
 const LABEL_MIN = 26;
 
-/** The middle of the words in the head of a lane. */
-const LANE_TEXT = 10;
-
 const widths = new Map();
 
 function textWidth(context, text) {
@@ -80,21 +77,34 @@ function dots(context, color) {
  * size in pixels, the selected box, the search and the theme.
  */
 function drawView(context, view) {
-  const { model, theme, width, height, x0, x1, scroll, found } = view;
-  const { rows } = model;
-  const scale = width / (x1 - x0);
-  const top = model.hasAxis ? AXIS : 0;
+  const { model, theme, width, height, scroll } = view;
   context.font = FONT;
   context.textBaseline = 'middle';
   context.fillStyle = theme.background;
   context.fillRect(0, 0, width, height);
+  const room = height - AXIS;
+  const pinned = Math.min(model.pinnedHeight || 0, room);
+  // Pinned lanes stay; `from` and `to` are what can be seen of the rows, unscrolled.
+  drawPane(context, view, { scroll, from: scroll + pinned, to: scroll + room });
+  if (pinned > 0) drawPane(context, view, { scroll: 0, from: 0, to: pinned });
+  drawAxis(context, view, width / (view.x1 - view.x0));
+}
+
+function drawPane(context, view, { scroll, from: top, to: bottom }) {
+  const { model, width, x0, x1, found, theme } = view;
+  const { rows } = model;
+  const scale = width / (x1 - x0);
+  const pane = { ...view, model, theme, top, bottom, scroll, pageScroll: view.scroll };
   context.save();
   context.beginPath();
-  context.rect(0, top, width, height - top);
+  context.rect(0, AXIS + top - scroll, width, bottom - top);
   context.clip();
-  context.translate(0, top - scroll);
-  drawLanes(context, view, scale);
-  if (model.kind === 'chart') drawStates(context, view, scale);
+  context.translate(0, AXIS - scroll);
+  const isChart = model.kind === 'chart';
+  if (isChart) {
+    drawLanes(context, pane);
+    drawStates(context, pane, scale);
+  }
   const plain = new Batches();
   const pale = new Batches();
   const labels = [];
@@ -107,7 +117,7 @@ function drawView(context, view) {
   const hits = [];
   for (let r = 0; r < rows.nRows; r++) {
     const y = model.rowTop(r);
-    if (y + h < scroll || y > scroll + height - top) continue;
+    if (y + h < top || y > bottom || (isChart && model.isShort(r))) continue;
     visit(rows, r, x0, x1, scale, (i) => {
       const left = Math.max((rows.start[i] - x0) * scale, -1);
       const right = Math.min((rows.end[i] - x0) * scale, width + 1);
@@ -141,14 +151,26 @@ function drawView(context, view) {
   context.fillStyle = theme.faintStripes;
   for (let k = 0; k < hatched.length; k += 3) context.fillRect(hatched[k], hatched[k + 1], hatched[k + 2], h);
   drawBars(context, view, bars, h);
-  if (model.kind === 'chart') drawAbsences(context, view, scale);
-  drawLabels(context, view, labels, h);
-  if (model.kind === 'chart') drawMoments(context, view, scale, h);
+  if (isChart) {
+    drawBusy(context, pane, scale);
+    drawAbsences(context, pane, scale);
+    drawMoments(context, pane, scale, h);
+  }
   context.fillStyle = theme.found;
   for (let k = 0; k < hits.length; k += 4) context.fillRect(hits[k], hits[k + 1] + h - 2.5, hits[k + 2], 2.5);
+  // Nothing is drawn over a name.
+  drawLabels(context, view, labels, model.bars ? h - BARS : h);
   drawSelection(context, view, scale, h);
+  if (isChart) drawRange(context, pane, scale);
   context.restore();
-  if (model.hasAxis) drawAxis(context, view, scale);
+}
+
+/** Whether nothing of a lane can be seen. */
+const isAway = (lane, { top, bottom }) => lane.isHidden || lane.top + lane.height < top || lane.top > bottom;
+
+/** The upper edge of a lane, also of one in the other pane. */
+function laneTop(lane, { scroll, pageScroll }) {
+  return lane.isPinned ? lane.top + scroll : lane.top - pageScroll + scroll;
 }
 
 /** Crowds: as dark as they are dense, with how many there are. */
@@ -182,14 +204,17 @@ function drawEdges(context, { model, theme }, edges, h) {
   }
 }
 
+/** What the bars of a comparison need below the name. */
+const BARS = 6;
+
 /** Both sides of a comparison within a box: before above, after below. */
 function drawBars(context, { theme }, bars, h) {
   for (let k = 0; k < bars.length; k += 4) {
     const [x, y, w, sides] = bars.slice(k, k + 4);
     context.fillStyle = theme.muted;
-    context.fillRect(x, y + h - 4, w * sides[0], 1.5);
+    context.fillRect(x, y + h - BARS, w * sides[0], 2);
     context.fillStyle = theme.ink;
-    context.fillRect(x, y + h - 2, w * sides[1], 1.5);
+    context.fillRect(x, y + h - BARS + 3, w * sides[1], 2);
   }
 }
 
@@ -208,18 +233,12 @@ function drawLabels(context, { model, theme }, labels, h) {
   context.globalAlpha = 1;
 }
 
-function drawLanes(context, { model, theme, width, scroll, height }, scale) {
+function drawLanes(context, pane) {
+  const { model, theme, width } = pane;
   for (const lane of model.lanes) {
-    if (lane.top + lane.height < scroll || lane.top > scroll + height) continue;
+    if (isAway(lane, pane)) continue;
     context.fillStyle = theme.lane;
     context.fillRect(0, lane.top, width, lane.height);
-    context.fillStyle = theme.ink;
-    context.font = `600 ${FONT}`;
-    context.fillText(lane.label, 6, lane.top + LANE_TEXT);
-    const after = 12 + context.measureText(lane.label).width;
-    context.font = FONT;
-    context.fillStyle = theme.muted;
-    if (lane.note) context.fillText(lane.note, after, lane.top + LANE_TEXT);
   }
 }
 
@@ -227,105 +246,148 @@ function drawLanes(context, { model, theme, width, scroll, height }, scale) {
 const MIXED = 5;
 
 /** What the threads were doing: solid where one ran, stripes and dots where it did not. */
-function drawStates(context, { model, theme, width, height, x0, x1, scroll }, scale) {
-  const { states } = model;
+function drawStates(context, pane, scale) {
+  const { model, theme, width, x0, x1 } = pane;
+  const { states, interrupts } = model;
   const batches = new Batches();
   for (const lane of model.lanes) {
-    if (lane.top + lane.height < scroll || lane.top > scroll + height) continue;
-    const put = (from, to) => {
-      const left = Math.max((states.start[from] - x0) * scale, 0);
-      const right = Math.min((states.end[to - 1] - x0) * scale, width);
-      const look = to - from === 1 ? states.looks[from] : MIXED;
-      batches.add(look, left, lane.top + STRIP_TOP, Math.max(right - left, 1), STRIP);
+    if (isAway(lane, pane) || lane.states === 0) continue;
+    const put = (of, from, to, look) => {
+      const left = Math.max((of.start[from] - x0) * scale, 0);
+      const right = Math.min((of.end[to - 1] - x0) * scale, width);
+      batches.add(look, left, lane.top + lane.strip, Math.max(right - left, 1), STRIP);
     };
-    visit(states, lane.index, x0, x1, scale, (i) => put(i, i + 1), put);
+    visit(states, lane.index, x0, x1, scale, (i) => put(states, i, i + 1, states.looks[i]),
+      (from, to) => put(states, from, to, to - from === 1 ? states.looks[from] : MIXED));
+    // Interrupts too short to see would hide what the thread did.
+    visit(interrupts, lane.index, x0, x1, scale, (i) => put(interrupts, i, i + 1, INTERRUPTED), () => {});
   }
   batches.fill(context, (look) => theme.looks[look]);
 }
 
-/** When the threads were switched out: a veil over whatever they had open. */
-function drawAbsences(context, { model, theme, width, height, x0, x1, scroll }, scale) {
-  const x = (time) => (time - x0) * scale;
-  const stretches = [];
+/** The look of a thread that serves an interrupt: the last one. */
+const INTERRUPTED = 6;
+
+/** Folded lanes: how busy the thread was, pixel by pixel. */
+function drawBusy(context, pane, scale) {
+  const { model, theme, width, x0 } = pane;
+  context.fillStyle = theme.running;
   for (const lane of model.lanes) {
-    if (lane.top + lane.height < scroll || lane.top > scroll + height) continue;
-    const away = (from, to) => {
-      const left = Math.max(x(model.absences.start[from]), 0);
-      const right = Math.min(x(model.absences.end[to - 1]), width);
-      stretches.push([left, lane.top + LANE_HEAD, Math.max(right - left, 1), lane.height - LANE_HEAD - 1]);
-    };
-    visit(model.absences, lane.index, x0, x1, scale, (i) => away(i, i + 1), away);
+    if (isAway(lane, pane) || !lane.isFolded) continue;
+    const bottom = lane.top + lane.height - 1;
+    const room = lane.height - 2 - (lane.states > 0 ? lane.strip + STRIP + 1 : 0);
+    let before = busyUntil(model, lane.index, x0);
+    for (let x = 0; x < width; x++) {
+      const until = busyUntil(model, lane.index, x0 + (x + 1) / scale);
+      const part = Math.min((until - before) * scale, 1);
+      before = until;
+      // What is there is seen, however short.
+      if (part > 0) context.fillRect(x, bottom - Math.max(part * room, 1), 1, Math.max(part * room, 1));
+    }
   }
-  for (const fill of [theme.awayVeil, theme.awayStripes]) {
+}
+
+/** When the threads were switched out, or what they did is unknown: a veil over what they had open. */
+function drawAbsences(context, pane, scale) {
+  const { model, theme, width, x0, x1 } = pane;
+  const { absences, states } = model;
+  const fills = [[theme.awayStripes, []], [theme.looks[UNKNOWN], []]];
+  for (const lane of model.lanes) {
+    if (isAway(lane, pane) || lane.isFolded) continue;
+    const put = (of, from, to, kind) => {
+      const left = Math.max((of.start[from] - x0) * scale, 0);
+      const right = Math.min((of.end[to - 1] - x0) * scale, width);
+      fills[kind][1].push([left, lane.top + lane.head, Math.max(right - left, 1), lane.height - lane.head - 1]);
+    };
+    visit(absences, lane.index, x0, x1, scale, (i) => put(absences, i, i + 1, 0), (from, to) => put(absences, from, to, 0));
+    visit(states, lane.index, x0, x1, scale, (i) => states.looks[i] === UNKNOWN && put(states, i, i + 1, 1), () => {});
+  }
+  for (const [fill, stretches] of fills) {
+    context.fillStyle = theme.awayVeil;
+    for (const stretch of stretches) context.fillRect(...stretch);
     context.fillStyle = fill;
     for (const stretch of stretches) context.fillRect(...stretch);
   }
 }
 
 /** What happened between calls and across them: losses, instants, the critical path. */
-function drawMoments(context, view, scale, h) {
-  const { model, theme, width, height, x0, x1, scroll } = view;
+function drawMoments(context, pane, scale, h) {
+  const { model, theme, width, x0 } = pane;
   const x = (time) => (time - x0) * scale;
+  drawWakes(context, pane, x);
   for (const lane of model.lanes) {
-    if (lane.top + lane.height < scroll || lane.top > scroll + height) continue;
-    const top = lane.top + LANE_HEAD;
-    const marks = model.marks[lane.index];
-    context.fillStyle = theme.ink;
-    let drawn = -10;
-    for (let k = 0; k < marks.time.length; k++) {
-      const at = x(marks.time[k]);
-      if (at < 0 || at > width || at - drawn < 3) continue;
-      drawn = at;
-      const y = top + Math.min(marks.depth[k], lane.levels - 1) * ROW;
-      context.beginPath();
-      context.moveTo(at - 3, y);
-      context.lineTo(at + 3, y);
-      context.lineTo(at, y + 5);
-      context.fill();
-    }
+    if (isAway(lane, pane)) continue;
+    if (!lane.isFolded) drawMarks(context, lane, model.marks[lane.index], pane, x);
     context.strokeStyle = theme.gap;
     context.fillStyle = theme.gap;
+    context.lineWidth = 1;
     context.setLineDash([3, 3]);
-    let lastText = -1000;
+    let free = 0;
     for (const [time, lost] of lane.gaps) {
       const at = Math.round(x(time)) + 0.5;
-      if (at < 0 || at > width) continue;
+      if (at < -0.5 || at > width) continue;
       context.beginPath();
-      context.moveTo(at, lane.top + 2);
+      context.moveTo(at, lane.top + 1);
       context.lineTo(at, lane.top + lane.height);
       context.stroke();
+      if (lane.isFolded) continue;
       const text = lost === null ? 'lost events' : count(lost, 'event lost', 'events lost');
-      if (at - lastText > 110) {
-        context.fillText(text, at + 4, lane.top + LANE_TEXT);
-        lastText = at;
-      }
+      const w = textWidth(context, text);
+      // Beside the line, on the side where there is room.
+      const left = at + 4 + w <= width ? at + 4 : at - 4 - w;
+      if (left < free) continue;
+      context.fillText(text, left, lane.top + GAP_ROOM / 2);
+      free = Math.max(left + w, at) + 8;
     }
     context.setLineDash([]);
   }
-  drawWakes(context, view, x);
-  if (view.showPath && view.page.path.length > 0) drawPath(context, view, x, h);
+  if (pane.showPath && pane.page.path.length > 0) drawPath(context, pane, x, h);
+}
+
+/** Instants: a small triangle on the call in which they were. */
+function drawMarks(context, lane, marks, { theme, width }, x) {
+  context.fillStyle = theme.ink;
+  let drawn = -10;
+  for (let k = 0; k < marks.time.length; k++) {
+    const at = x(marks.time[k]);
+    if (at < 0 || at > width || at - drawn < 3) continue;
+    drawn = at;
+    const y = lane.top + lane.head + Math.min(marks.depth[k], lane.levels - 1) * ROW;
+    context.beginPath();
+    context.moveTo(at - 3, y);
+    context.lineTo(at + 3, y);
+    context.lineTo(at, y + 5);
+    context.fill();
+  }
 }
 
 /** Between two arrows to one lane, at least. */
 const WAKES_APART = 5;
 
 /** Wakings: an arrow from the strip of the waker to that of the woken. */
-function drawWakes(context, { model, theme, width, page }, x) {
+function drawWakes(context, pane, x) {
+  const { model, theme, width, page } = pane;
   const last = new Map();
+  const strip = (lane) => laneTop(lane, pane) + lane.strip + STRIP / 2;
   context.strokeStyle = theme.muted;
   context.fillStyle = theme.ink;
   context.lineWidth = 1;
   for (const [time, from, to] of page.wakes || []) {
     const at = Math.round(x(time)) + 0.5;
     if (at < 0 || at > width || at - (last.get(to) ?? -WAKES_APART) < WAKES_APART) continue;
+    const woken = model.lanes[to];
+    if (woken.isHidden) continue;
     last.set(to, at);
-    const end = model.lanes[to].top + STRIP_TOP + 2;
-    const start = from < 0 ? end - 10 : model.lanes[from].top + STRIP_TOP + 2;
+    const end = strip(woken);
+    const waker = from < 0 ? null : model.lanes[from];
+    const start = waker && !waker.isHidden ? strip(waker) : end - 10;
     const back = start < end ? -4 : 4;
+    context.globalAlpha = 0.6;
     context.beginPath();
     context.moveTo(at, start);
     context.lineTo(at, end);
     context.stroke();
+    context.globalAlpha = 1;
     context.beginPath();
     context.moveTo(at, end);
     context.lineTo(at - 2.5, end + back);
@@ -335,7 +397,8 @@ function drawWakes(context, { model, theme, width, page }, x) {
 }
 
 /** The critical path: a line below each segment, where its call is drawn. */
-function drawPath(context, { model, theme, width, page }, x, h) {
+function drawPath(context, pane, x, h) {
+  const { model, theme, width, page } = pane;
   context.fillStyle = theme.path;
   let lastX = -1;
   let lastY = -1;
@@ -343,11 +406,11 @@ function drawPath(context, { model, theme, width, page }, x, h) {
     const lane = model.lanes[index];
     const left = Math.max(x(start), 0);
     const right = Math.min(x(start + length), width);
-    if (right < 0 || left > width) continue;
+    if (lane.isHidden || right < 0 || left > width) continue;
     // The middle of the line: below a call, or along the strip of a thread.
-    const y = depth < 0
-      ? lane.top + STRIP_TOP + STRIP / 2
-      : lane.top + LANE_HEAD + Math.min(depth, lane.levels - 1) * ROW + h - 1.5;
+    const y = laneTop(lane, pane) + (depth < 0 || lane.isFolded
+      ? lane.strip + STRIP / 2
+      : lane.head + Math.min(depth, lane.levels - 1) * ROW + h - 1.5);
     if (right < lastX && y === lastY) continue;
     if (waits) {
       // No thread runs there: a broken line.
@@ -360,6 +423,17 @@ function drawPath(context, { model, theme, width, page }, x, h) {
     }
     [lastX, lastY] = [right, y];
   }
+}
+
+/** The range that was selected: what is outside is dimmed. */
+function drawRange(context, { theme, width, x0, range, top, bottom }, scale) {
+  if (!range) return;
+  const [left, right] = range.map((time) => (time - x0) * scale);
+  context.fillStyle = theme.outside;
+  if (left > 0) context.fillRect(0, top, Math.min(left, width), bottom - top);
+  if (right < width) context.fillRect(Math.max(right, 0), top, width - Math.max(right, 0), bottom - top);
+  context.fillStyle = theme.path;
+  for (const x of [left, right]) context.fillRect(Math.round(x) - 0.5, top, 1, bottom - top);
 }
 
 function drawSelection(context, { model, theme, selected, x0, width, hover }, scale, h) {
@@ -377,7 +451,8 @@ function drawSelection(context, { model, theme, selected, x0, width, hover }, sc
   outline(selected, 2);
 }
 
-function drawAxis(context, { theme, width, height, x0, x1, page }, scale) {
+/** The scale: time from the beginning, or the sum that widths show. */
+function drawAxis(context, { model, theme, width, x0, x1, page, range }, scale) {
   context.fillStyle = theme.background;
   context.fillRect(0, 0, width, AXIS);
   context.fillStyle = theme.muted;
@@ -385,7 +460,7 @@ function drawAxis(context, { theme, width, height, x0, x1, page }, scale) {
   context.lineWidth = 1;
   context.beginPath();
   let free = 0;
-  for (const mark of axisMarks(x0, x1, 96 / scale, page.clock)) {
+  for (const mark of axisMarks(x0, x1, 96 / scale, model.clock || page.clock)) {
     const x = Math.round((mark.at - x0) * scale) + 0.5;
     context.moveTo(x, AXIS - 6);
     context.lineTo(x, AXIS);
@@ -399,12 +474,27 @@ function drawAxis(context, { theme, width, height, x0, x1, page }, scale) {
   context.moveTo(0, AXIS - 0.5);
   context.lineTo(width, AXIS - 0.5);
   context.stroke();
-  context.globalAlpha = 1;
+  if (range && model.kind === 'chart') drawMeasure(context, range, { theme, width, x0, page }, scale);
 }
 
-/** The whole picture in a strip, rows pressed together. */
+/** How long the selected range is, on the scale. */
+function drawMeasure(context, range, { theme, width, x0, page }, scale) {
+  const [left, right] = range.map((time) => (time - x0) * scale);
+  if (right < 0 || left > width) return;
+  const text = lengthWithUnit(range[1] - range[0], page.clock);
+  const w = textWidth(context, text) + 12;
+  const middle = (Math.max(left, 0) + Math.min(right, width)) / 2;
+  const at = Math.min(Math.max(middle - w / 2, 0), Math.max(width - w, 0));
+  context.fillStyle = theme.path;
+  context.fillRect(Math.max(left, 0), AXIS - 4, Math.min(right, width) - Math.max(left, 0), 4);
+  context.fillRect(at, 0, w, AXIS - 3);
+  context.fillStyle = theme.background;
+  context.fillText(text, at + 6, AXIS / 2 - 1);
+}
+
+/** The whole picture in a strip, rows pressed together, with a tick where a search found something. */
 function drawMinimap(context, view, width, height) {
-  const { model, theme } = view;
+  const { model, theme, found } = view;
   const { rows } = model;
   context.fillStyle = theme.lane;
   context.fillRect(0, 0, width, height);
@@ -420,10 +510,22 @@ function drawMinimap(context, view, width, height) {
   for (let r = 0; r < rows.nRows; r++) {
     const y = Math.floor(model.rowTop(r) * squeeze);
     // Rows that fall on the same pixels add nothing to them.
-    if (y === lastY) continue;
+    if (y < 0 || y === lastY) continue;
     lastY = y;
     visit(rows, r, model.x0, model.x1, scale, (i) => put(model.paint(i), i, i + 1, y),
       (from, to) => put(to - from === 1 ? model.paint(from) : model.mergedPaint, from, to, y));
   }
   batches.fill(context, (paint) => theme.fills[paint]);
+  if (!found || found.n === 0) return;
+  const hit = new Uint8Array(Math.ceil(width) + 1);
+  for (let i = 0; i < rows.n; i++) {
+    if (found.before[i + 1] > found.before[i]) hit[Math.round((rows.start[i] - model.x0) * scale)] = 1;
+  }
+  context.fillStyle = theme.path;
+  for (let x = 0; x < hit.length; x++) {
+    if (hit[x]) context.fillRect(x - 0.5, 0, 2, TICK);
+  }
 }
+
+/** The ticks of what a search found. */
+const TICK = 9;

@@ -157,8 +157,8 @@ function spread(paths, own, nameOf) {
 }
 
 /** What every graph has in common: rows from the root down, or up if `upwards`. */
-function graphRows({ boxes, levels }, upwards) {
-  const rows = arrange(boxes, levels, (i) => boxes.depth[i], ['path']);
+function graphRows({ boxes, levels }, upwards, rowHeight = ROW) {
+  const rows = atOnce(arrange(boxes, levels, (i) => boxes.depth[i], ['path']));
   rows.counts = (i) => rows.func[i] !== ALL;
   const flip = (r) => (upwards ? levels - 1 - r : r);
   return {
@@ -166,13 +166,12 @@ function graphRows({ boxes, levels }, upwards) {
     lanes: [],
     x0: 0,
     x1: Math.max(boxes.end[0], 1),
-    height: levels * ROW,
-    hasAxis: false,
+    height: levels * rowHeight,
     upwards,
-    rowHeight: ROW,
-    rowTop: (r) => flip(r) * ROW,
+    rowHeight,
+    rowTop: (r) => flip(r) * rowHeight,
     rowAt(at) {
-      const r = flip(Math.floor(at / ROW));
+      const r = flip(Math.floor(at / rowHeight));
       return r >= 0 && r < levels ? r : -1;
     },
     below: (r) => (r + 1 < levels ? r + 1 : -1),
@@ -181,10 +180,15 @@ function graphRows({ boxes, levels }, upwards) {
   };
 }
 
-/** A flame graph of one thread (or all, -1): `options` are `thread`, `reverse`, `upwards`. */
+/** The paths that a graph shows: of one thread or all, changed as `options.steps` say. */
+function pathsShown(block, options) {
+  const paths = changed(pathsOf(block, options.thread), options.steps, options.recursion);
+  return options.reverse ? turned(paths) : paths;
+}
+
+/** A flame graph of one thread (or all, -1): `options` are `thread`, `reverse`, `upwards`, `steps`, `recursion`. */
 function graphModel(page, block, options) {
-  let paths = pathsOf(block, options.thread);
-  if (options.reverse) paths = turned(paths);
+  const paths = pathsShown(block, options);
   const nameOf = (path) => page.functions[paths.func[path]].name;
   const laid = spread(paths, (i) => paths.net[i], nameOf);
   const rows = graphRows(laid, options.upwards);
@@ -196,6 +200,7 @@ function graphModel(page, block, options) {
     ...rows,
     kind: 'graph',
     noun: ['path', 'paths'],
+    paths,
     total,
     paint: (i) => (of.func[i] === ALL ? page.rootPaint : page.functions[of.func[i]].paint),
     label: (i) => (of.func[i] === ALL ? whole : page.functions[of.func[i]].name),

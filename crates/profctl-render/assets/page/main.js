@@ -12,17 +12,18 @@ async function main() {
   const loaded = document.readyState === 'loading'
     ? new Promise((resolve) => document.addEventListener('DOMContentLoaded', resolve))
     : Promise.resolve();
+  const chartOf = async (calls, moments) => inSlices(chartModel(page, await inSlices(decodeCalls(calls)), moments));
   if (picture) {
     const overview = await columnBlock('data-overview');
-    if (overview) picture.take('overview', decodeCalls(overview));
+    if (overview) picture.take('chart', await chartOf(overview, null));
     performance.mark('profctl:outline');
     await loaded;
-    for (const name of ['diff', 'graph', 'moments']) {
+    for (const name of ['diff', 'graph']) {
       const block = await columnBlock(`data-${name}`);
       if (block) picture.take(name, block);
     }
     const calls = await columnBlock('data-calls');
-    if (calls) picture.take('calls', decodeCalls(calls));
+    if (calls) picture.take('chart', await chartOf(calls, await columnBlock('data-moments')), true);
   }
   await loaded;
   startTables();
@@ -32,9 +33,10 @@ async function main() {
   for (const button of document.querySelectorAll('button.pick')) {
     button.addEventListener('click', () => {
       if (histogram) histogram.choose(button.textContent);
-      if (picture) picture.search(`^${button.textContent.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')}$`);
+      if (picture) picture.search(button.textContent);
     });
   }
+  globalThis.profctl.boxes = () => picture.boxes();
   performance.mark('profctl:whole');
   document.documentElement.dataset.ready = 'true';
 }
@@ -43,3 +45,6 @@ main().catch((error) => {
   document.getElementById('trouble').textContent = `The page cannot be shown: ${error.message}`;
   throw error;
 });
+
+// For tests and extensions of the page.
+globalThis.profctl = { length, percent };

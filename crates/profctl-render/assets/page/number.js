@@ -11,9 +11,19 @@ function length(ticks, clock) {
   return ticks < 0 ? `-${digits}` : digits;
 }
 
-/** `ticks` followed by the name of the unit. */
+/** Digits of a time in running text; what is finer does not matter beside the whole. */
+const DIGITS = 7;
+
+/** `ticks` in the unit of the page, with as many decimals as matter. */
+function rounded(ticks, clock) {
+  const whole = Math.floor(Math.abs(ticks) * (Number(clock.above) / Number(clock.below)));
+  const room = Math.max(DIGITS - (whole > 0 ? String(whole).length : 0), 0);
+  return length(ticks, { ...clock, decimals: Math.min(clock.decimals, room) });
+}
+
+/** The same followed by the name of the unit, as in running text. */
 function lengthWithUnit(ticks, clock) {
-  return `${length(ticks, clock)} ${clock.label}`;
+  return `${rounded(ticks, clock)} ${clock.label}`;
 }
 
 /** A difference of lengths, with its sign and unit. */
@@ -43,15 +53,13 @@ function axisMarks(from, to, least, clock) {
   let step = 10 ** Math.floor(Math.log10(wanted));
   while (step < wanted) step *= step * 2 >= wanted ? 2 : step * 5 >= wanted ? 5 : 10;
   step = Math.max(step, 1e-6);
-  const [unit, label] = clock.isTime
-    ? [[1e9, 's'], [1e6, 'ms'], [1e3, 'us'], [1, 'ns']].find(([size]) => step >= size) || [1, 'ns']
-    : [1, clock.label];
+  const unit = (clock.isTime && { s: 1e9, ms: 1e6, us: 1e3 }[clock.label]) || 1;
   const digits = step >= unit ? 0 : Math.min(9, Math.ceil(-Math.log10(step / unit)));
   const marks = [];
   const first = Math.ceil((from * nanosPerTick) / step);
   const last = Math.floor((to * nanosPerTick) / step);
   for (let k = first; k <= last && marks.length < 200; k++) {
-    marks.push({ at: (k * step) / nanosPerTick, text: `${((k * step) / unit).toFixed(digits)} ${label}` });
+    marks.push({ at: (k * step) / nanosPerTick, text: `${((k * step) / unit).toFixed(digits)} ${clock.label}` });
   }
   return marks;
 }

@@ -6,13 +6,14 @@ const MERGED = 0;
 
 /**
  * Boxes by row, from boxes with the parent first. `rowOf(i)` says in which of `nRows` rows a box
- * lies. Columns in `extra` come along.
+ * lies. Columns in `extra` come along. In slices, as all that goes through every call.
  */
-function arrange(boxes, nRows, rowOf, extra) {
+function* arrange(boxes, nRows, rowOf, extra) {
   const n = boxes.n;
   const first = new Uint32Array(nRows + 1);
   const row = new Uint32Array(n);
   for (let i = 0; i < n; i++) {
+    if (i % SLICE === 0) yield;
     row[i] = rowOf(i);
     first[row[i] + 1]++;
   }
@@ -25,17 +26,34 @@ function arrange(boxes, nRows, rowOf, extra) {
     const from = boxes[name];
     if (!from) continue;
     const to = new from.constructor(n);
-    for (let i = 0; i < n; i++) to[place[i]] = from[i];
+    for (let i = 0; i < n; i++) {
+      if (i % SLICE === 0) yield;
+      to[place[i]] = from[i];
+    }
     rows[name] = to;
   }
   for (let i = 0; i < n; i++) {
+    if (i % SLICE === 0) yield;
     rows.row[place[i]] = row[i];
     rows.parent[place[i]] = boxes.parent[i] < 0 ? -1 : place[boxes.parent[i]];
   }
   // What is covered left of each box in its row, so that a crowd of them can be weighed at once.
-  rows.covered = new Float64Array(n + 1);
-  for (let i = 0; i < n; i++) rows.covered[i + 1] = rows.covered[i] + rows.end[i] - rows.start[i];
+  rows.covered = covering(rows);
   return rows;
+}
+
+function covering({ n, start, end }) {
+  const covered = new Float64Array(n + 1);
+  for (let i = 0; i < n; i++) covered[i + 1] = covered[i] + end[i] - start[i];
+  return covered;
+}
+
+/** How much of row `r` is covered by its boxes up to `x`. */
+function coveredUntil(rows, r, x) {
+  const [low, high] = [rows.first[r], rows.first[r + 1]];
+  const i = firstEndingAfter(rows, low, high, x);
+  const part = i < high ? Math.max(x - rows.start[i], 0) : 0;
+  return rows.covered[i] - rows.covered[low] + part;
 }
 
 /** The first of the boxes `low..high` of a row that ends after `x`. */

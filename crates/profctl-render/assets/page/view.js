@@ -1,10 +1,12 @@
-// A picture one can move about in: window, selection, search, mouse and keyboard.
+// A picture one can move about in: window, selection, range and search.
 
 const ZOOM_STEP = 1.5;
-const MAP_HEIGHT = 44;
+const MAP_HEIGHT = 40;
+/** Names of lanes are beside the picture if there is space for both. */
+const GUTTER_FROM = 520;
 
 class View {
-  /** A view in `host`; `changed` is called when the view to remember changes. */
+  /** A view in `host`; `changed(isStep)` is called when the view to remember changes, `isStep` if one may want to go back. */
   constructor(host, page, changed) {
     this.host = host;
     this.page = page;
@@ -17,9 +19,11 @@ class View {
     this.hover = -1;
     this.found = null;
     this.query = '';
+    this.range = null;
     this.showPath = false;
     this.pending = false;
     this.isMapOld = true;
+    this.pointer = null;
     this.canvas = make('canvas', {
       class: 'picture-canvas', tabindex: '0', role: 'application',
       'aria-roledescription': 'flame picture', 'aria-label': 'calls; arrow keys move the selection, ? lists the keys',
@@ -29,9 +33,13 @@ class View {
     this.details = make('div', { class: 'details', role: 'status', 'aria-live': 'polite', 'aria-label': 'selection' });
     this.tip = make('div', { class: 'tip', 'aria-hidden': 'true', hidden: true });
     this.canvas.setAttribute('aria-describedby', (this.details.id = 'selection'));
+    this.lanes = new Lanes(page.lanes.length);
+    this.names = new LaneNames(this.lanes, () => this.placeLanes());
+    this.place = make('div', { class: 'place' }, this.canvas);
+    this.stage = make('div', { class: 'stage' }, this.names.element, this.place);
     host.append(
       this.map, make('nav', { class: 'crumbs', 'aria-label': 'callers of the selection' }, this.crumbs),
-      make('div', { class: 'stage' }, this.canvas), this.details, this.tip,
+      this.stage, this.tip,
     );
     this.listen();
     this.retheme();
@@ -44,10 +52,11 @@ class View {
     theme.faintStripes = stripes(context, `${theme.hatch}50`);
     theme.awayStripes = stripes(context, theme.off_cpu);
     theme.awayVeil = `${theme.lane}99`;
+    theme.outside = `${theme.background}a0`;
     // In the order of the looks of states: only what ran is solid.
     theme.looks = [
-      theme.running, stripes(context, theme.runnable), stripes(context, `${theme.muted}90`),
-      stripes(context, theme.gap), dots(context, theme.muted), stripes(context, theme.running),
+      theme.running, stripes(context, theme.runnable), stripes(context, theme.sleeping),
+      stripes(context, theme.gap), dots(context, theme.muted), stripes(context, theme.running), theme.interrupted,
     ];
     this.theme = theme;
     this.isMapOld = true;
@@ -64,6 +73,12 @@ class View {
     }
     this.selected = -1;
     this.hover = -1;
+    this.names.element.hidden = model.kind !== 'chart' || this.host.clientWidth < GUTTER_FROM;
+    if (model.kind === 'chart') {
+      if (!this.areLanesFolded) this.lanes.foldDense(model, this.place.clientWidth, this.stage.clientHeight);
+      this.areLanesFolded = true;
+      this.lanes.place(model);
+    }
     this.search(this.query);
     this.isMapOld = true;
     if (model.upwards && !keep) this.scroll = Infinity;
@@ -71,16 +86,25 @@ class View {
     this.resize();
   }
 
+  /** After lanes were folded, moved or hidden. */
+  placeLanes() {
+    this.lanes.place(this.model);
+    this.isMapOld = true;
+    this.resize();
+  }
+
   resize() {
     const ratio = devicePixelRatio || 1;
-    const place = this.canvas.parentElement.getBoundingClientRect();
-    this.width = Math.max(place.width, 50);
+    const isChart = this.model && this.model.kind === 'chart';
+    this.names.element.hidden = !isChart || this.host.clientWidth < GUTTER_FROM;
     // A page with more than the picture in it gives it as much height as it needs, and no more.
     if (this.host.dataset.fit !== undefined && this.model) {
-      const wanted = this.model.height + (this.model.hasAxis ? AXIS : 0) + 6;
-      this.canvas.parentElement.style.height = `${Math.min(Math.max(wanted, 120), innerHeight * 0.7)}px`;
+      const wanted = this.model.height + AXIS + 6;
+      this.stage.style.height = `${Math.min(Math.max(wanted, 120), innerHeight * 0.7)}px`;
     }
-    this.height = Math.max(this.canvas.parentElement.clientHeight, 60);
+    this.width = Math.max(this.place.clientWidth, 50);
+    this.height = Math.max(this.stage.clientHeight, 60);
+    this.map.style.marginLeft = `${this.names.element.hidden ? 0 : this.names.element.offsetWidth}px`;
     for (const [canvas, height] of [[this.canvas, this.height], [this.map, MAP_HEIGHT]]) {
       canvas.width = Math.round(this.width * ratio);
       canvas.height = Math.round(height * ratio);
@@ -108,6 +132,7 @@ class View {
     const context = this.canvas.getContext('2d', { alpha: false });
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     drawView(context, this);
+    if (this.model.kind === 'chart') this.names.show(this.model, this.scroll, this.height - AXIS);
     const { mapContext, whole } = this.mapOf(ratio);
     mapContext.setTransform(1, 0, 0, 1, 0, 0);
     mapContext.drawImage(whole, 0, 0);
@@ -122,6 +147,8 @@ class View {
     mapContext.strokeStyle = this.theme.ink;
     mapContext.strokeRect(left + 0.5, 0.5, Math.max(right - left - 1, 2), MAP_HEIGHT - 1);
     this.canvas.dataset.paintMs = (performance.now() - began).toFixed(2);
+    // What is below the pointer may be another box now.
+    if (this.pointer && !this.tip.hidden) this.showTip();
   }
 
   mapOf(ratio) {
@@ -138,7 +165,7 @@ class View {
   // Moving about.
 
   clampScroll() {
-    const room = this.height - (this.model && this.model.hasAxis ? AXIS : 0);
+    const room = this.height - AXIS;
     const most = this.model ? Math.max(this.model.height - room, 0) : 0;
     this.scroll = Math.min(Math.max(this.scroll, 0), most);
     return most;
@@ -157,7 +184,7 @@ class View {
   }
 
   zoom(factor, at) {
-    const x = this.x0 + ((at ?? this.width / 2) / this.width) * (this.x1 - this.x0);
+    const x = this.x0 + ((at ?? this.pointer?.x ?? this.width / 2) / this.width) * (this.x1 - this.x0);
     this.window(x - (x - this.x0) / factor, x + (this.x1 - x) / factor);
   }
 
@@ -191,6 +218,7 @@ class View {
     const { rows, kind } = this.model;
     const size = rows.end[i] - rows.start[i];
     const margin = kind === 'chart' ? size * 0.02 : 0;
+    this.changed(true);
     this.glide(rows.start[i] - margin, rows.end[i] + margin);
   }
 
@@ -198,10 +226,39 @@ class View {
   goToPath() {
     const { path } = this.page;
     const lane = this.model.lanes[path[0][2]];
+    if (lane.isHidden || lane.isFolded) {
+      this.lanes.hidden.delete(lane.index);
+      this.lanes.folded.delete(lane.index);
+      this.placeLanes();
+    }
     const [start, end] = [path[0][0], path.reduce((last, [from, size]) => Math.max(last, from + size), 0)];
-    if (lane) this.scroll = lane.top;
+    if (!lane.isPinned) this.scroll = lane.top - this.model.pinnedHeight;
     this.clampScroll();
     this.glide(start - (end - start) * 0.02, end + (end - start) * 0.02);
+  }
+
+  // A range of time, to measure and to sum.
+
+  /** Selects the range between two times; none if they are the same. */
+  selectRange(a, b) {
+    const { model } = this;
+    const clamp = (x) => Math.min(Math.max(x, model.x0), model.x1);
+    const [from, to] = [clamp(Math.min(a, b)), clamp(Math.max(a, b))].map(Math.round);
+    this.range = to > from ? [from, to] : null;
+    this.redraw();
+  }
+
+  /** The time at `x` pixels, or that of an edge of the row below the pointer near it. */
+  snapped({ x, y }) {
+    const scale = this.width / (this.x1 - this.x0);
+    const time = this.x0 + x / scale;
+    const r = y < AXIS ? -1 : this.model.rowAt(this.contentY(y));
+    if (r < 0) return time;
+    const { rows } = this.model;
+    const i = boxAt(rows, r, time, 5 / scale);
+    if (i < 0) return time;
+    const edge = Math.abs(rows.start[i] - time) < Math.abs(rows.end[i] - time) ? rows.start[i] : rows.end[i];
+    return Math.abs(edge - time) * scale <= 5 ? edge : time;
   }
 
   // Selecting.
@@ -210,22 +267,31 @@ class View {
     this.selected = i;
     if (i >= 0 && reveal) this.reveal(i);
     this.describe();
+    if (i >= 0 && this.wasSelected) this.wasSelected();
     this.redraw();
     this.changed();
   }
 
   /** Moves the window as little as need be for box `i` to be seen. */
   reveal(i) {
-    const { rows, hasAxis } = this.model;
+    const { model } = this;
+    const { rows } = model;
     const size = this.x1 - this.x0;
     if (rows.end[i] < this.x0 || rows.start[i] > this.x1) {
       const middle = (rows.start[i] + rows.end[i]) / 2;
       this.window(middle - size / 2, middle + size / 2);
     }
-    const y = this.model.rowTop(rows.row[i]);
-    const room = this.height - (hasAxis ? AXIS : 0);
-    if (y < this.scroll + 24) this.scroll = y - 24;
-    if (y + ROW > this.scroll + room) this.scroll = y + ROW - room + 12;
+    const lane = model.laneOf && model.lanes[model.laneOf[rows.row[i]]];
+    if (lane && (lane.isHidden || lane.isFolded)) {
+      this.lanes.hidden.delete(lane.index);
+      this.lanes.folded.delete(lane.index);
+      this.placeLanes();
+    }
+    if (lane && lane.isPinned) return;
+    const y = model.rowTop(rows.row[i]);
+    const [top, bottom] = [model.pinnedHeight || 0, this.height - AXIS];
+    if (y < this.scroll + top + 24) this.scroll = y - top - 24;
+    if (y + model.rowHeight > this.scroll + bottom) this.scroll = y + model.rowHeight - bottom + 12;
     this.clampScroll();
   }
 
@@ -237,7 +303,8 @@ class View {
       this.crumbs.replaceChildren(make('li', {}, make('button', { type: 'button', click: () => this.wholeView() }, 'everything')));
       return;
     }
-    this.details.replaceChildren(...describedAs(model.describe(this.selected), page));
+    const said = model.describe(this.selected);
+    this.details.replaceChildren(...describedAs(said, page), this.actionsOf ? this.actionsOf(said) : '');
     const chain = [];
     for (let at = this.selected; at >= 0; at = model.rows.parent[at]) chain.unshift(at);
     // Of a deep path the ends tell most.
@@ -260,7 +327,7 @@ class View {
 
   /** Moves the selection: `left`, `right`, `caller` or `callee`. */
   step(direction) {
-    const { rows, below } = this.model;
+    const { rows, below, middle } = this.model;
     const i = this.selected;
     if (i < 0) {
       const first = this.firstInSight();
@@ -270,14 +337,16 @@ class View {
     let next = -1;
     if (direction === 'left' && i > rows.first[r]) next = i - 1;
     if (direction === 'right' && i + 1 < rows.first[r + 1]) next = i + 1;
-    if (direction === 'caller') next = rows.parent[i];
-    if (direction === 'callee') next = widestBelow(rows, i, below);
+    // Between callers and callees, callers are above and further from the middle.
+    if (direction === 'caller') next = middle >= r ? widestBelow(rows, i, (r) => r - 1) : rows.parent[i];
+    if (direction === 'callee') next = r < middle ? rows.parent[i] : widestBelow(rows, i, below);
     return next >= 0 && this.select(next, true);
   }
 
   /** The widest box of the topmost row that can be seen. */
   firstInSight() {
-    const { rows } = this.model;
+    const { rows, middle } = this.model;
+    if (middle !== undefined) return rows.first[middle];
     for (let r = 0; r < rows.nRows; r++) {
       const y = this.model.rowTop(r);
       if (y < this.scroll || y > this.scroll + this.height) continue;
@@ -318,7 +387,14 @@ class View {
     for (let f = 1; f < names.length; f++) n += matched[f];
     const atLeast = this.page.cut && model.kind === 'chart' ? 'at least ' : '';
     const things = count(this.found.n, model.noun[0], model.noun[1]);
-    return `${count(n, 'function', 'functions')}, ${atLeast}${things}, ${share(this.found.sum, model.total)} of all`;
+    return `${this.placeOfMatch()}${count(n, 'function', 'functions')}, ${atLeast}${things}, ${share(this.found.sum, model.total)} of all`;
+  }
+
+  /** Which of the matches is selected: `3 of 17: `. */
+  placeOfMatch() {
+    const { found, selected } = this;
+    const isMatch = found && selected >= 0 && found.before[selected + 1] > found.before[selected];
+    return isMatch ? `${found.before[selected + 1]} of ${found.n}: ` : '';
   }
 
   /** Selects the next match in reading order, or the one before. */
@@ -334,19 +410,11 @@ class View {
     }
   }
 
-  // Mouse and keyboard.
-
-  at(event) {
-    const place = this.canvas.getBoundingClientRect();
-    return { x: event.clientX - place.left, y: event.clientY - place.top };
-  }
-
   /** What is drawn at a point: a box, or a crowd as its ends. */
   hit({ x, y }) {
     const { model } = this;
-    const top = model.hasAxis ? AXIS : 0;
-    if (y < top) return null;
-    const r = model.rowAt(y - top + this.scroll);
+    if (y < AXIS) return null;
+    const r = model.rowAt(this.contentY(y));
     if (r < 0) return null;
     const scale = this.width / (this.x1 - this.x0);
     let hit = null;
@@ -364,175 +432,9 @@ class View {
     return hit;
   }
 
-  listen() {
-    const { canvas, map } = this;
-    canvas.addEventListener('wheel', (event) => this.wheel(event), { passive: false });
-    canvas.addEventListener('pointerdown', (event) => this.drag(event));
-    canvas.addEventListener('pointermove', (event) => this.point(event));
-    canvas.addEventListener('pointerleave', () => this.unpoint());
-    canvas.addEventListener('keydown', (event) => this.key(event));
-    map.addEventListener('pointerdown', (event) => this.dragMap(event));
-    new ResizeObserver(() => this.resize()).observe(this.host);
-  }
-
-  wheel(event) {
-    if (!this.model) return;
-    const unit = event.deltaMode === 1 ? 16 : 1;
-    const [dx, dy] = [event.deltaX * unit, event.deltaY * unit];
-    if (event.ctrlKey || event.metaKey) {
-      event.preventDefault();
-      this.zoom(Math.exp(-dy * (event.deltaMode === 1 ? 0.008 : 0.004)), this.at(event).x);
-      return;
-    }
-    const sideways = event.shiftKey ? dy || dx : dx;
-    if (sideways) {
-      event.preventDefault();
-      this.pan(sideways / this.width);
-      return;
-    }
-    const most = this.clampScroll();
-    const wanted = Math.min(Math.max(this.scroll + dy, 0), most);
-    if (wanted !== this.scroll) {
-      event.preventDefault();
-      this.scroll = wanted;
-      this.redraw();
-      this.changed();
-    }
-  }
-
-  drag(event) {
-    if (event.button !== 0 || !this.model) return;
-    const { canvas } = this;
-    const from = { x: event.clientX, y: event.clientY, x0: this.x0, x1: this.x1, scroll: this.scroll };
-    let moved = false;
-    canvas.setPointerCapture(event.pointerId);
-    const move = (event) => {
-      const [dx, dy] = [event.clientX - from.x, event.clientY - from.y];
-      if (!moved && Math.abs(dx) + Math.abs(dy) < 4) return;
-      moved = true;
-      this.tip.hidden = true;
-      const size = from.x1 - from.x0;
-      this.scroll = from.scroll - dy;
-      this.clampScroll();
-      this.window(from.x0 - (dx / this.width) * size, from.x1 - (dx / this.width) * size);
-    };
-    const up = (event) => {
-      canvas.removeEventListener('pointermove', move);
-      canvas.removeEventListener('pointerup', up);
-      canvas.removeEventListener('pointercancel', up);
-      if (moved || event.type === 'pointercancel') return;
-      this.click(this.hit(this.at(event)));
-    };
-    canvas.addEventListener('pointermove', move);
-    canvas.addEventListener('pointerup', up);
-    canvas.addEventListener('pointercancel', up);
-  }
-
-  /** A click selects; on what is selected, or in a graph, it zooms. */
-  click(hit) {
-    if (!hit) return this.select(-1);
-    const { rows, kind } = this.model;
-    if (hit.to - hit.from > 1) {
-      const margin = (rows.end[hit.to - 1] - rows.start[hit.from]) * 0.05;
-      this.select(hit.from, false);
-      return this.glide(rows.start[hit.from] - margin, rows.end[hit.to - 1] + margin);
-    }
-    const again = this.selected === hit.from;
-    this.select(hit.from, false);
-    if (again || kind !== 'chart') this.zoomTo(hit.from);
-  }
-
-  point(event) {
-    if (!this.model || event.buttons > 0) return;
-    const hit = this.hit(this.at(event));
-    const hover = hit && hit.to - hit.from === 1 ? hit.from : -1;
-    if (hover !== this.hover) {
-      this.hover = hover;
-      this.redraw();
-    }
-    this.canvas.style.cursor = hit ? 'pointer' : 'default';
-    if (!hit) {
-      this.tip.hidden = true;
-      return;
-    }
-    const key = `${hit.from}-${hit.to}`;
-    if (this.tip.dataset.of !== key || this.tip.hidden) {
-      const { model } = this;
-      const said = hit.to - hit.from === 1 ? model.describe(hit.from) : model.describeCrowd(hit.from, hit.to);
-      this.tip.replaceChildren(...describedAs(said, this.page));
-      this.tip.dataset.of = key;
-      this.tip.hidden = false;
-    }
-    const box = this.tip.getBoundingClientRect();
-    const x = Math.min(event.clientX + 14, innerWidth - box.width - 8);
-    const below = event.clientY + 18;
-    const y = below + box.height > innerHeight ? event.clientY - box.height - 12 : below;
-    this.tip.style.transform = `translate(${Math.max(x, 4)}px, ${Math.max(y, 4)}px)`;
-  }
-
-  unpoint() {
-    this.tip.hidden = true;
-    if (this.hover >= 0) {
-      this.hover = -1;
-      this.redraw();
-    }
-  }
-
-  dragMap(event) {
-    if (!this.model) return;
-    const { map, model } = this;
-    map.setPointerCapture(event.pointerId);
-    const size = this.x1 - this.x0;
-    const go = (event) => {
-      const place = map.getBoundingClientRect();
-      const x = model.x0 + ((event.clientX - place.left) / place.width) * (model.x1 - model.x0);
-      this.window(x - size / 2, x + size / 2);
-    };
-    const done = () => {
-      map.removeEventListener('pointermove', go);
-      map.removeEventListener('pointerup', done);
-      map.removeEventListener('pointercancel', done);
-    };
-    map.addEventListener('pointermove', go);
-    map.addEventListener('pointerup', done);
-    map.addEventListener('pointercancel', done);
-    go(event);
-  }
-
-  key(event) {
-    if (!this.model || event.ctrlKey || event.metaKey || event.altKey) return;
-    const up = this.model.upwards ? 'callee' : 'caller';
-    const down = this.model.upwards ? 'caller' : 'callee';
-    const actions = {
-      ArrowLeft: () => this.step('left'),
-      ArrowRight: () => this.step('right'),
-      ArrowUp: () => this.step(up),
-      ArrowDown: () => this.step(down),
-      Enter: () => this.selected >= 0 && this.zoomTo(this.selected),
-      ' ': () => this.selected >= 0 && this.zoomTo(this.selected),
-      w: () => this.zoom(ZOOM_STEP),
-      '+': () => this.zoom(ZOOM_STEP),
-      '=': () => this.zoom(ZOOM_STEP),
-      s: () => this.zoom(1 / ZOOM_STEP),
-      '-': () => this.zoom(1 / ZOOM_STEP),
-      a: () => this.pan(-0.2),
-      d: () => this.pan(0.2),
-      PageUp: () => this.scrollBy(-0.8),
-      PageDown: () => this.scrollBy(0.8),
-      Home: () => this.wholeView(),
-      0: () => this.wholeView(),
-    };
-    const action = actions[event.key] || actions[event.key.toLowerCase()];
-    if (!action) return;
-    event.preventDefault();
-    event.stopPropagation();
-    action();
-  }
-
-  scrollBy(part) {
-    this.scroll += part * this.height;
-    this.clampScroll();
-    this.redraw();
-    this.changed();
+  /** Where a point of the canvas is in the rows. */
+  contentY(y) {
+    const at = y - AXIS;
+    return at < (this.model.pinnedHeight || 0) ? at : at + this.scroll;
   }
 }

@@ -165,6 +165,8 @@ pub struct Palette {
     pub running: Rgb,
     /// Where it waited for a CPU: hatching.
     pub runnable: Rgb,
+    /// Where it slept: hatching.
+    pub sleeping: Rgb,
     functions: [[Rgb; SHADES]; HUES],
     syscalls: [Rgb; SHADES],
     interrupts: [Rgb; SHADES],
@@ -202,12 +204,13 @@ impl Palette {
         muted: Rgb(0x5e, 0x64, 0x6c),
         grid: Rgb(0xdb, 0xde, 0xe2),
         gap: Rgb(0xa1, 0x31, 0x70),
-        off_cpu: Rgb(0xc6, 0xca, 0xd0),
+        off_cpu: Rgb(0xaa, 0xb0, 0xb9),
         hatch: Rgb(0x4a, 0x50, 0x58),
         path: Rgb(0x66, 0x35, 0xa3),
         found: Rgb(0x1b, 0x22, 0x2b),
         running: Rgb(0x3f, 0x8f, 0x6b),
         runnable: Rgb(0xc4, 0x6a, 0x12),
+        sleeping: Rgb(0x8a, 0x91, 0x9b),
         functions: [
             [Rgb(0x8a, 0xc9, 0xc2), Rgb(0x98, 0xd7, 0xd1), Rgb(0xa6, 0xe6, 0xdf)],
             [Rgb(0x88, 0xc8, 0xc9), Rgb(0x96, 0xd6, 0xd8), Rgb(0xa5, 0xe5, 0xe7)],
@@ -224,7 +227,7 @@ impl Palette {
         ],
         syscalls: [Rgb(0xde, 0xc2, 0x6d), Rgb(0xeb, 0xcf, 0x7a), Rgb(0xf8, 0xdc, 0x86)],
         interrupts: [Rgb(0xe5, 0x8f, 0x62), Rgb(0xf2, 0x9c, 0x6f), Rgb(0xff, 0xa9, 0x7b)],
-        idle: Rgb(0xe6, 0xe8, 0xea),
+        idle: Rgb(0xbc, 0xc1, 0xc8),
         switch: Rgb(0xda, 0xc7, 0xd7),
         mark: Rgb(0xcf, 0xd4, 0xdb),
         merged: Rgb(0xa1, 0xac, 0xbb),
@@ -250,12 +253,13 @@ impl Palette {
         muted: Rgb(0x9e, 0xa5, 0xae),
         grid: Rgb(0x2e, 0x30, 0x33),
         gap: Rgb(0xf4, 0x7d, 0xb9),
-        off_cpu: Rgb(0x4a, 0x4e, 0x54),
+        off_cpu: Rgb(0x55, 0x5a, 0x61),
         hatch: Rgb(0xb4, 0xba, 0xc2),
         path: Rgb(0xdb, 0xc2, 0xff),
         found: Rgb(0xff, 0xff, 0xff),
         running: Rgb(0x4f, 0xb0, 0x88),
         runnable: Rgb(0xf0, 0xa0, 0x4a),
+        sleeping: Rgb(0x7c, 0x83, 0x8c),
         functions: [
             [Rgb(0x0f, 0x4d, 0x48), Rgb(0x1f, 0x59, 0x54), Rgb(0x2d, 0x66, 0x61)],
             [Rgb(0x0c, 0x4c, 0x4e), Rgb(0x1d, 0x58, 0x5a), Rgb(0x2b, 0x65, 0x67)],
@@ -272,7 +276,7 @@ impl Palette {
         ],
         syscalls: [Rgb(0x61, 0x4e, 0x06), Rgb(0x6c, 0x59, 0x18), Rgb(0x78, 0x64, 0x25)],
         interrupts: [Rgb(0x77, 0x39, 0x13), Rgb(0x84, 0x44, 0x20), Rgb(0x90, 0x50, 0x2c)],
-        idle: Rgb(0x25, 0x27, 0x28),
+        idle: Rgb(0x43, 0x47, 0x4c),
         switch: Rgb(0x46, 0x38, 0x45),
         mark: Rgb(0x35, 0x3a, 0x42),
         merged: Rgb(0x5b, 0x66, 0x73),
@@ -323,6 +327,27 @@ mod tests {
                 for text in [palette.ink, palette.muted, palette.gap, palette.path] {
                     assert!(contrast(text, surface) >= 4.5, "{text} on {surface}");
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn what_threads_did_is_seen_on_their_lanes() {
+        for palette in [Palette::LIGHT, Palette::DARK] {
+            let states = [
+                ("running", palette.running),
+                ("runnable", palette.runnable),
+                ("sleeping", palette.sleeping),
+                ("disk sleep", palette.gap),
+                ("unknown", palette.muted),
+                ("switched out", palette.off_cpu),
+                ("interrupted", palette.fill(Paint::Interrupt { shade: 0 })),
+                ("idle", palette.fill(Paint::Idle)),
+                ("merged", palette.fill(Paint::Merged)),
+            ];
+            for (state, color) in states {
+                let contrast = contrast(color, palette.lane);
+                assert!(contrast >= 1.6, "{state}: {contrast:.2}");
             }
         }
     }

@@ -15,7 +15,7 @@ use super::picture::{
 use super::text;
 use super::timeline::PIXEL;
 
-/// A font with Latin and Greek letters; other characters are boxes.
+/// A font with Latin, Greek and Cyrillic letters; other characters are boxes.
 pub(crate) static FONT_FILE: &[u8] = include_bytes!("../../assets/DejaVuSans-LatinGreek.ttf");
 /// Three bytes each are held in memory: 300 MB.
 const PIXELS_MAX: u64 = 100_000_000;
@@ -515,10 +515,15 @@ mod tests {
     #[test]
     fn the_embedded_font_has_what_labels_need() {
         let font = FontRef::try_from_slice(FONT_FILE).unwrap();
-        for character in (' '..='~').chain(['…', '→', '¼', '½', '–', 'µ', 'é', 'Ω', '\u{FFFD}'])
+        for character in
+            (' '..='~').chain(['…', '→', '¼', '½', '–', 'µ', 'é', 'Ω', 'Ж', '\u{FFFD}'])
         {
             assert_ne!(font.glyph_id(character).0, 0, "{character:?}");
         }
+        // What it does not have is a box: nothing of a name is lost.
+        assert_eq!(font.glyph_id('関').0, 0);
+        let missing = font.glyph_id('関').with_scale(20.0);
+        assert!(font.outline_glyph(missing).is_some());
         // The widths by which labels are cut are those of this font.
         let scale = font.pt_to_px_scale(1000.0 * POINTS_PER_PIXEL).unwrap();
         let scaled = font.as_scaled(scale);
@@ -526,6 +531,10 @@ mod tests {
             let drawn = scaled.h_advance(font.glyph_id(character));
             let taken = text::width(&character.to_string(), 1000) as f32 / 100.0;
             assert!((drawn - taken).abs() < 2.0, "{character:?}: {drawn} and {taken}");
+        }
+        for (glyph, character) in font.codepoint_ids() {
+            let taken = text::width(&character.to_string(), 1000) as f32 / 100.0;
+            assert!(scaled.h_advance(glyph) < taken + 2.0, "{character:?} is wider");
         }
     }
 }

@@ -10,7 +10,7 @@ const WIDTHS: [u16; 95] = [
     278, 974, 634, 612, 635, 635, 411, 521, 392, 634, 592, 818, 592, 592, 525, 636, 337, 636, 838,
 ];
 /// The widest character of the embedded font; wider ones are not in it.
-const WIDEST: u16 = 1070;
+const WIDEST: u16 = 1094;
 const ELLIPSIS: char = '…';
 /// Characters that a cut label keeps at least; with fewer it says nothing.
 const LEAST_KEPT: usize = 2;

@@ -118,6 +118,8 @@ fn theme(palette: &Palette, paints: &[Paint]) -> Value {
         "found": palette.found.to_string(),
         "running": palette.running.to_string(),
         "runnable": palette.runnable.to_string(),
+        "sleeping": palette.sleeping.to_string(),
+        "interrupted": palette.fill(Paint::Interrupt { shade: 0 }).to_string(),
         "fills": fills,
     })
 }
@@ -331,6 +333,7 @@ fn numbered(
         functions.push(json!({
             "name": visible(&label),
             "kind": "thread",
+            "isIdle": thread.idle,
             "paint": place(paint),
         }));
     }

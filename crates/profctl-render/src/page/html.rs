@@ -13,16 +13,21 @@ use crate::table::{self, visible};
 
 const STYLE: &str = include_str!("../../assets/page/page.css");
 /// The scripts, in the order in which they build upon one another.
-const SCRIPTS: [&str; 12] = [
+const SCRIPTS: [&str; 17] = [
     include_str!("../../assets/page/number.js"),
     include_str!("../../assets/page/decode.js"),
     include_str!("../../assets/page/dom.js"),
     include_str!("../../assets/page/rows.js"),
     include_str!("../../assets/page/chart.js"),
+    include_str!("../../assets/page/lanes.js"),
+    include_str!("../../assets/page/range.js"),
     include_str!("../../assets/page/graph.js"),
+    include_str!("../../assets/page/sandwich.js"),
     include_str!("../../assets/page/diff.js"),
     include_str!("../../assets/page/draw.js"),
     include_str!("../../assets/page/view.js"),
+    include_str!("../../assets/page/input.js"),
+    include_str!("../../assets/page/tree.js"),
     include_str!("../../assets/page/picture.js"),
     include_str!("../../assets/page/table.js"),
     include_str!("../../assets/page/histogram.js"),
@@ -51,18 +56,23 @@ pub(super) fn page(page: &Page<'_>) -> String {
     put(&mut out, "</style>\n</head>\n<body>\n");
     put(&mut out, &format!("<header>\n<h1>{title}</h1>\n"));
     facts(&mut out, &page.facts);
-    put(&mut out, "</header>\n<p id=\"trouble\" role=\"alert\"></p>\n");
+    put(&mut out, "</header>\n");
+    if let Some(sentence) = &page.sentence {
+        put(&mut out, &format!("<p class=\"sentence\">{}</p>\n", escaped(sentence)));
+    }
+    put(&mut out, "<p id=\"trouble\" role=\"alert\"></p>\n");
     put(
         &mut out,
         "<noscript><p>The picture of this page needs scripts; its tables do not.</p></noscript>\n",
     );
     put(&mut out, "<main>\n");
-    notes(&mut out, &page.notes);
     if is_report {
+        notes(&mut out, &page.notes);
         for (index, section) in page.sections.iter().enumerate() {
             self::section(&mut out, section, index, page);
         }
     } else {
+        folded_notes(&mut out, &page.notes);
         put(&mut out, "<section id=\"picture\" aria-label=\"picture\"></section>\n");
     }
     put(&mut out, "</main>\n");
@@ -73,9 +83,8 @@ pub(super) fn page(page: &Page<'_>) -> String {
     for script in SCRIPTS {
         put(&mut out, script);
     }
-    // For tests and extensions of the page.
     put(&mut out, MAIN);
-    put(&mut out, "globalThis.profctl = { length, percent };\n})();\n</script>\n");
+    put(&mut out, "})();\n</script>\n");
     for (id, block) in &blocks.rest {
         data_element(&mut out, id, block);
     }
@@ -157,13 +166,27 @@ fn notes(out: &mut String, notes: &[String]) {
     put(out, "</ul>\n");
 }
 
+/// Notes in one line that opens: the picture needs the space.
+fn folded_notes(out: &mut String, notes: &[String]) {
+    let [first, rest @ ..] = notes else { return };
+    if rest.is_empty() {
+        return self::notes(out, notes);
+    }
+    let (first, n) = (escaped(first), rest.len());
+    put(out, &format!("<details class=\"notes\"><summary>{first} · {n} more</summary><ul>\n"));
+    for note in rest {
+        put(out, &format!("<li>{}</li>\n", escaped(note)));
+    }
+    put(out, "</ul></details>\n");
+}
+
 fn data_element(out: &mut String, id: &str, block: &str) {
     put(out, &format!("<script type=\"text/plain\" id=\"{id}\">{block}</script>\n"));
 }
 
 fn section(out: &mut String, section: &Section<'_>, index: usize, page: &Page<'_>) {
     match section {
-        Section::Verdict { answer, reasons } => {
+        Section::Verdict { answer, reasons, top } => {
             put(
                 out,
                 &format!(
@@ -172,6 +195,13 @@ fn section(out: &mut String, section: &Section<'_>, index: usize, page: &Page<'_
             );
             for reason in reasons {
                 put(out, &format!("<p>{}</p>\n", escaped(reason)));
+            }
+            if !top.is_empty() {
+                put(out, "<ol>\n");
+                for one in top {
+                    put(out, &format!("<li>{}</li>\n", escaped(one)));
+                }
+                put(out, "</ol>\n");
             }
             put(out, "</div>\n");
         }

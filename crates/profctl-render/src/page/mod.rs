@@ -22,6 +22,8 @@ use crate::number::TimeUnit;
 pub struct Page<'a> {
     /// What is above it and in the browser's list of windows.
     pub title: String,
+    /// What matters most, in one sentence.
+    pub sentence: Option<String>,
     /// What is known of the whole, a name and a value each.
     pub facts: Vec<(String, String)>,
     /// Notes: losses, repairs.
@@ -42,6 +44,8 @@ pub enum Section<'a> {
         answer: &'static str,
         /// Why, a sentence each.
         reasons: Vec<String>,
+        /// The functions that matter most for it, at most three.
+        top: Vec<String>,
     },
     /// Where the picture goes.
     Picture {

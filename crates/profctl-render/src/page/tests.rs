@@ -68,6 +68,7 @@ fn page_of(trace: &Trace, title: &str) -> String {
     let figures = figures();
     write(&Page {
         title: title.into(),
+        sentence: None,
         facts: vec![("name".into(), "<b>&\"'".into())],
         notes: Vec::new(),
         unit: TimeUnit::Auto,
@@ -227,6 +228,7 @@ fn a_table_is_one_that_can_be_sorted_by_ear() {
     table.push(vec![profctl_model::Cell::Count(3), "m".into(), "f<int>".into()]);
     let page = write(&Page {
         title: "t".into(),
+        sentence: None,
         facts: Vec::new(),
         notes: Vec::new(),
         unit: TimeUnit::Auto,

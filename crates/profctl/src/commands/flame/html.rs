@@ -5,9 +5,9 @@ use profctl_analyze::critpath::chain::{Link, Wait};
 use profctl_analyze::diff::{Comparison, PathComparison, Shown};
 use profctl_analyze::summarize::{By, Options, Profile, Source, TableOptions};
 use profctl_analyze::tree;
-use profctl_model::{Table, Trace};
+use profctl_model::{Table, Ticks, Trace};
 use profctl_render::chart::picture::{PathPlace, PathStep};
-use profctl_render::number;
+use profctl_render::number::{self, TimeUnit};
 use profctl_render::page::{self, Begin, CALLS_MAX, Calls, Kind, Page, Paired, Picture};
 
 use super::Args;
@@ -15,6 +15,7 @@ use crate::args::Global;
 use crate::commands::diff;
 use crate::commands::diff::settings::Settings;
 use crate::commands::diff::sides::Keep;
+use crate::commands::report::sentence;
 use crate::exit::{Exit, Failure};
 use crate::{input, read};
 
@@ -83,9 +84,10 @@ fn of_trace(
         Calls { trace, trees: &trees, functions: &figures(&profile), path, calls_max: CALLS_MAX };
     page::write(&Page {
         title,
+        sentence: sentence::of_profile(&profile),
         facts: facts(&profile, global),
         notes: notes(&profile),
-        unit: global.unit,
+        unit: unit_of(&profile, global),
         picture: Some(Picture { calls: Some(calls), paired: None, first, begin }),
         sections: Vec::new(),
     })
@@ -105,6 +107,7 @@ fn of_comparison(
     );
     page::write(&Page {
         title: title.unwrap_or_else(|| format!("{before} → {after}")),
+        sentence: sentence::of_comparison(comparison),
         facts: facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
         notes: comparison.notes_for_paths(),
         unit: global.unit,
@@ -193,10 +196,22 @@ pub(super) fn path(
     Ok(critpath::steps(trace, &options)?.into_iter().map(step).collect())
 }
 
+/// Digits of times in text: what is finer does not matter beside the whole.
+const DIGITS: usize = 7;
+
+/// The one unit of a page: the one that suits the length of the trace.
+pub(crate) fn unit_of(profile: &Profile, global: &Global) -> TimeUnit {
+    global.unit.resolved(&profile.timebase, Ticks(profile.real))
+}
+
 /// What is known of a profile as a whole.
 pub(crate) fn facts(profile: &Profile, global: &Global) -> Vec<(String, String)> {
+    let (timebase, unit) = (&profile.timebase, unit_of(profile, global));
+    let digits = number::whole_digits(Ticks(profile.real), timebase, unit);
+    let decimals = DIGITS.saturating_sub(digits);
     let length = |ticks: u64| {
-        number::length_with_unit(profctl_model::Ticks(ticks), &profile.timebase, global.unit)
+        let length = number::length_rounded(Ticks(ticks), timebase, unit, decimals);
+        format!("{length} {}", unit.label(timebase))
     };
     let mut formats: Vec<&str> =
         profile.sources.iter().map(|source| source.format.as_str()).collect();

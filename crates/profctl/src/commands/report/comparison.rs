@@ -11,7 +11,7 @@ use profctl_render::page::{
     self, Begin, HistogramRow, HistogramText, Histograms, Kind, Page, Picture, Section,
 };
 
-use super::{Args, single};
+use super::{Args, sentence, single};
 use crate::args::{Global, Reading};
 use crate::commands::diff;
 use crate::commands::diff::settings::Settings;
@@ -102,11 +102,12 @@ fn written(
     global: &Global,
 ) -> String {
     let judgement = judge(comparison, policy);
+    let top = sentence::top(comparison, &judgement, global.unit);
     let changes = changes(comparison);
     let quality = [&comparison.before, &comparison.after]
         .map(|side| single::diagnostics(&side.profile.quality, comparison.timebase));
     let mut sections =
-        vec![Section::Verdict { answer: judgement.answer.name(), reasons: judgement.reasons }];
+        vec![Section::Verdict { answer: judgement.answer.name(), reasons: judgement.reasons, top }];
     sections.push(Section::Text { heading: "Notes".into(), lines: comparison.notes() });
     match paths {
         Some(_) => sections.push(Section::Picture { heading: "Differential flame graph".into() }),
@@ -147,6 +148,7 @@ fn written(
     );
     page::write(&Page {
         title: format!("{} → {}", name(&comparison.before), name(&comparison.after)),
+        sentence: sentence::of_comparison(comparison),
         facts: facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
         notes: Vec::new(),
         unit: global.unit,

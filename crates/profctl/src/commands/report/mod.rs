@@ -7,6 +7,7 @@ use crate::commands::diff::settings::Comparing;
 use crate::exit::{Exit, Failure};
 
 mod comparison;
+pub(crate) mod sentence;
 mod single;
 
 const EXAMPLES: &str = "\

@@ -12,7 +12,7 @@ use profctl_render::page::{
     Section,
 };
 
-use super::Args;
+use super::{Args, sentence};
 use crate::args::Global;
 use crate::commands::flame::html;
 use crate::exit::{Exit, Failure};
@@ -126,9 +126,10 @@ fn written(
     });
     Ok(page::write(&Page {
         title: name.into(),
+        sentence: sentence::of_profile(profile),
         facts: html::facts(profile, global),
         notes: html::notes(profile),
-        unit: global.unit,
+        unit: html::unit_of(profile, global),
         picture: calls.map(|calls| Picture {
             calls: Some(calls),
             paired: None,
