@@ -11,7 +11,8 @@ const KEPT_MAX: usize = 1 << 16;
 #[derive(Debug, Default)]
 pub(super) struct Interrupts {
     threads: IdVec<ThreadId, Vec<Entry>>,
-    any: bool,
+    /// When the latest interrupt of each thread began. Calls that began later hold none.
+    latest: IdVec<ThreadId, Tick>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -23,15 +24,23 @@ struct Entry {
 
 impl Interrupts {
     /// The interrupt time inside a call that ended; 0 for what itself ran as an interrupt.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a call would pass the span through memory")]
+    #[inline(always)]
     pub(super) fn inside(&mut self, span: &Span) -> u64 {
-        if !self.any && !span.interrupt {
+        let is_later = self.latest.get(span.thread).is_none_or(|latest| *latest < span.start);
+        if is_later && !span.interrupt {
             return 0;
         }
+        self.look_inside(*span)
+    }
+
+    #[inline(never)]
+    fn look_inside(&mut self, span: Span) -> u64 {
         let entries = self.threads.grow_to(span.thread);
         if span.interrupt {
-            self.any = true;
-            note(entries, span);
+            let latest = self.latest.grow_to(span.thread);
+            *latest = span.start.max(*latest);
+            note(entries, &span);
             return 0;
         }
         match entries.last() {

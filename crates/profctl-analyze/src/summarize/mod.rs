@@ -252,7 +252,7 @@ impl Summary {
             self.widen(index);
         }
         let Some(lasted) = self.usual[index].add(span) else {
-            self.add_other(index, span);
+            self.add_other(index, *span);
             return;
         };
         if !self.options.percentiles {
@@ -278,9 +278,9 @@ impl Summary {
     }
 
     #[inline(never)]
-    fn add_other(&mut self, index: usize, span: &Span) {
+    fn add_other(&mut self, index: usize, span: Span) {
         let stats = &mut self.others[index];
-        stats.add(span);
+        stats.add(&span);
         if !self.options.percentiles || span.fidelity.is_partial() {
             return;
         }
@@ -355,14 +355,14 @@ impl SpanSink for Summary {
         if self.options.by == By::Function && self.separate.is_none() {
             self.add(span.func.index(), span);
             if interrupted > 0 {
-                self.others[span.func.index()].add_interrupted(span, interrupted);
+                self.others[span.func.index()].add_interrupted(span.fidelity, interrupted);
             }
             return;
         }
         let (index, idle) = self.row_of(span.func, span.interrupt, span.thread, span.cpu, names);
         self.add(index, span);
         if interrupted > 0 {
-            self.others[index].add_interrupted(span, interrupted);
+            self.others[index].add_interrupted(span.fidelity, interrupted);
         }
         if idle && self.options.by != By::Function {
             self.others[index].add_idle(span.net);

@@ -3,7 +3,7 @@
 //! Everything here is an integer, and every operation saturates. That makes adding two of them
 //! exact, associative and commutative, so shards, workers and repeats give the same bytes.
 
-use profctl_model::{Enclosed, FuncTotals, Span, Ticks};
+use profctl_model::{Enclosed, Fidelity, FuncTotals, Span, Ticks};
 
 use super::histogram::Histogram;
 
@@ -140,8 +140,8 @@ impl FuncStats {
 
     /// Notes how much of a call that was added went to interrupts.
     #[cold]
-    pub(super) fn add_interrupted(&mut self, span: &Span, interrupted: u64) {
-        if !span.fidelity.is_partial() {
+    pub(super) fn add_interrupted(&mut self, fidelity: Fidelity, interrupted: u64) {
+        if !fidelity.is_partial() {
             self.interrupted = self.interrupted.saturating_add(interrupted);
         }
     }

@@ -53,40 +53,172 @@ impl Sums {
     }
 }
 
+/// Sums over calls that were never off the CPU. Half as large as [`Sums`], so that more of them
+/// stay in the cache.
+#[derive(Clone, Copy, Debug, Default)]
+struct Small {
+    wall: Ticks,
+    calls: u32,
+    descendants: u32,
+}
+
+impl Small {
+    /// Adds a call; says whether there was room.
+    #[inline]
+    fn add(&mut self, call: Call) -> bool {
+        let descendants = u64::from(self.descendants).saturating_add(call.descendants);
+        let (Some(calls), Ok(descendants)) = (self.calls.checked_add(1), descendants.try_into())
+        else {
+            return false;
+        };
+        *self = Self { wall: self.wall + call.wall, calls, descendants };
+        true
+    }
+
+    fn is_empty(self) -> bool {
+        self.calls == 0
+    }
+
+    fn sums(self) -> Sums {
+        let Self { wall, calls, descendants } = self;
+        let off_cpu = Ticks(0);
+        Sums { calls: calls.into(), wall, off_cpu, descendants: descendants.into() }
+    }
+}
+
+/// A call, as far as it is summed up.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Call {
+    pub(super) wall: Ticks,
+    pub(super) func: FuncId,
+    pub(super) descendants: u64,
+}
+
+impl Call {
+    fn sums(self) -> Sums {
+        let Self { wall, descendants, .. } = self;
+        Sums { calls: 1, wall, off_cpu: Ticks(0), descendants }
+    }
+}
+
+/// Calls that are summed up together. The sums of one thread displace those of another from the
+/// cache, so a trace that changes thread with every call is to come back to them less often.
+const BATCH: usize = 512;
+/// Rows that `small` may have for each of its functions, so that it stays small where a thread
+/// calls few of many.
+const SPARSE_MAX: usize = 16;
+
 /// Outermost calls by function.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outermost {
-    /// By packed [`Key`].
-    sums: FastMap<u64, Sums>,
+    /// The latest calls on `cpu` that did not run as interrupts.
+    batch: Vec<Call>,
+    /// By function: those before.
+    small: Vec<Small>,
+    /// Rows of `small` in use.
+    n_small: usize,
+    /// The CPU of the first call.
+    cpu: Option<CpuId>,
+    /// All others, by packed [`Key`].
+    others: FastMap<u64, Sums>,
 }
 
 impl Outermost {
     /// Adds a call that was passed on as outermost.
-    #[inline]
     pub(super) fn add(&mut self, span: &Span) {
-        let key = Key { func: span.func, cpu: span.cpu, interrupt: span.interrupt };
-        let (wall, off_cpu, descendants) = (span.wall, span.off_cpu, span.descendants);
-        let one = Sums { calls: 1, wall, off_cpu, descendants };
-        match self.sums.get_mut(&key.pack()) {
-            Some(sums) => sums.add(one),
-            None => self.add_first(key, one),
+        let &Span { func, cpu, interrupt, wall, off_cpu, descendants, .. } = span;
+        if interrupt || off_cpu > Ticks(0) {
+            let sums = Sums { calls: 1, wall, off_cpu, descendants };
+            self.add_sums(Key { func, cpu, interrupt }, sums);
+        } else {
+            self.add_usual(Call { wall, func, descendants }, cpu, false);
         }
     }
 
+    /// Adds a call that was never off the CPU and did not run as an interrupt. `is_near`: whether
+    /// calls of the same thread come before and after it, so that its sums are in the cache.
+    #[inline]
+    pub(super) fn add_usual(&mut self, call: Call, cpu: Option<CpuId>, is_near: bool) {
+        if !(is_near && cpu == self.cpu && self.add_known(call)) {
+            self.add_later(call, cpu);
+        }
+    }
+
+    #[inline(never)]
+    fn add_later(&mut self, call: Call, cpu: Option<CpuId>) {
+        if cpu != self.cpu {
+            if !self.is_empty() {
+                self.add_sums(Key { func: call.func, cpu, interrupt: false }, call.sums());
+                return;
+            }
+            self.cpu = cpu;
+        }
+        if self.batch.len() >= BATCH {
+            self.sum_up();
+        }
+        self.batch.push(call);
+    }
+
+    fn add_sums(&mut self, key: Key, sums: Sums) {
+        self.others.entry(key.pack()).or_default().add(sums);
+    }
+
+    /// Sums up the calls of the batch.
+    fn sum_up(&mut self) {
+        let mut batch = std::mem::take(&mut self.batch);
+        for call in batch.drain(..) {
+            if !self.add_known(call) {
+                self.add_first(call);
+            }
+        }
+        self.batch = batch;
+    }
+
+    /// Adds a call of a function that has a row; says whether it has, with space for it.
+    #[inline]
+    fn add_known(&mut self, call: Call) -> bool {
+        let small = self.small.get_mut(call.func.index()).filter(|small| !small.is_empty());
+        small.is_some_and(|small| small.add(call))
+    }
+
+    /// Adds a call of a function that has no row yet, or a full one.
     #[cold]
-    fn add_first(&mut self, key: Key, sums: Sums) {
-        self.sums.insert(key.pack(), sums);
+    fn add_first(&mut self, call: Call) {
+        let row = call.func.index();
+        if row < SPARSE_MAX * (self.n_small + 1) {
+            if row >= self.small.len() {
+                self.small.resize(row + 1, Small::default());
+            }
+            let is_new = self.small[row].is_empty();
+            if self.small[row].add(call) {
+                self.n_small += usize::from(is_new);
+                return;
+            }
+        }
+        self.add_sums(Key { func: call.func, cpu: self.cpu, interrupt: false }, call.sums());
+    }
+
+    fn is_empty(&self) -> bool {
+        self.batch.is_empty() && self.n_small == 0 && self.others.is_empty()
     }
 
     /// Adds all of another.
-    pub(super) fn append(&mut self, other: Self) {
-        if self.sums.is_empty() {
-            self.sums = other.sums;
+    pub(super) fn append(&mut self, mut other: Self) {
+        if other.is_empty() {
             return;
         }
+        other.sum_up();
+        if self.is_empty() {
+            *self = other;
+            return;
+        }
+        for (row, small) in other.small.iter().enumerate().filter(|(_, small)| !small.is_empty()) {
+            let key = Key { func: FuncId::from_index(row), cpu: other.cpu, interrupt: false };
+            self.add_sums(key, small.sums());
+        }
         #[expect(clippy::iter_over_hash_type, reason = "sums do not depend on the order")]
-        for (key, sums) in other.sums {
-            self.sums.entry(key).or_default().add(sums);
+        for (key, sums) in other.others {
+            self.others.entry(key).or_default().add(sums);
         }
     }
 
@@ -96,14 +228,116 @@ impl Outermost {
         thread: ThreadId,
         is_enclosed: impl Fn(Key) -> bool,
     ) -> Vec<Enclosed> {
-        let is_enclosed = |key: &u64| is_enclosed(Key::unpack(*key));
-        let mut taken: Vec<_> = self.sums.extract_if(|key, _| is_enclosed(key)).collect();
+        self.sum_up();
+        let is_packed_enclosed = |key: &u64| is_enclosed(Key::unpack(*key));
+        let mut taken: Vec<_> = self.others.extract_if(|key, _| is_packed_enclosed(key)).collect();
+        for (row, small) in self.small.iter_mut().enumerate() {
+            let key = Key { func: FuncId::from_index(row), cpu: self.cpu, interrupt: false };
+            if !small.is_empty() && is_enclosed(key) {
+                taken.push((key.pack(), std::mem::take(small).sums()));
+                self.n_small -= 1;
+            }
+        }
         taken.sort_unstable_by_key(|(key, _)| *key);
+        // What was summed in both places.
+        taken.dedup_by(|(key, sums), (kept, kept_sums)| {
+            let is_same = key == kept;
+            if is_same {
+                kept_sums.add(*sums);
+            }
+            is_same
+        });
         let enclosed = taken.into_iter().map(|(key, sums)| {
             let Key { func, cpu, interrupt } = Key::unpack(key);
             let Sums { calls, wall, off_cpu, descendants } = sums;
             Enclosed { func, thread, cpu, interrupt, calls, wall, off_cpu, descendants }
         });
         enclosed.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use profctl_model::{Fidelity, Late, Tick};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Calls of few functions with low numbers and some with high ones, on one CPU mostly.
+    fn calls() -> impl Strategy<Value = Vec<(Key, Sums, bool)>> {
+        let func = prop_oneof![8 => 0..6_usize, 1 => 6..4000_usize];
+        let cpu = prop_oneof![8 => Just(Some(1)), 1 => Just(None), 1 => Just(Some(2))];
+        let descendants =
+            prop_oneof![8 => 0..9_u64, 1 => Just(u64::from(u32::MAX)), 1 => Just(1_u64 << 40)];
+        let call = (func, cpu, 0..20_u8, 0..100_u64, descendants, any::<bool>());
+        let call = call.prop_map(|(func, cpu, kind, wall, descendants, is_near)| {
+            let func = FuncId::from_index(func);
+            let key = Key { func, cpu: cpu.map(CpuId::from_index), interrupt: kind == 0 };
+            let off_cpu = Ticks(if kind == 1 { wall / 2 } else { 0 });
+            (key, Sums { calls: 1, wall: Ticks(wall), off_cpu, descendants }, is_near)
+        });
+        prop::collection::vec(call, 0..3 * BATCH)
+    }
+
+    fn add(to: &mut Outermost, (key, sums, is_near): (Key, Sums, bool)) {
+        let Sums { wall, off_cpu, descendants, .. } = sums;
+        let Key { func, cpu, interrupt } = key;
+        if !interrupt && off_cpu == Ticks(0) {
+            to.add_usual(Call { wall, func, descendants }, cpu, is_near);
+            return;
+        }
+        to.add(&Span {
+            func,
+            thread: ThreadId::from_index(0),
+            cpu,
+            start: Tick(0),
+            end: Tick(wall.0),
+            wall,
+            off_cpu,
+            net: wall,
+            stolen: Ticks(0),
+            callees: 0,
+            descendants,
+            late: Late::NONE,
+            outermost: true,
+            interrupt,
+            fidelity: Fidelity::EXACT,
+        });
+    }
+
+    proptest! {
+        #[test]
+        fn sums_are_those_of_a_plain_table(first in calls(), second in calls(), taken in 0..7_usize) {
+            let mut expected: BTreeMap<u64, Sums> = BTreeMap::new();
+            for (key, sums, _) in first.iter().chain(&second) {
+                expected.entry(key.pack()).or_default().add(*sums);
+            }
+            let [mut outermost, mut other] = [first, second].map(|calls| {
+                let mut outermost = Outermost::default();
+                calls.into_iter().for_each(|call| add(&mut outermost, call));
+                outermost
+            });
+            outermost.append(std::mem::take(&mut other));
+            let thread = ThreadId::from_index(0);
+            let mut found = outermost.take(thread, |key| key.func.index() < taken);
+            found.extend(outermost.take(thread, |_| true));
+            prop_assert!(outermost.is_empty());
+            let found: Vec<_> = found
+                .into_iter()
+                .map(|calls| {
+                    let Enclosed { func, cpu, interrupt, calls: n, wall, off_cpu, descendants, .. } = calls;
+                    (Key { func, cpu, interrupt }.pack(), (n, wall, off_cpu, descendants))
+                })
+                .collect();
+            let expected: Vec<_> = expected
+                .into_iter()
+                .map(|(key, Sums { calls, wall, off_cpu, descendants })| {
+                    (key, (calls, wall, off_cpu, descendants))
+                })
+                .collect();
+            prop_assert_eq!(found, expected);
+        }
     }
 }

@@ -78,14 +78,14 @@ impl Tags {
         let below = self.names.partition_point(|named| named.tag <= tag);
         let Some(named) = self.names[..below].last().filter(is_it) else {
             out.diag(&UNKNOWN_TAG, offset, || format!("found tag {tag:#06x}, which has no name"));
-            return (TagKind::Instant, unknown(tag, out));
+            return (TagKind::INSTANT, unknown(tag, out));
         };
         let kind = match (named.kind, named.switches, tag == named.tag) {
-            (FuncKind::Mark, ..) => TagKind::Instant,
-            (_, true, true) => TagKind::SwitchEnter,
-            (_, true, false) => TagKind::SwitchExit,
-            (_, false, true) => TagKind::Enter,
-            (_, false, false) => TagKind::Exit,
+            (FuncKind::Mark, ..) => TagKind::INSTANT,
+            (_, true, true) => TagKind::SWITCH_ENTER,
+            (_, true, false) => TagKind::SWITCH_EXIT,
+            (_, false, true) => TagKind::ENTER,
+            (_, false, false) => TagKind::EXIT,
         };
         let name = out.func(&named.name, named.kind);
         if let Some(meaning) = self.known.get_mut(tag as usize) {

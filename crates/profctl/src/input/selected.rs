@@ -125,7 +125,7 @@ impl Roots {
 
 impl<S: SpanSink> Selected<S> {
     #[inline(never)]
-    fn select(&mut self, span: &Span, names: &Names) {
+    fn select(&mut self, span: Span, names: &Names) {
         let takes = self.takes(span.func, span.cpu, names);
         let roots = self.threads.grow_to(span.thread);
         let followers: Vec<_> = (0..span.late.roots).map(|_| roots.take(1)).collect();
@@ -136,7 +136,7 @@ impl<S: SpanSink> Selected<S> {
                 roots: late.roots.saturating_add(*roots),
                 calls: late.calls.saturating_add(*calls),
             });
-            self.inner.span(&Span { callees, descendants, late, ..*span }, names);
+            self.inner.span(&Span { callees, descendants, late, ..span }, names);
         } else {
             roots.push(callees, descendants);
         }
@@ -154,7 +154,7 @@ impl<S: SpanSink> SpanSink for Selected<S> {
         if self.takes_all {
             self.inner.span(span, names);
         } else {
-            self.select(span, names);
+            self.select(*span, names);
         }
     }
     fn record(&mut self, record: Record<'_>, names: &Names) {

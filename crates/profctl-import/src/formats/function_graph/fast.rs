@@ -171,10 +171,19 @@ fn usual<const TIMED: bool>(
     let mut lane = ([0; LANE_WORDS], LaneRef(0));
     let mut lines = 0;
     while let Some(view) = chunk::<VIEW>(block, line) {
-        let read = usual_line::<TIMED>(view, prefix, memory, &mut second, &mut lane);
-        let Some((Usual { part, time, name, stated }, length)) = read else { break };
-        let time = time.filter(|_| uses_time);
-        out.call(part, At { time, lane: lane.1, offset: line }, name, stated);
+        let length = usual_line::<TIMED>(
+            view,
+            prefix,
+            memory,
+            &mut second,
+            &mut lane,
+            |part, said, lane| {
+                let Said { time, name, stated } = said;
+                let time = time.filter(|_| uses_time);
+                out.call(part, At { time, lane, offset: line }, name, stated);
+            },
+        );
+        let Some(length) = length else { break };
         lines += 1;
         line += length;
     }
@@ -183,15 +192,15 @@ fn usual<const TIMED: bool>(
     line
 }
 
-/// A line that was read.
-struct Usual {
-    part: CallPart,
+/// What a line says besides which part of a call it is.
+struct Said {
     time: Option<u64>,
     name: Option<NameRef>,
     stated: Stated,
 }
 
-/// The line at the beginning of `view`, and its length with its end.
+/// Reads the line at the beginning of `view`, and passes what it says to `emit`, in each case from
+/// its own place: that keeps it in registers. The length of the line with its end.
 #[inline]
 fn usual_line<const TIMED: bool>(
     view: &[u8; VIEW],
@@ -199,7 +208,8 @@ fn usual_line<const TIMED: bool>(
     memory: &Memory,
     second: &mut Second,
     lane: &mut (LaneBytes, LaneRef),
-) -> Option<(Usual, usize)> {
+    mut emit: impl FnMut(CallPart, Said, LaneRef),
+) -> Option<usize> {
     const LEAF: u64 = u64::from_le_bytes(*b"();\n\0\0\0\0");
     const ENTER: u64 = u64::from_le_bytes(*b"() {\n\0\0\0");
     let column: &[u8; DURATION + 10] = chunk(view, prefix)?;
@@ -226,16 +236,17 @@ fn usual_line<const TIMED: bool>(
     }
     let depth = Some(((at - body) / 2) as u16);
     let stated = Stated { depth, wall: duration, net: None };
-    let exit = Usual { part: CallPart::Exit, time, name: None, stated };
     let text: &[u8; 32] = chunk(view, at)?;
     if text[0] == b'}' {
         if text[1] == b'\n' {
-            return Some((exit, at + 2));
+            emit(CallPart::Exit, Said { time, name: None, stated }, lane.1);
+            return Some(at + 2);
         }
         let end = at + memchr::memchr(b'\n', &view[at..])?;
         let name = view.get(at + 1..end)?.strip_prefix(b" /* ")?.strip_suffix(b" */")?;
         let name = memory.names.get(chunk(view, at + 5)?, name)?;
-        return Some((Usual { name: Some(name), ..exit }, end + 1));
+        emit(CallPart::Exit, Said { time, name: Some(name), stated }, lane.1);
+        return Some(end + 1);
     }
     let open = if opens == 0 {
         at + memchr::memchr(b'(', &view[at..])?
@@ -251,9 +262,9 @@ fn usual_line<const TIMED: bool>(
     let name = memory.names.get(text, view.get(at..open)?)?;
     let part = if is_leaf { CallPart::Leaf } else { CallPart::Enter };
     let stated = Stated { wall: duration.filter(|_| is_leaf), ..stated };
+    emit(part, Said { time, name: Some(name), stated }, lane.1);
     // No name contains a line end, so this is the first one.
-    let length = open + 4 + usize::from(is_enter);
-    Some((Usual { part, time, name: Some(name), stated }, length))
+    Some(open + 4 + usize::from(is_enter))
 }
 
 /// The seconds of the latest time column: they seldom change.

@@ -171,7 +171,7 @@ fn exception(
 ) {
     match action {
         Action::Entered => {
-            progress.say(offset, TagKind::Enter, name(number, out));
+            progress.say(offset, TagKind::ENTER, name(number, out));
             if progress.open.len() < OPEN_MAX {
                 progress.open.push(number);
             }
@@ -180,7 +180,7 @@ fn exception(
             if let Some(at) = progress.open.iter().rposition(|&open| open == number) {
                 progress.open.truncate(at);
             }
-            progress.say(offset, TagKind::Exit, name(number, out));
+            progress.say(offset, TagKind::EXIT, name(number, out));
         }
         // Whatever is open within it has ended, though its exit was not recorded.
         Action::Returned => {
@@ -190,7 +190,7 @@ fn exception(
             }
             while progress.open.len() > kept.map_or(0, |at| at + 1) {
                 let Some(left) = progress.open.pop() else { return };
-                progress.say(offset, TagKind::Exit, name(left, out));
+                progress.say(offset, TagKind::EXIT, name(left, out));
             }
         }
     }

@@ -58,7 +58,7 @@ impl Stack {
     ) {
         if !span.outermost {
             if self.keeps_recent || core.setup.quirks.exits_may_be_late {
-                self.note_nested(core.group(span.func, span.interrupt), span);
+                self.note_nested(core.group(span.func, span.interrupt), *span);
             }
             return;
         }

@@ -151,11 +151,11 @@ impl Stack {
 
     /// Notes a call that was passed on as nested, if what is around it may come to be elsewhere.
     #[cold]
-    pub(super) fn note_nested(&mut self, group: u32, span: &Span) {
+    pub(super) fn note_nested(&mut self, group: u32, span: Span) {
         let Some(level) = self.frames.iter().rposition(|frame| frame.group == group) else {
             return;
         };
-        self.nested.push(Nested { level, span: *span });
+        self.nested.push(Nested { level, span });
         if self.nested.len() >= NESTED_KEPT {
             self.nested.drain(..NESTED_KEPT / 2);
         }

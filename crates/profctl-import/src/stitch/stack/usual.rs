@@ -13,8 +13,12 @@ use super::{Frame, Stack};
 use crate::emit::{Event, EventKind, NO_DEPTH, NameRef, UNSTATED};
 use crate::stitch::clock::ReadClock;
 use crate::stitch::orphans::Below;
+use crate::stitch::outermost::Call;
 use crate::stitch::shared::Core;
 use crate::stitch::{Caller, depth_at};
+
+/// That many events of one thread are a long run.
+const LONG: usize = 32;
 
 impl Stack {
     /// Finds out from which level on events can be usual; to be called after every one that was not.
@@ -46,6 +50,8 @@ impl Stack {
             reached: self.reached,
             watches: !self.watched.is_empty(),
             keeps: self.keeps_recent,
+            is_long: events.get(LONG).is_some_and(|event| event.lane == caller.lane),
+            notes_nested: self.keeps_recent || core.setup.quirks.exits_may_be_late,
             stack: self,
             core,
             caller,
@@ -150,8 +156,12 @@ struct Run<'a, S> {
     reached: Tick,
     /// Whether outermost calls are noted, because one of them may get a caller.
     watches: bool,
-    /// Whether callees are noted, because they may have come late.
+    /// Whether callees are noted, because they may have come late; and those that are nested in one
+    /// of their function.
     keeps: bool,
+    notes_nested: bool,
+    /// Whether many calls of one thread follow each other.
+    is_long: bool,
 }
 
 impl<S: SpanSink> Run<'_, S> {
@@ -252,30 +262,23 @@ impl<S: SpanSink> Run<'_, S> {
     }
 
     /// Notes what may turn out to be another's.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a call would pass the span through memory")]
+    #[inline(always)]
     fn note(&mut self, span: &Span, group: u32) {
-        let notes_nested = self.keeps | self.core.setup.quirks.exits_may_be_late;
-        if self.keeps || self.watches || (notes_nested && !span.outermost) {
-            self.note_span(span, group, notes_nested);
+        if self.watches
+            && span.outermost
+            && let Some(watched) = self.stack.watched.last_mut()
+        {
+            let Span { func, wall, descendants, .. } = *span;
+            let call = Call { wall, func, descendants };
+            watched.outermost.add_usual(call, self.caller.cpu, self.is_long);
         }
-    }
-
-    #[inline(never)]
-    fn note_span(&mut self, span: &Span, group: u32, notes_nested: bool) {
         if self.keeps {
             let calls = span.descendants.saturating_add(1);
             self.stack.note_usual(self.stack.frames.len(), span.start, span.wall, calls);
         }
-        if !span.outermost {
-            if notes_nested {
-                self.stack.note_nested(group, span);
-            }
-            return;
-        }
-        if self.watches
-            && let Some(watched) = self.stack.watched.last_mut()
-        {
-            watched.outermost.add(span);
+        if !span.outermost && self.notes_nested {
+            self.stack.note_nested(group, *span);
         }
     }
 
