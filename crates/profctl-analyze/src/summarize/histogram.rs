@@ -470,6 +470,7 @@ mod tests {
             let found = histogram.percentile(f64::from(percent), min, max).unwrap();
             prop_assert!(u128::from(found.abs_diff(exact)) * 32 <= u128::from(exact));
             prop_assert!((min..=max).contains(&found));
+            prop_assert!(percent < 100 || found == max);
         }
 
         #[test]

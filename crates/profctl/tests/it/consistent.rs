@@ -54,11 +54,15 @@ fn trace(parts: &Parts, options: &ReadOptions) -> Trace {
     load(&*files(parts), options, &|_| ()).expect("it was read before").0
 }
 
+/// Fixtures in which there is nothing to look at: one holds sums and no calls; of the signals of the
+/// others, it has to be said which carry calls.
+const LEFT_OUT: &[&str] = &["callgrind/calls.out", "fst/off.fst", "vcd/off.vcd"];
+
 /// Calls `check` with every fixture that can be read as it is, or with the names that it needs.
 fn for_every_fixture(mut check: impl FnMut(&str, &Path, &Parts, &ReadOptions)) {
     let names = Some(fixtures::read(&fixtures::root().join("fixtures/probe/tcp_rx.names")));
     let named = ImportOptions { names, ..ImportOptions::default() };
-    let mut n_read = 0;
+    let mut left_out = Vec::new();
     for format in FORMATS.iter().map(|format| format.descriptor().name) {
         for path in fixtures::of_format(format) {
             let parts = fixtures::parts(&path);
@@ -75,13 +79,45 @@ fn for_every_fixture(mut check: impl FnMut(&str, &Path, &Parts, &ReadOptions)) {
                     profile.rows.iter().all(|row| row.stats.counted == 0)
                 })
             };
-            if let Some(options) = ways.iter().find(can) {
-                check(&path.display().to_string(), &path, &parts, options);
-                n_read += 1;
+            let name = path.display().to_string();
+            match ways.iter().find(can) {
+                Some(options) => check(&name, &path, &parts, options),
+                None => {
+                    let file = path.file_name().unwrap_or_default().to_string_lossy();
+                    left_out.push(format!("{format}/{file}"));
+                }
             }
         }
     }
-    assert!(n_read > 120, "only {n_read} fixtures were read");
+    left_out.sort();
+    assert_eq!(left_out, LEFT_OUT);
+}
+
+/// How far the net times of a function may move from one window to another: by as much as the stated
+/// length of its calls and their callees differs from the time between their stamps, and by what of
+/// a net time is stated, or clamped. 0, and absent, where every length follows from stamps.
+fn slack(trace: &Trace) -> BTreeMap<(String, Option<String>), u64> {
+    let spans = &trace.spans;
+    let stated_by = |row: usize| (spans.end[row] - spans.start[row]).0.abs_diff(spans.wall[row].0);
+    let mut slack: Vec<u64> = (0..spans.len()).map(stated_by).collect();
+    let mut callees = vec![0; spans.len()];
+    for id in spans.ids() {
+        if let Some(caller) = spans.parent[id.index()] {
+            slack[caller.index()] += stated_by(id.index());
+            callees[caller.index()] += spans.elapsed(id).0;
+        }
+    }
+    let mut of_functions = BTreeMap::new();
+    for id in spans.ids() {
+        let row = id.index();
+        slack[row] += (callees[row] + spans.net[row].0).abs_diff(spans.elapsed(id).0);
+        if slack[row] > 0 {
+            let func = &trace.names.funcs[spans.func[id]];
+            *of_functions.entry((func.name.clone(), func.module.clone())).or_default() +=
+                slack[row];
+        }
+    }
+    of_functions
 }
 
 fn is_exact(trace: &Trace) -> bool {
@@ -144,8 +180,7 @@ fn the_tree_is_the_profile_by_path() {
 fn windows_that_partition_a_trace_sum_to_it() {
     for_every_fixture(|name, _, parts, options| {
         let whole = profile(parts, options, By::Function);
-        // A net time that the input states is not divided among windows.
-        let states_net = !is_exact(&trace(parts, options));
+        let slack = slack(&trace(parts, options));
         let parts_of = [0.0, 0.31, 0.32, 0.9].map(|part| (whole.real as f64 * part) as u64);
         let nanos = |ticks| {
             if whole.timebase.is_time() {
@@ -180,19 +215,14 @@ fn windows_that_partition_a_trace_sum_to_it() {
             let stats = &row.stats;
             let found = added.remove(&(row.name.clone(), row.module.clone())).unwrap_or_default();
             let expected = [stats.net, stats.elapsed, stats.wall, stats.off_cpu];
-            // Where times are coarser than durations, a callee may stick out of its caller, and it
-            // is not known in which window the caller's own time was.
-            let from = usize::from(
-                states_net
-                    || ["function_graph", "trace"]
-                        .iter()
-                        .any(|f| name.contains(&format!("fixtures/{f}"))),
-            );
-            assert_eq!(
-                found[from..],
-                expected[from..],
-                "{name}: {} in windows from {edges:?}",
-                row.name
+            assert_eq!(found[1..], expected[1..], "{name}: {} in windows from {edges:?}", row.name);
+            let slack = slack.get(&(row.name.clone(), row.module.clone())).copied().unwrap_or(0);
+            assert!(
+                found[0].abs_diff(expected[0]) <= slack,
+                "{name}: net of {} in windows from {edges:?}: {} of {}, may differ by {slack}",
+                row.name,
+                found[0],
+                expected[0],
             );
         }
     });
@@ -203,7 +233,11 @@ fn the_critical_path_covers_its_window() {
     let mut n_paths = 0;
     for_every_fixture(|name, _, parts, options| {
         let trace = trace(parts, options);
-        let Ok(document) = critpath::json(&trace, &critpath::Options::default()) else { return };
+        let document = critpath::json(&trace, &critpath::Options::default());
+        let Ok(document) = document else {
+            assert!(trace.spans.is_empty() || !trace.meta.knows_lengths(), "{name}");
+            return;
+        };
         let document: Value = serde_json::from_str(&document).expect("JSON");
         let number = |of: &Value, key: &str| of[key].as_u64().expect("a number");
         let mut at = number(&document["window"], "start");
@@ -228,12 +262,16 @@ fn how_it_is_read_does_not_show() {
                 "{name}: {workers} workers"
             );
         }
+        // A directory is not compressed as one.
         let [(file, bytes)] = &parts[..] else { return };
         let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         gzip.write_all(bytes).expect("memory");
         let gzip = gzip.finish().expect("memory");
         let zstd = zstd::encode_all(&bytes[..], 1).expect("memory");
-        for packed in [gzip, zstd] {
+        let mut xz = liblzma::write::XzEncoder::new(Vec::new(), 0);
+        xz.write_all(bytes).expect("memory");
+        let xz = xz.finish().expect("memory");
+        for packed in [gzip, zstd, xz] {
             let packed = vec![(file.clone(), packed)];
             assert!(profile(&packed, options, By::Function) == expected, "{name}: packed");
         }
@@ -260,7 +298,8 @@ fn what_is_written_as_plain_text_has_the_same_profile() {
     });
 }
 
-/// Traces of which the output of `replay` is not read back as the same calls, which is a defect.
+/// Two processes have a thread of the same number there: a line of `replay` names no process, so what
+/// it prints of both is read back as one thread.
 const NOT_READ_BACK: &[&str] = &["by-end.json"];
 
 /// What `replay` prints of any trace whose calls have times is a trace with the same calls: but for
@@ -322,20 +361,30 @@ fn replay_reads_back() {
 #[test]
 fn standard_input_is_as_good_as_a_file() {
     for format in FORMATS.iter().map(|format| format.descriptor().name) {
-        let Some(path) = fixtures::of_format(format).into_iter().find(|path| path.is_file()) else {
-            continue;
-        };
-        let path = path.display().to_string();
-        let report = |run: crate::program::Run| {
-            // Both name their source, also where they found something wrong.
-            let text = run.stdout.replace(&path, "-");
-            let mut report: Value = serde_json::from_str(&text).ok()?;
-            report["sources"] = Value::Null;
-            Some(report)
-        };
-        let of_file = report(run(&["-q", "summarize", "--format", "json", &path]));
-        let piped = fixtures::read(Path::new(&path));
-        let of_pipe = report(run_with_input(&["-q", "summarize", "--format", "json", "-"], &piped));
-        assert_eq!(of_pipe, of_file, "{path}");
+        let mut n_compared = 0;
+        for path in fixtures::of_format(format).into_iter().filter(|path| path.is_file()) {
+            let piped = fixtures::read(&path);
+            if piped.len() > 300_000 && n_compared > 0 {
+                continue;
+            }
+            let path = path.display().to_string();
+            let report = |run: crate::program::Run| {
+                // Both name their source, also where they found something wrong.
+                let text = run.stdout.replace(&path, "-");
+                let mut report: Value = serde_json::from_str(&text).unwrap_or_default();
+                report["sources"] = Value::Null;
+                (run.code, report)
+            };
+            let of_file = report(run(&["-q", "summarize", "--format", "json", &path]));
+            let words = ["-q", "summarize", "--format", "json", "-"];
+            assert_eq!(report(run_with_input(&words, &piped)), of_file, "{path}");
+            // What cannot be read without flags is refused alike, and shows nothing here.
+            n_compared += usize::from(of_file.0 == Some(0));
+        }
+        let is_directory = fixtures::of_format(format).iter().all(|path| path.is_dir());
+        assert!(n_compared > 0 || is_directory || NEED_FLAGS.contains(&format), "{format}");
     }
 }
+
+/// Formats of which no input can be read without flags: a probe's records have no names.
+const NEED_FLAGS: &[&str] = &["probe"];

@@ -58,3 +58,53 @@ fn a_probe_may_count_cycles_or_instructions() {
         assert!(lines.any(|line| line.ends_with("  in_cksum") && line.contains(" 3516 ")));
     }
 }
+
+/// Tracers print `<...>` until they know a name, and viewers' files name threads at their end.
+#[test]
+fn a_thread_is_selected_by_a_name_that_comes_late() {
+    let scratch = Scratch::new("late_names");
+    let graph = "# tracer: function_graph\n#\n\
+        #     TIME        CPU  TASK/PID         DURATION                  FUNCTION CALLS\n\
+        #      |          |     |    |           |   |                     |   |   |   |\n  \
+          100.000001 |   0)   <...>-12     |   1.000 us    |  f();\n  \
+          100.000011 |   0)    bash-12     |   1.000 us    |  f();\n";
+    let events = r#"[{"name":"f","ph":"X","ts":1,"dur":1,"pid":1,"tid":2},
+        {"name":"f","ph":"X","ts":3,"dur":1,"pid":1,"tid":2},
+        {"name":"thread_name","ph":"M","pid":1,"tid":2,"args":{"name":"bash"}}]"#;
+    for (name, text) in [("graph.txt", graph), ("events.json", events)] {
+        let trace = scratch.file(name, text);
+        let calls = ["summarize", "--columns", "calls", "--format", "csv"];
+        let run = run(&[&calls[..], &["--thread", "bash", &trace]].concat());
+        let found = run.stdout.lines().nth(1);
+        assert_eq!(found, Some("2"), "{name}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn a_window_that_holds_nothing_is_refused() {
+    let scratch = Scratch::new("empty_window");
+    let trace = scratch.file("t.txt", "# profctl plain 1 unit=us\n5 a-1 > f\n35 a-1 < f\n");
+    for (window, message) in [
+        (&["--from", "20us", "--until", "10us"][..], "--from is not before --until"),
+        (&["--from", "20us", "--until", "20us"], "--from is not before --until"),
+        (&["--from", "2s"], "--from is past the end of the trace, which is 30 us long"),
+        (&["--from", "@2s"], "--from is past the end of the trace, which is 30 us long"),
+        (&["--until", "0us"], "--until is not after the first timestamp of the trace"),
+    ] {
+        for command in ["summarize", "replay", "tree"] {
+            let said = run(&[&[command, &trace], window].concat()).failure(2);
+            assert!(said.contains(message), "{command} {window:?}: {said}");
+        }
+    }
+}
+
+/// Without durations and stamps, only the number of calls is known.
+#[test]
+fn a_capture_without_times_shows_no_zero() {
+    let trace = "fixtures/function_graph/noduration-7.3.txt";
+    let run = finish(command(&["summarize", "--top", "3", trace]).current_dir(root()));
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let rows: Vec<&str> = run.stdout.lines().filter(|line| line.contains("_raw_spin")).collect();
+    assert!(!rows.is_empty(), "{}", run.stdout);
+    assert!(rows.iter().all(|row| !row.contains("0.0")), "{}", run.stdout);
+}
