@@ -259,6 +259,22 @@ fn damage_that_had_several_answers_has_one() {
             )
         })
         .concat();
+    // The end of an empty line where the blank before a timestamp was.
+    let mut graph = "#     TIME        CPU  TASK/PID         DURATION                  FUNCTION \
+                     CALLS\n"
+        .to_owned();
+    for at in 0..40 {
+        let before = if at == 20 { "\n" } else { " " };
+        let stamp = format!("{before}1280.9352{at:02}");
+        graph += &[&stamp, " |   0)  workloa-2849  |   1.783 us    |  f();\n"].concat();
+    }
+    graph += "no line of a graph\n";
+    // A header that lost a column is followed by one that has it.
+    let column =
+        "#     TIME        CPU  TASK/PID         DURATION                  FUNCTION CALLS\n";
+    let line = "  413.571712 |   1)    prog-124    |   6.253 us    |    f();\n";
+    let headers =
+        [column.replace("CPU", "   "), line.repeat(9), column.to_owned(), line.repeat(9)].concat();
     // A frame on the line of a sample that has a stack.
     let samples = "prog 1 1.5: 250000 cpu-clock: \tffffffff821e8f67 a+0x7 (prog)\n\
                    \tffffffff8161df68 b+0x8 (prog)\n\n\
@@ -281,6 +297,8 @@ fn damage_that_had_several_answers_has_one() {
         ("perf_script", cut_sample),
         ("systrace", &processes),
         ("ftrace", &processes),
+        ("function_graph", &graph),
+        ("function_graph", &headers),
         ("perf_script", samples),
     ] {
         let options = as_format(format);

@@ -40,6 +40,8 @@ pub(super) struct Memory {
     names: Known,
     /// The width of everything before the duration column; 0 until the first line.
     prefix: usize,
+    /// The layout of those lines: the same bytes are another lane in another.
+    layout: Layout,
 }
 
 /// Slots for lanes; a collision costs a slow line.
@@ -51,6 +53,7 @@ impl Default for Memory {
             lanes: vec![([0; LANE_WORDS], LaneRef(0)); LANES],
             names: Known::default(),
             prefix: 0,
+            layout: Layout::DEFAULT,
         }
     }
 }
@@ -60,12 +63,16 @@ impl Memory {
     /// so that the next one like it is fast.
     pub(super) fn learn(
         &mut self,
-        line: &[u8],
+        (line, layout): (&[u8], Layout),
         prefix: usize,
         lane: LaneRef,
         (name, known): (&[u8], Option<NameRef>),
     ) {
         self.prefix = prefix;
+        if self.layout != layout {
+            self.layout = layout;
+            self.lanes.fill(([0; LANE_WORDS], LaneRef(0)));
+        }
         if let Some(bytes) = lane_bytes(&padded(line), prefix, prefix > TIME + 2) {
             self.lanes[lane_slot(bytes)] = (bytes, lane);
         }
@@ -142,7 +149,7 @@ pub(super) fn read(
     out: &mut Emitter,
 ) -> usize {
     let prefix = memory.prefix;
-    if prefix == 0 {
+    if prefix == 0 || memory.layout != layout {
         return offset;
     }
     match layout {
@@ -284,7 +291,9 @@ fn time(line: &[u8; TIME + 2], second: &mut Second) -> Option<u64> {
     }
     let text = word(line, 0) & SECONDS;
     if text != second.text {
-        let seconds = super::line::number(line[..5].trim_ascii_start())?;
+        // Blanks only: the end of an empty line is in this place where the stamp is cut.
+        let blanks = line[..5].iter().take_while(|&&byte| byte == b' ').count();
+        let seconds = super::line::number(&line[blanks..5])?;
         *second = Second { text, nanos: seconds * 1_000_000_000 };
     }
     // `3.994448`: the last digit of the seconds and the point are cut off.

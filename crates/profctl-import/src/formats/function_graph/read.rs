@@ -191,7 +191,7 @@ impl GraphReader {
             Line::Overruns(n) => {
                 out.diag(&OVERRUNS, at, || format!("{n} calls were too deep to record"));
             }
-            Line::Call(call) => self.call(&call, text, at, out),
+            Line::Call(call) => self.call(&call, (text, layout), at, out),
             Line::Other => {
                 if is_foreign(text) {
                     out.diag(&FOREIGN_LINE, at, || text::excerpt(text));
@@ -208,7 +208,7 @@ impl GraphReader {
     }
 
     /// One line of the graph, whatever its layout.
-    fn call(&mut self, call: &Call<'_>, text: &[u8], at: usize, out: &mut Emitter) {
+    fn call(&mut self, call: &Call<'_>, text: (&[u8], Layout), at: usize, out: &mut Emitter) {
         out.records += 1;
         let lane = self.lanes.lane(call.cpu, call.task, out);
         let at = At { time: call.time.filter(|_| self.timed), lane, offset: at };
