@@ -1,14 +1,18 @@
 //! Trace events in JSON, for Perfetto, chrome://tracing and whatever else reads them.
 //!
-//! Every call is a complete event (`X`), in the order of entry, thread by thread; times are
-//! microseconds with three decimals. A tick that is a count is shown as a nanosecond. Kinds other
-//! than plain functions are categories; the CPU and the module are in `args`, where viewers show
-//! them. `docs/export.md` says what is lost.
+//! Every call is a pair of events (`B`, `E`), thread by thread; times are microseconds with three
+//! decimals. A complete event (`X`) would be shorter, but readers add its length to its start in
+//! binary fractions, and calls that end together then end in the wrong order. A tick that is a count is
+//! shown as a nanosecond. Kinds other than plain functions are categories. Calls have no `args`:
+//! speedscope makes them a part of the name, and a function on two CPUs two functions.
+//! `docs/export.md` says what is lost.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
+use std::iter::Peekable;
+use std::vec::IntoIter;
 
-use profctl_model::{CpuId, Func, FuncId, FuncKind, IdVec, Mark, Names, ThreadId, Tick, Timebase};
+use profctl_model::{Func, FuncId, FuncKind, IdVec, Mark, Names, ThreadId, Tick, Timebase};
 
 use super::json::quoted;
 use super::{Call, Calls, Header};
@@ -19,6 +23,12 @@ pub fn write(header: &Header<'_>, calls: &mut Calls<'_>, out: &mut dyn Write) ->
     events.out.write_all(b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[")?;
     let Header { names, meta, .. } = *header;
     let threads = numbers(names);
+    for (pid, name) in processes(names) {
+        let name = quoted(name);
+        events.event(format_args!(
+            "\"ph\":\"M\",\"ts\":0,\"pid\":{pid},\"name\":\"process_name\",\"args\":{{\"name\":{name}}}"
+        ))?;
+    }
     for (thread, &(pid, tid)) in names.threads.iter().zip(&threads) {
         let name = quoted(if thread.name.is_empty() { "?" } else { &thread.name });
         events.event(format_args!(
@@ -70,6 +80,20 @@ fn numbers(names: &Names) -> IdVec<ThreadId, (u64, u64)> {
     known.collect()
 }
 
+/// The names of processes: each has that of its first thread.
+fn processes(names: &Names) -> BTreeMap<u64, &str> {
+    let mut processes = BTreeMap::new();
+    for thread in names.threads.iter().filter(|thread| !thread.name.is_empty()) {
+        let Some(pid) = thread.pid else { continue };
+        if thread.tid == Some(pid) {
+            processes.insert(pid, thread.name.as_str());
+        } else {
+            processes.entry(pid).or_insert(&thread.name);
+        }
+    }
+    processes
+}
+
 /// Ticks as nanoseconds: the nearest, where a tick is not a whole number of them.
 struct Scale(Timebase);
 
@@ -96,13 +120,10 @@ struct Tail {
     /// The category, with a comma.
     category: String,
     name: String,
-    /// A member of `args`.
-    module: Option<String>,
 }
 
 fn tail(func: &Func) -> Tail {
-    let module = func.module.as_deref().map(|module| format!("\"module\":{}", quoted(module)));
-    Tail { category: category(func), name: quoted(&func.name), module }
+    Tail { category: category(func), name: quoted(&func.name) }
 }
 
 impl Writer<'_> {
@@ -110,26 +131,56 @@ impl Writer<'_> {
         let mut marks: Vec<&Mark> = self.header.marks.iter().collect();
         marks.sort_by_key(|mark| (mark.thread, mark.time));
         let mut marks = marks.into_iter().peekable();
+        let mut open: Vec<Call> = Vec::new();
         for call in calls {
             let call = call?;
-            let here = (call.thread, call.start);
-            while let Some(mark) = marks.next_if(|mark| (mark.thread, mark.time) < here) {
-                self.mark(mark, events)?;
+            // What ended before, of this thread or of the one before it.
+            while let Some(last) =
+                open.pop_if(|last| last.thread != call.thread || last.depth >= call.depth)
+            {
+                self.until((last.thread, last.end), &mut marks, events)?;
+                self.end(&last, events)?;
             }
-            self.call(&call, events)?;
+            self.until((call.thread, call.start), &mut marks, events)?;
+            self.begin(&call, events)?;
+            open.push(call);
+        }
+        while let Some(last) = open.pop() {
+            self.until((last.thread, last.end), &mut marks, events)?;
+            self.end(&last, events)?;
         }
         marks.try_for_each(|mark| self.mark(mark, events))
     }
 
-    fn call(&self, call: &Call, events: &mut Events<'_>) -> io::Result<()> {
-        let (from, to) = (self.scale.nanos(call.start), self.scale.nanos(call.end));
+    /// Writes the instants before a moment of a thread.
+    fn until(
+        &self,
+        here: (ThreadId, Tick),
+        marks: &mut Peekable<IntoIter<&Mark>>,
+        events: &mut Events<'_>,
+    ) -> io::Result<()> {
+        while let Some(mark) = marks.next_if(|mark| (mark.thread, mark.time) < here) {
+            self.mark(mark, events)?;
+        }
+        Ok(())
+    }
+
+    fn begin(&self, call: &Call, events: &mut Events<'_>) -> io::Result<()> {
+        let ts = Micros(self.scale.nanos(call.start));
         let (pid, tid) = self.threads[call.thread];
-        let Tail { category, name, .. } = &self.tails[call.func];
-        let args = self.args(call.func, call.cpu, None);
-        let (ts, dur) = (Micros(from), Micros(to - from));
+        let Tail { category, name } = &self.tails[call.func];
         events.event(format_args!(
-            "\"ph\":\"X\",\"ts\":{ts},\"dur\":{dur},\"pid\":{pid},\"tid\":{tid},\
-             {category}\"name\":{name}{args}"
+            "\"ph\":\"B\",\"ts\":{ts},\"pid\":{pid},\"tid\":{tid},{category}\"name\":{name}"
+        ))
+    }
+
+    /// The end has the name, too: speedscope finds the call by it.
+    fn end(&self, call: &Call, events: &mut Events<'_>) -> io::Result<()> {
+        let ts = Micros(self.scale.nanos(call.end));
+        let (pid, tid) = self.threads[call.thread];
+        let name = &self.tails[call.func].name;
+        events.event(format_args!(
+            "\"ph\":\"E\",\"ts\":{ts},\"pid\":{pid},\"tid\":{tid},\"name\":{name}"
         ))
     }
 
@@ -137,7 +188,10 @@ impl Writer<'_> {
         let (pid, tid) = self.threads[mark.thread];
         let name = &self.tails[mark.func].name;
         let ts = Micros(self.scale.nanos(mark.time));
-        let args = self.args(mark.func, None, mark.detail.as_deref());
+        let args = mark
+            .detail
+            .as_deref()
+            .map_or(String::new(), |detail| format!(",\"args\":{{\"detail\":{}}}", quoted(detail)));
         events.event(format_args!(
             "\"ph\":\"i\",\"s\":\"t\",\"ts\":{ts},\"pid\":{pid},\"tid\":{tid},\"name\":{name}{args}"
         ))
@@ -154,15 +208,6 @@ impl Writer<'_> {
             ))?;
         }
         Ok(())
-    }
-
-    /// What viewers show beside an event: the member `args`, if there are any.
-    fn args(&self, func: FuncId, cpu: Option<CpuId>, detail: Option<&str>) -> String {
-        let cpu = cpu.map(|cpu| format!("\"cpu\":{}", self.header.names.cpus[cpu]));
-        let module = self.tails[func].module.clone();
-        let detail = detail.map(|detail| format!("\"detail\":{}", quoted(detail)));
-        let args: Vec<String> = [cpu, module, detail].into_iter().flatten().collect();
-        if args.is_empty() { String::new() } else { format!(",\"args\":{{{}}}", args.join(",")) }
     }
 }
 

@@ -40,7 +40,9 @@ fn a_stated_length_has_one_place() {
         assert_eq!(function["net"], 15_000, "{function}");
     }
     let chrome = run(&["convert", "--format", "chrome", &trace]).stdout;
-    assert!(chrome.contains(r#""ts":5.000,"dur":15.000"#), "{chrome}");
+    for end in [r#""ph":"B","ts":5.000"#, r#""ph":"E","ts":20.000"#] {
+        assert!(chrome.contains(end), "{chrome}");
+    }
 }
 
 /// Ticks that count something other than time, as `docs/formats/probe.md` says.
