@@ -316,7 +316,9 @@ mod tests {
             }
             let [mut outermost, mut other] = [first, second].map(|calls| {
                 let mut outermost = Outermost::default();
-                calls.into_iter().for_each(|call| add(&mut outermost, call));
+                for call in calls {
+                    add(&mut outermost, call);
+                }
                 outermost
             });
             outermost.append(std::mem::take(&mut other));

@@ -10,12 +10,11 @@ use profctl_render::chart::picture::{PathPlace, PathStep};
 use profctl_render::number::{self, TimeUnit};
 use profctl_render::page::{self, Begin, CALLS_MAX, Calls, Kind, Page, Paired, Picture};
 
-use super::Args;
+use super::{Args, sentence};
 use crate::args::Global;
 use crate::commands::diff;
 use crate::commands::diff::settings::Settings;
 use crate::commands::diff::sides::Keep;
-use crate::commands::report::sentence;
 use crate::exit::{Exit, Failure};
 use crate::{input, read};
 

@@ -26,6 +26,7 @@ use crate::spooled::{Limits, Ordered, Spooled};
 use crate::{input, output};
 
 pub(crate) mod html;
+pub(crate) mod sentence;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -11,12 +11,12 @@ use profctl_render::page::{
     self, Begin, HistogramRow, HistogramText, Histograms, Kind, Page, Picture, Section,
 };
 
-use super::{Args, sentence, single};
+use super::{Args, single};
 use crate::args::{Global, Reading};
 use crate::commands::diff;
 use crate::commands::diff::settings::Settings;
 use crate::commands::diff::sides::{self, Keep};
-use crate::commands::flame::html;
+use crate::commands::flame::{html, sentence};
 use crate::commands::gate;
 use crate::exit::{Exit, Failure};
 use crate::input::{Content, Inputs};

@@ -7,7 +7,6 @@ use crate::commands::diff::settings::Comparing;
 use crate::exit::{Exit, Failure};
 
 mod comparison;
-pub(crate) mod sentence;
 mod single;
 
 const EXAMPLES: &str = "\

@@ -12,9 +12,9 @@ use profctl_render::page::{
     Section,
 };
 
-use super::{Args, sentence};
+use super::Args;
 use crate::args::Global;
-use crate::commands::flame::html;
+use crate::commands::flame::{html, sentence};
 use crate::exit::{Exit, Failure};
 use crate::input::Inputs;
 use crate::input::session::{ItemContent, Read, Session};
