@@ -22,13 +22,15 @@ pub fn compact(comparisons: &[Comparison], measure: Measure, shown: &Shown<'_>) 
     let Some(first) = comparisons.first() else {
         return Table::new(SCHEMA, profctl_model::Timebase::NANOSECONDS, Vec::new());
     };
+    let sides = comparisons.iter().map(|comparison| &comparison.after);
+    let sides = std::iter::once(&first.before).chain(sides);
+    let headings = short(&sides.map(|side| side.name.as_str()).collect::<Vec<_>>());
     let mut columns = vec![
-        Column::new("before", &first.before.name, Role::Time),
+        Column::new("before", headings[0], Role::Time),
         Column::new("before_reach", "±", Role::Text),
     ];
-    for (at, comparison) in comparisons.iter().enumerate() {
-        let number = at + 1;
-        columns.push(Column::new(format!("after_{number}"), &comparison.after.name, Role::Time));
+    for (number, heading) in headings.iter().enumerate().skip(1) {
+        columns.push(Column::new(format!("after_{number}"), *heading, Role::Time));
         columns.push(Column::new(format!("after_{number}_reach"), "±", Role::Text));
         columns.push(Column::new(format!("delta_{number}"), "delta", Role::Text));
         columns.push(Column::new(format!("chance_{number}"), "p, n", Role::Text));
@@ -60,6 +62,17 @@ pub fn compact(comparisons: &[Comparison], measure: Measure, shown: &Shown<'_>) 
     }
     table.push(means(&entries, comparisons.len(), measure));
     table
+}
+
+/// The last parts of paths, if that distinguishes them: a heading is as wide as its column.
+fn short<'a>(paths: &[&'a str]) -> Vec<&'a str> {
+    let last = |path: &&'a str| {
+        let path = path.trim_end_matches(['/', '\\']);
+        path.rsplit(['/', '\\']).next().unwrap_or(path)
+    };
+    let short: Vec<&str> = paths.iter().map(last).collect();
+    let is_distinct = short.iter().enumerate().all(|(at, name)| !short[..at].contains(name));
+    if is_distinct { short } else { paths.to_vec() }
 }
 
 fn cells(of_all: &[Option<Entry<'_>>], measure: Measure) -> Vec<Cell> {

@@ -118,6 +118,12 @@ fn argument(path: &Path) -> Result<Argument, Failure> {
 /// In a directory of runs, what is known of the build; not a run.
 pub(crate) const ABOUT_BUILD: &str = "build.toml";
 
+/// Whether a file in a directory of runs or builds describes them: `build.toml`, `README.md`.
+pub(crate) fn is_description(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name == ABOUT_BUILD)
+        || path.extension().is_some_and(|extension| extension == "md")
+}
+
 /// All regular files below `directory`, by name. Links to directories are not followed: they may
 /// lead back.
 fn walk(directory: &Path, files: &mut Vec<TraceFile>) -> Result<(), Failure> {
@@ -146,7 +152,7 @@ fn walk(directory: &Path, files: &mut Vec<TraceFile>) -> Result<(), Failure> {
                 return Err(Failure::input(path.display().to_string(), what(&error)));
             }
         };
-        if metadata.is_file() && entry.file_name() != ABOUT_BUILD {
+        if metadata.is_file() && !is_description(&path) {
             files.push(TraceFile::at(&path, &metadata));
         } else if entry.file_type().map_err(unreadable)?.is_dir() {
             match TraceFile::of_directory(&path).map_err(unreadable)? {

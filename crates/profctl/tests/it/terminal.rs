@@ -20,6 +20,7 @@ const SESSIONS: &[&str] = &[
     "replay --slowest vfs_read fixtures/function_graph/abstime-proc-tail-6.12.txt",
     "info fixtures/function_graph/lost-trace-pipe-6.1.txt",
     "diff --top 4 fixtures/diff/6.1.170 fixtures/diff/6.1.192",
+    "diff --top 4 --compact fixtures/diff/6.1.170 fixtures/diff/6.1.192",
     "diff --top 6 --paths fixtures/function_graph/default-6.1.txt fixtures/function_graph/default-7.3.txt",
     "gate --top 2 fixtures/diff/6.1.192 fixtures/diff/6.1.192-slub-debug",
     "history --top 4 fixtures/diff/6.1.170 fixtures/diff/6.1.192 fixtures/diff/6.1.192-slub-debug",

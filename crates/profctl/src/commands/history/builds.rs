@@ -12,7 +12,7 @@ use serde::Deserialize;
 use crate::args::{Global, Reading, Selection};
 use crate::commands::diff::sides;
 use crate::exit::{Failure, reason};
-use crate::input::{self, ABOUT_BUILD};
+use crate::input::{self, ABOUT_BUILD, is_description};
 
 /// How the builds of a directory are put in order.
 #[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
@@ -63,7 +63,7 @@ pub(crate) fn find(named: &[PathBuf], order: Order) -> Result<Vec<Place>, Failur
         )?;
     let is_build = |path: &PathBuf| {
         let hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
-        !hidden && path.file_name().is_some_and(|name| name != ABOUT_BUILD)
+        !hidden && !is_description(path)
     };
     let paths = entries.iter().map(fs::DirEntry::path).filter(is_build);
     let mut places = paths.map(place).collect::<Result<Vec<_>, _>>()?;
