@@ -21,6 +21,12 @@ test FILTER="":
 e2e FOLDER="":
     scripts/e2e/run {{ FOLDER }}
 
+# Take pictures of twelve pages in both color schemes and three sizes, to look at [default FOLDER: target/pictures].
+pictures FOLDER="":
+    cargo build --quiet --package profctl
+    npm ci --prefix scripts/e2e --ignore-scripts --no-audit --no-fund --silent
+    node scripts/e2e/pictures.mjs {{ FOLDER }}
+
 # Test the package for Spark on a cluster of this machine (needs Java and Python).
 spark *ARGUMENTS:
     integrations/spark/test {{ ARGUMENTS }}

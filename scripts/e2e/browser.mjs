@@ -47,6 +47,13 @@ export async function open(browser, file, { hash = '', dark = false, width = 140
     const url = request.url();
     if (!url.startsWith(address) && !url.startsWith('blob:')) faults.push(`request: ${url}`);
   });
+  // How long tasks took that took more than 50 ms.
+  await page.addInitScript(() => {
+    globalThis.longTasks = [];
+    new PerformanceObserver((list) => {
+      for (const task of list.getEntries()) globalThis.longTasks.push(task.duration);
+    }).observe({ type: 'longtask', buffered: true });
+  });
   await page.goto(address + hash);
   await page.waitForFunction(() => document.documentElement.dataset.ready === 'true', null, { timeout: 90_000 });
   return { page, faults };

@@ -19,7 +19,7 @@ const program = process.env.PROFCTL || join(process.env.CARGO_TARGET_DIR || join
 
 /** How many times slower than its target a figure may be before that is a failure. */
 const SLACK = 8;
-const SPANS = 1_000_000;
+const SPANS = 1_400_000;
 
 function profctl(...args) {
   return execFileSync(program, args, { cwd: root, encoding: 'utf8', maxBuffer: 1 << 28, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -563,7 +563,7 @@ const tests = {
     return faults;
   },
 
-  async 'a million calls'(browser) {
+  async 'more than a million calls'(browser) {
     const trace = join(folder, 'million.txt');
     const n = await million(trace);
     const began = performance.now();
@@ -571,13 +571,14 @@ const tests = {
     const took = performance.now() - began;
     const size = statSync(file).size;
     console.log(`  ${n} calls written in ${(took / 1000).toFixed(1)} s by ${program}`);
-    figure('size of the file', size / 1e6, 15, 'MB');
-    assert.ok(size < 15e6, 'less than 15 MB');
+    figure('size of the file', size / 1e6, 20, 'MB');
     const { page, faults } = await open(browser, file);
     const marks = await page.evaluate(() => Object.fromEntries(
       performance.getEntriesByType('mark').map(({ name, startTime }) => [name, startTime])));
-    figure('first picture', marks['profctl:outline'] / 1000, 1, 's');
-    figure('everything read', marks['profctl:whole'] / 1000, 2, 's');
+    figure('first picture', marks['profctl:outline'] / 1000, 0.5, 's');
+    figure('everything read', marks['profctl:whole'] / 1000, 3, 's');
+    const tasks = () => page.evaluate(() => Math.max(0, ...globalThis.longTasks.splice(0)));
+    figure('longest task while it is read', await tasks(), 100, 'ms');
     await shot(page, 'million');
     const frames = await page.evaluate(zoomAndPan);
     const sorted = frames.toSorted((a, b) => a - b);
@@ -595,6 +596,11 @@ const tests = {
     assert.match(await text(page, '.result'), /of all$/);
     await shot(page, 'million-search');
     await page.keyboard.press('Escape');
+    await tasks();
+    await page.locator('button', { hasText: 'Flame graph' }).click();
+    await page.waitForFunction(() => location.hash.includes('kind=graph'));
+    figure('longest task for the flame graph', await tasks(), 100, 'ms');
+    await shot(page, 'million-graph');
     return faults;
   },
 };

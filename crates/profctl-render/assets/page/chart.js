@@ -199,9 +199,10 @@ function stretches(first, starts, ends, looks) {
 /** When interrupts were served on the thread of each lane: their outermost calls. */
 function* interruptsOf(page, rows, lanes) {
   const isInterrupt = page.functions.map(({ kind }) => kind === 'interrupt');
-  const inside = new Uint8Array(rows.n);
   const first = new Uint32Array(lanes.length + 1);
   const found = [];
+  if (!isInterrupt.includes(true)) return stretches(first, [], [], []);
+  const inside = new Uint8Array(rows.n);
   for (const lane of lanes) {
     const of = [];
     const [low, high] = [rows.first[lane.first], rows.first[lane.first + lane.levels]];

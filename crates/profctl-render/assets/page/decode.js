@@ -2,7 +2,7 @@
 // them can end a script or an attribute.
 
 /** After so many steps of a loop there may be a pause. */
-const SLICE = 1 << 15;
+const SLICE = 1 << 13;
 /** Between two pauses, in milliseconds: the page answers meanwhile. */
 const BUSY_MAX = 12;
 
@@ -15,14 +15,6 @@ async function inSlices(work) {
     if (performance.now() - began < BUSY_MAX) continue;
     await (globalThis.scheduler?.yield ? scheduler.yield() : new Promise((resume) => setTimeout(resume)));
     began = performance.now();
-  }
-}
-
-/** The same without pauses. */
-function atOnce(work) {
-  for (;;) {
-    const { done, value } = work.next();
-    if (done) return value;
   }
 }
 

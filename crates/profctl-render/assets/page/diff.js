@@ -3,7 +3,7 @@
 
 const SIDES = { before: 'before', after: 'after', both: 'the larger of both' };
 
-function diffModel(page, block, options) {
+function* diffModel(page, block, options) {
   const { head, columns } = block;
   const n = head.n;
   const column = (name) => columns[name] || new Float64Array(n);
@@ -26,8 +26,8 @@ function diffModel(page, block, options) {
     both: (i) => Math.max(before.net[i], after.net[i]),
   }[options.side];
   const nameOf = (path) => head.names[paths.func[path]];
-  const laid = spread(paths, own, nameOf);
-  const base = graphRows(laid, options.upwards, ROW + BARS);
+  const laid = yield* spread(paths, own, nameOf);
+  const base = yield* graphRows(laid, options.upwards, ROW + BARS);
   const of = base.rows;
   const totals = { before: sum(before.net), after: sum(after.net) };
   const clock = page.diffClock;

@@ -46,35 +46,41 @@ class Paths {
 
 Paths.sums = ['calls', 'partial', 'elapsed', 'net'];
 
-/** The paths of one thread of the block, or of all of them merged if `which` is -1. */
-function pathsOf({ head, columns }, which) {
-  const { trees } = head;
-  const [from, to] = which < 0 ? [0, trees.length] : [which, which + 1];
-  let at = 0;
-  for (let t = 0; t < from; t++) at += trees[t].n;
-  let n = 0;
-  for (let t = from; t < to; t++) n += trees[t].n;
-  const paths = new Paths(n);
-  const zeros = new Float64Array(0);
-  const [depths, func] = [columns.depth || zeros, columns.func || zeros];
-  const sums = Paths.sums.filter((name) => columns[name]);
+/**
+ * The paths of one thread of the block, or of all of them merged if `which` is -1: each before whatever
+ * is below it, the widest of its caller first.
+ */
+function* pathsOf(block, which) {
+  const { head, columns } = block;
+  block.known = block.known || new Map();
+  const known = block.known.get(which);
+  if (known) return known;
+  // The first tree is that of all threads, unless there is one only.
+  const tree = head.trees.length > 1 ? which + 1 : 0;
+  let from = 0;
+  for (let t = 0; t < tree; t++) from += head.trees[t].n;
+  const n = head.trees.length > 0 ? head.trees[tree].n : 0;
+  const of = (name) => (columns[name] ? columns[name].subarray(from, from + n) : new Float64Array(n));
+  const paths = { n, func: of('func'), parent: new Int32Array(n), isInOrder: true };
+  for (const name of Paths.sums) paths[name] = of(name);
+  const depths = of('depth');
   const open = [];
-  for (let t = from; t < to; t++) {
-    let depth = 0;
-    for (const end = at + trees[t].n; at < end; at++) {
-      depth += depths.length > 0 ? depths[at] : 0;
-      const place = paths.below(depth > 0 ? open[depth - 1] : -1, func[at]);
-      open[depth] = place;
-      for (const name of sums) paths[name][place] += columns[name][at];
-    }
+  let depth = 0;
+  for (let i = 0; i < n; i++) {
+    if (i % SLICE === 0) yield;
+    depth += depths[i];
+    paths.parent[i] = depth > 0 ? open[depth - 1] : -1;
+    open[depth] = i;
   }
+  block.known.set(which, paths);
   return paths;
 }
 
 /** The inverted graph: from each function up to its callers, weighted by its net time. */
-function turned(paths) {
+function* turned(paths) {
   const up = new Paths(paths.n);
   for (let i = 0; i < paths.n; i++) {
+    if (i % SLICE === 0) yield;
     let place = -1;
     let at = i;
     for (let level = 0; at >= 0 && level < CALLERS_MAX; level++) {
@@ -90,25 +96,18 @@ function turned(paths) {
   return up;
 }
 
-/**
- * Places for paths: each as wide as `own(i)` and all below it, the widest first. Gives boxes with
- * the parent first, a box for all of it at the root.
- */
-function spread(paths, own, nameOf) {
-  const { n, parent } = paths;
-  const width = new Float64Array(n);
-  // By caller, -1 as 0: how many paths it has, then where they begin in `below`.
-  const first = new Int32Array(n + 2);
-  for (let i = n - 1; i >= 0; i--) {
+/** The time of each path with all below it. */
+function widthsOf(paths, own) {
+  const width = new Float64Array(paths.n);
+  for (let i = paths.n - 1; i >= 0; i--) {
     width[i] += own(i);
-    if (parent[i] >= 0) width[parent[i]] += width[i];
-    first[parent[i] + 2]++;
+    if (paths.parent[i] >= 0) width[paths.parent[i]] += width[i];
   }
-  for (let i = 0; i <= n; i++) first[i + 1] += first[i];
-  const below = new Int32Array(n);
-  const next = first.slice();
-  for (let i = 0; i < n; i++) below[next[parent[i] + 1]++] = i;
-  const order = (a, b) => width[b] - width[a] || (nameOf(a) < nameOf(b) ? -1 : 1);
+  return width;
+}
+
+/** Boxes for `n` paths, and for all of it at the root. */
+function boxesFor(n) {
   const boxes = {
     n: n + 1,
     func: new Int32Array(n + 1),
@@ -121,6 +120,50 @@ function spread(paths, own, nameOf) {
   boxes.func[0] = ALL;
   boxes.parent[0] = -1;
   boxes.path[0] = -1;
+  return boxes;
+}
+
+/** Places for paths that are in order already. */
+function* spreadInOrder(paths) {
+  const { n, parent } = paths;
+  const width = widthsOf(paths, (i) => paths.net[i]);
+  const boxes = boxesFor(n);
+  // Where the next callee of a box begins.
+  const next = new Float64Array(n + 1);
+  let deepest = 0;
+  for (let i = 0; i < n; i++) {
+    if (i % SLICE === 0) yield;
+    const [box, above] = [i + 1, parent[i] + 1];
+    boxes.func[box] = paths.func[i];
+    boxes.parent[box] = above;
+    boxes.start[box] = next[above];
+    next[box] = next[above];
+    next[above] += width[i];
+    boxes.end[box] = next[above];
+    boxes.depth[box] = boxes.depth[above] + 1;
+    boxes.path[box] = i;
+    deepest = Math.max(deepest, boxes.depth[box]);
+  }
+  boxes.end[0] = next[0];
+  return { boxes, total: next[0], levels: deepest + 1 };
+}
+
+/**
+ * Places for paths: each as wide as `own(i)` and all below it, the widest first. Gives boxes with
+ * the parent first, a box for all of it at the root.
+ */
+function* spread(paths, own, nameOf) {
+  const { n, parent } = paths;
+  const width = widthsOf(paths, own);
+  // By caller, -1 as 0: how many paths it has, then where they begin in `below`.
+  const first = new Int32Array(n + 2);
+  for (let i = 0; i < n; i++) first[parent[i] + 2]++;
+  for (let i = 0; i <= n; i++) first[i + 1] += first[i];
+  const below = new Int32Array(n);
+  const next = first.slice();
+  for (let i = 0; i < n; i++) below[next[parent[i] + 1]++] = i;
+  const order = (a, b) => width[b] - width[a] || (nameOf(a) < nameOf(b) ? -1 : 1);
+  const boxes = boxesFor(n);
   let placed = 1;
   let deepest = 0;
   // What is still to be placed, the next one on top: path, box of the caller, left edge.
@@ -144,6 +187,7 @@ function spread(paths, own, nameOf) {
     const above = waiting.pop();
     const path = waiting.pop();
     const box = placed++;
+    if (box % SLICE === 0) yield;
     boxes.func[box] = paths.func[path];
     boxes.parent[box] = above;
     boxes.start[box] = x;
@@ -157,8 +201,8 @@ function spread(paths, own, nameOf) {
 }
 
 /** What every graph has in common: rows from the root down, or up if `upwards`. */
-function graphRows({ boxes, levels }, upwards, rowHeight = ROW) {
-  const rows = atOnce(arrange(boxes, levels, (i) => boxes.depth[i], ['path']));
+function* graphRows({ boxes, levels }, upwards, rowHeight = ROW) {
+  const rows = yield* arrange(boxes, levels, (i) => boxes.depth[i], ['path']);
   rows.counts = (i) => rows.func[i] !== ALL;
   const flip = (r) => (upwards ? levels - 1 - r : r);
   return {
@@ -181,21 +225,21 @@ function graphRows({ boxes, levels }, upwards, rowHeight = ROW) {
 }
 
 /** The paths that a graph shows: of one thread or all, changed as `options.steps` say. */
-function pathsShown(block, options) {
-  const paths = changed(pathsOf(block, options.thread), options.steps, options.recursion);
-  return options.reverse ? turned(paths) : paths;
+function* pathsShown(block, options) {
+  const paths = yield* changed(yield* pathsOf(block, options.thread), options.steps, options.recursion);
+  return options.reverse ? yield* turned(paths) : paths;
 }
 
 /** A flame graph of one thread (or all, -1): `options` are `thread`, `reverse`, `upwards`, `steps`, `recursion`. */
-function graphModel(page, block, options) {
-  const paths = pathsShown(block, options);
+function* graphModel(page, block, options) {
+  const paths = yield* pathsShown(block, options);
   const nameOf = (path) => page.functions[paths.func[path]].name;
-  const laid = spread(paths, (i) => paths.net[i], nameOf);
-  const rows = graphRows(laid, options.upwards);
+  const laid = yield* (paths.isInOrder ? spreadInOrder(paths) : spread(paths, (i) => paths.net[i], nameOf));
+  const rows = yield* graphRows(laid, options.upwards);
   const { total } = laid;
   const clock = page.clock;
   const of = rows.rows;
-  const whole = options.thread < 0 ? 'all threads' : block.head.trees[options.thread].label;
+  const whole = options.thread < 0 ? 'all threads' : page.trees[options.thread];
   return {
     ...rows,
     kind: 'graph',

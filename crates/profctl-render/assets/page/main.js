@@ -15,15 +15,15 @@ async function main() {
   const chartOf = async (calls, moments) => inSlices(chartModel(page, await inSlices(decodeCalls(calls)), moments));
   if (picture) {
     const overview = await columnBlock('data-overview');
-    if (overview) picture.take('chart', await chartOf(overview, null));
+    if (overview) await picture.take('chart', await chartOf(overview, null));
     performance.mark('profctl:outline');
     await loaded;
     for (const name of ['diff', 'graph']) {
       const block = await columnBlock(`data-${name}`);
-      if (block) picture.take(name, block);
+      if (block) await picture.take(name, block);
     }
     const calls = await columnBlock('data-calls');
-    if (calls) picture.take('chart', await chartOf(calls, await columnBlock('data-moments')), true);
+    if (calls) await picture.take('chart', await chartOf(calls, await columnBlock('data-moments')), true);
   }
   await loaded;
   startTables();

@@ -188,13 +188,11 @@ function startPicture(host, page) {
     if (one === 'sandwich') func = selectedFunction() || func;
     kind = one;
     show();
-    remember();
   }
 
   function rebuild() {
     step();
     show();
-    remember();
   }
 
   /** The function of the selected box; 0 if there is none. */
@@ -209,7 +207,6 @@ function startPicture(host, page) {
     kind = 'sandwich';
     func = f;
     show();
-    remember();
     view.canvas.focus({ preventScroll: true });
   }
 
@@ -218,7 +215,6 @@ function startPicture(host, page) {
     steps = change(steps);
     if (kind === 'chart') kind = 'graph';
     show();
-    remember();
   }
 
   /** What can be done with what is selected. */
@@ -232,8 +228,9 @@ function startPicture(host, page) {
       button('Merge', 'remove it from the flame graph: its callers get its time', () => changePaths((steps) => [...steps, ['merge', f]])));
   }
 
+  let showing = null;
   /** Builds the model for what is asked for and shows it, if its block is there yet. */
-  function show(keep) {
+  async function show(keep) {
     kindButtons.forEach((button, i) => button.setAttribute('aria-pressed', String(kinds[i] === kind)));
     const isOfPaths = kind === 'graph' || kind === 'sandwich';
     thread.hidden = !isOfPaths;
@@ -245,25 +242,28 @@ function startPicture(host, page) {
     changes.replaceChildren(...(isOfPaths ? steps : []).map(([what, f], n) => make('button', {
       type: 'button', title: 'undo this step', click: () => changePaths((steps) => steps.filter((_, k) => k !== n)),
     }, `${STEPS[what]} ${page.functions[f].name} ×`)));
-    const model = modelOf();
-    if (!model) return;
+    const token = (showing = {});
+    const work = modelOf();
+    const model = work && await inSlices(work);
+    if (!model || token !== showing) return;
     view.show(model, keep === true);
     drawLegend();
     restore();
     result.textContent = view.search(field.value);
-    fillPanel();
+    remember();
+    await fillPanel();
   }
 
-  function modelOf() {
+  function* modelOf() {
     if (kind === 'chart') return blocks.chart || null;
-    if (kind === 'diff') return blocks.diff ? diffModel(page, blocks.diff, { side: side.value, upwards: isOn(upwards) }) : null;
+    if (kind === 'diff') return blocks.diff ? yield* diffModel(page, blocks.diff, { side: side.value, upwards: isOn(upwards) }) : null;
     if (!blocks.graph) return null;
     const options = {
       thread: Number(thread.value), reverse: isOn(reverse), upwards: isOn(upwards), recursion: isOn(recursion), steps, func,
     };
-    if (kind === 'graph') return graphModel(page, blocks.graph, options);
-    if (func === 0) options.func = func = dearest(pathsOf(blocks.graph, options.thread));
-    return sandwichModel(page, blocks.graph, options);
+    if (kind === 'graph') return yield* graphModel(page, blocks.graph, options);
+    if (func === 0) options.func = func = dearest(yield* pathsOf(blocks.graph, options.thread));
+    return yield* sandwichModel(page, blocks.graph, options);
   }
 
   /** The function with most net time. */
@@ -353,10 +353,13 @@ function startPicture(host, page) {
     panel.set('range', sumsOf(sums, range, page, searchFor));
   }
 
-  function fillPanel() {
+  let inTree = null;
+  async function fillPanel() {
     if (panel.isOpen('tree') && blocks.graph && kind !== 'diff') {
       const ofPicture = view.model && view.model.paths && view.model.kind !== 'chart';
-      const paths = ofPicture ? view.model.paths : pathsOf(blocks.graph, -1);
+      const paths = ofPicture ? view.model.paths : await inSlices(pathsOf(blocks.graph, -1));
+      if (paths === inTree) return;
+      inTree = paths;
       let total = 0;
       for (let i = 0; i < paths.n; i++) total += paths.net[i];
       panel.set('tree', [callTree(paths, total, page, (path) => pickPath(paths, path))]);
@@ -413,13 +416,12 @@ function startPicture(host, page) {
   show();
   return {
     /** A block of the data: `chart` is a model, and the last one if it `isWhole`. */
-    take(name, block, isWhole) {
+    async take(name, block, isWhole) {
       blocks[name] = block;
       if (isWhole) blocks.isWhole = true;
       // Beside a picture there is space for the tree, if there is nothing else to show.
       if (name === 'graph' && view.selected < 0 && panel.element.clientHeight > 400) panel.open('tree');
-      if (name === kind || (name === 'graph' && kind === 'sandwich')) show(view.model !== null);
-      else if (name === 'graph') fillPanel();
+      if (name === kind || (name === 'graph' && kind === 'sandwich')) await show(view.model !== null);
     },
     search: searchFor,
     /** Every box: what it is called, its row, its width and the box it hangs on. */

@@ -11,20 +11,21 @@ const STEPS = {
  * calls of a function; `merge` gives its net time and callees to its callers. With `recursion`, a
  * function below itself is counted where it was first called.
  */
-function changed(paths, steps, recursion) {
+function* changed(paths, steps, recursion) {
   let now = paths;
-  for (const [what, func] of steps || []) now = mapped(now, what === 'focus' ? focusing(now, func) : merging(now, func));
-  return recursion ? mapped(now, folding(now)) : now;
+  for (const [what, func] of steps || []) now = yield* mapped(now, what === 'focus' ? focusing(now, func) : merging(now, func));
+  return recursion ? yield* mapped(now, folding(now)) : now;
 }
 
 /**
  * New paths: `place(i, above, to)` says where path `i`, whose caller has become `above`, goes; `null`
  * stands for nowhere, a number for an existing path that takes its net time.
  */
-function mapped(paths, place) {
+function* mapped(paths, place) {
   const to = new Paths(paths.n);
   const of = new Int32Array(paths.n);
   for (let i = 0; i < paths.n; i++) {
+    if (i % SLICE === 0) yield;
     const above = paths.parent[i] >= 0 ? of[paths.parent[i]] : -1;
     const into = place(i, above, to);
     if (into === null) {
@@ -68,14 +69,14 @@ function folding(paths) {
  * One function: its callers above, its callees below, each as wide as its part of the elapsed time
  * of the function.
  */
-function sandwichModel(page, block, options) {
-  const all = changed(pathsOf(block, options.thread), options.steps, options.recursion);
+function* sandwichModel(page, block, options) {
+  const all = yield* changed(yield* pathsOf(block, options.thread), options.steps, options.recursion);
   const { func } = options;
-  const below = mapped(all, focusing(all, func));
-  const above = callersOf(all, func, below);
+  const below = yield* mapped(all, focusing(all, func));
+  const above = yield* callersOf(all, func, below);
   const nameOf = (paths) => (path) => page.functions[paths.func[path]].name;
-  const down = spread(below, (i) => below.net[i], nameOf(below));
-  const up = spread(above, (i) => above.net[i], nameOf(above));
+  const down = yield* spread(below, (i) => below.net[i], nameOf(below));
+  const up = yield* spread(above, (i) => above.net[i], nameOf(above));
   // The box for all stands for nothing here: both begin with the function.
   const levels = { up: Math.max(up.levels - 2, 0), down: Math.max(down.levels - 1, 0) };
   const n = down.boxes.n - 1 + Math.max(up.boxes.n - 2, 0);
@@ -94,7 +95,7 @@ function sandwichModel(page, block, options) {
   const callers = at;
   take(up, 2, (depth) => levels.up - depth + 1, (parent) => (parent < 2 ? 0 : callers + parent - 2));
   const nRows = levels.up + levels.down;
-  const rows = atOnce(arrange(boxes, nRows, (i) => row[i], ['path']));
+  const rows = yield* arrange(boxes, nRows, (i) => row[i], ['path']);
   const isCaller = (i) => rows.row[i] < levels.up;
   rows.counts = (i) => !isCaller(i);
   const total = down.total;
@@ -137,12 +138,12 @@ function sandwichModel(page, block, options) {
 }
 
 /** From a function up to its callers, weighted by what its outermost calls took. */
-function callersOf(all, func, below) {
+function* callersOf(all, func, below) {
   const up = new Paths(below.n);
-  const width = Float64Array.from(all.net.subarray(0, all.n));
-  for (let i = all.n - 1; i >= 0; i--) if (all.parent[i] >= 0) width[all.parent[i]] += width[i];
+  const width = widthsOf(all, (i) => all.net[i]);
   const inside = new Uint8Array(all.n);
   for (let i = 0; i < all.n; i++) {
+    if (i % SLICE === 0) yield;
     const isBelow = all.parent[i] >= 0 && inside[all.parent[i]] === 1;
     inside[i] = isBelow || all.func[i] === func ? 1 : 0;
     if (isBelow || !inside[i]) continue;

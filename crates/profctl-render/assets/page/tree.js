@@ -5,28 +5,32 @@ const CALLEES_MAX = 100;
 
 /** Shows the tree of `paths`; `pick(path)` is called with the path that was chosen. */
 function callTree(paths, total, page, pick) {
-  const children = new Map();
-  const width = Float64Array.from(paths.net.subarray(0, paths.n));
-  for (let i = paths.n - 1; i >= 0; i--) if (paths.parent[i] >= 0) width[paths.parent[i]] += width[i];
-  for (let i = 0; i < paths.n; i++) {
-    const above = paths.parent[i];
-    if (!children.has(above)) children.set(above, []);
-    children.get(above).push(i);
+  const width = widthsOf(paths, (i) => paths.net[i]);
+  // Callees as lists: by caller, -1 as 0, the first; by path, the next of the same caller.
+  const first = new Int32Array(paths.n + 1).fill(-1);
+  const next = new Int32Array(paths.n);
+  for (let i = paths.n - 1; i >= 0; i--) {
+    next[i] = first[paths.parent[i] + 1];
+    first[paths.parent[i] + 1] = i;
   }
   const nameOf = (i) => page.functions[paths.func[i]].name;
-  const inOrder = (above) =>
-    (children.get(above) || []).sort((a, b) => width[b] - width[a] || (nameOf(a) < nameOf(b) ? -1 : 1));
+  const isLeafPath = (path) => first[path + 1] < 0;
+  const inOrder = (above) => {
+    const all = [];
+    for (let i = first[above + 1]; i >= 0; i = next[i]) all.push(i);
+    return all.sort((a, b) => width[b] - width[a] || (nameOf(a) < nameOf(b) ? -1 : 1));
+  };
   const body = make('tbody', {});
   const heading = ['function', '%', 'elapsed', 'net', '# calls'];
   const table = make('table', { class: 'plain sums tree', role: 'treegrid', 'aria-label': 'call tree' },
     make('thead', {}, make('tr', {}, heading.map((text, k) =>
       make('th', { scope: 'col', class: k > 0 ? 'number' : false, title: k === 2 || k === 3 ? page.clock.label : false }, text)))), body);
 
-  /** Rows of the callees of `above`, before `next`. */
-  function add(above, level, next) {
+  /** Rows of the callees of `above`, before the row `before`. */
+  function add(above, level, before) {
     const all = inOrder(above);
     for (const path of all.slice(0, CALLEES_MAX)) {
-      const isLeaf = !children.has(path);
+      const isLeaf = isLeafPath(path);
       const open = make('button', { type: 'button', class: 'open', 'aria-label': `callees of ${nameOf(path)}` }, isLeaf ? '' : '▸');
       const number = (text) => make('td', { class: 'number' }, text);
       const tr = make('tr', { role: 'row', 'aria-level': level, 'aria-expanded': isLeaf ? null : 'false' },
@@ -44,11 +48,11 @@ function callTree(paths, total, page, pick) {
         event.stopPropagation();
         if (tr.getAttribute('aria-expanded') === wanted) tr.flip();
       });
-      body.insertBefore(tr, next);
+      body.insertBefore(tr, before);
     }
     if (all.length > CALLEES_MAX) {
       const rest = count(all.length - CALLEES_MAX, 'function', 'functions');
-      body.insertBefore(make('tr', { 'aria-level': level }, make('td', { colspan: '5', class: 'hint' }, `and ${rest} of less time`)), next);
+      body.insertBefore(make('tr', { 'aria-level': level }, make('td', { colspan: '5', class: 'hint' }, `and ${rest} of less time`)), before);
     }
   }
 
@@ -67,7 +71,7 @@ function callTree(paths, total, page, pick) {
   add(-1, 1, null);
   // The path that takes most is open.
   let tr = body.firstElementChild;
-  for (let path = inOrder(-1)[0], level = 1; path !== undefined && children.has(path) && level < 6; level++) {
+  for (let path = inOrder(-1)[0], level = 1; path !== undefined && !isLeafPath(path) && level < 6; level++) {
     expand(tr, path, level);
     path = inOrder(path)[0];
     tr = tr.nextElementSibling;

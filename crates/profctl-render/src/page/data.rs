@@ -155,7 +155,6 @@ fn with_calls(
     let sum = lanes.threads.iter().fold(trace.meta.real(), |sum, lane| sum + lane.elapsed);
     let scale = Scale::new(trace.meta.first, sum.0);
     let (numbers, functions) = numbered(trace, &lanes, calls.functions, unit, paints);
-    let n_functions = functions.len();
 
     let least = calls::least_length(trace, scale, calls.calls_max);
     let whole = calls::block(trace, &lanes, &numbers, scale, least);
@@ -182,9 +181,8 @@ fn with_calls(
         .iter()
         .map(|(thread, _)| visible(&trace.names.threads[*thread].label()).into_owned())
         .collect();
-    let trees: Vec<_> =
-        labels.iter().cloned().zip(calls.trees.iter().map(|(_, tree)| tree)).collect();
-    blocks.rest.push(("data-graph", graph::trees(&trees, &numbers, scale, n_functions)));
+    let trees: Vec<_> = calls.trees.iter().map(|(_, tree)| tree).collect();
+    blocks.rest.push(("data-graph", graph::trees(&trees, &trace.names, &numbers, scale)));
     if let Some(moments) = calls::moments(trace, &lanes, &numbers, scale) {
         blocks.rest.push(("data-moments", moments));
     }

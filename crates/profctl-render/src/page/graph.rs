@@ -1,19 +1,16 @@
 //! Trees of paths as columns: those of one trace by thread, and those of two sides joined.
 
-use profctl_model::{CallTree, FuncKind, NodeId, PairedNode, PairedTree, PathCost};
+use profctl_model::{CallTree, FuncKind, Names, NodeId, PairedNode, PairedTree, PathCost};
+use profctl_model::tree::Node;
 use serde_json::{Value, json};
 
 use super::calls::{Numbers, Scale};
 use super::pack::{Columns, Packed};
 use crate::chart::palette::{Paint, STEPS};
 
-/// The trees of the threads of a trace, each with the label of its thread.
-pub(super) fn trees(
-    trees: &[(String, &CallTree)],
-    numbers: &Numbers,
-    scale: Scale,
-    n_functions: usize,
-) -> String {
+/// The trees of the threads of a trace; before them that of all threads merged, if there are several.
+/// Callees are in the order in which a graph has them.
+pub(super) fn trees(trees: &[&CallTree], names: &Names, numbers: &Numbers, scale: Scale) -> String {
     let mut depth = Packed::signed("depth");
     let mut func = Packed::unsigned("func");
     let mut calls = Packed::unsigned("calls");
@@ -21,11 +18,12 @@ pub(super) fn trees(
     let mut elapsed = Packed::unsigned("elapsed");
     let mut net = Packed::unsigned("net");
     let mut heads = Vec::new();
-    for (label, tree) in trees {
-        heads.push(json!({ "label": label, "n": tree.len() }));
+    let all = (trees.len() > 1).then(|| merged(trees));
+    for tree in all.iter().chain(trees.iter().copied()) {
+        heads.push(json!({ "n": tree.len() }));
         let nodes: Vec<_> = tree.nodes().map(|(_, node)| node).collect();
         let mut before = 0;
-        for place in in_preorder(nodes.iter().map(|node| node.parent)) {
+        for place in widest_first(&nodes, names) {
             let node = nodes[place];
             depth.push_signed(i64::from(node.depth) - before);
             before = i64::from(node.depth);
@@ -40,11 +38,53 @@ pub(super) fn trees(
     for column in [depth, func, calls, partial, elapsed, net] {
         columns.add(column);
     }
-    columns.block(json!({ "trees": heads, "functions": n_functions }))
+    columns.block(json!({ "trees": heads }))
+}
+
+/// One tree of several, path by path.
+fn merged(trees: &[&CallTree]) -> CallTree {
+    let mut all = CallTree::default();
+    for tree in trees {
+        let mut places: Vec<NodeId> = Vec::with_capacity(tree.len());
+        for (_, node) in tree.nodes() {
+            let parent = node.parent.map(|parent| places[parent.index()]);
+            let place = all.child(parent, node.func);
+            let sum = all.node_mut(place);
+            sum.calls += node.calls;
+            sum.partial += node.partial;
+            sum.elapsed += node.elapsed;
+            sum.net += node.net;
+            places.push(place);
+        }
+    }
+    all
+}
+
+/// The places of a tree in preorder, those of the same caller by the time with all below it.
+fn widest_first(nodes: &[&Node], names: &Names) -> Vec<usize> {
+    let mut width: Vec<u64> = nodes.iter().map(|node| node.net.0).collect();
+    for (place, node) in nodes.iter().enumerate().rev() {
+        if let Some(parent) = node.parent {
+            width[parent.index()] = width[parent.index()].saturating_add(width[place]);
+        }
+    }
+    let name = |place: usize| &names.funcs[nodes[place].func].name;
+    let order = |places: &mut Vec<usize>| {
+        places.sort_by(|&a, &b| width[b].cmp(&width[a]).then_with(|| name(a).cmp(name(b))));
+    };
+    preorder(nodes.iter().map(|node| node.parent), order)
 }
 
 /// The places of a tree, each before whatever is below it and that before the next.
 fn in_preorder(parents: impl Iterator<Item = Option<NodeId>>) -> Vec<usize> {
+    preorder(parents, |_| {})
+}
+
+/// The same, the callees of each path ordered by `sort`.
+fn preorder(
+    parents: impl Iterator<Item = Option<NodeId>>,
+    sort: impl Fn(&mut Vec<usize>),
+) -> Vec<usize> {
     let mut roots = Vec::new();
     let mut children: Vec<Vec<usize>> = Vec::new();
     for (place, parent) in parents.enumerate() {
@@ -55,6 +95,8 @@ fn in_preorder(parents: impl Iterator<Item = Option<NodeId>>) -> Vec<usize> {
         }
     }
     let mut order = Vec::with_capacity(children.len());
+    sort(&mut roots);
+    children.iter_mut().for_each(sort);
     let mut waiting = roots;
     waiting.reverse();
     while let Some(place) = waiting.pop() {
