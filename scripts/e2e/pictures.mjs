@@ -1,4 +1,4 @@
-// Writes pages and takes pictures of them for somebody to look at: `node pictures.mjs [FOLDER]`. Twelve cases,
+// Writes pages and takes pictures of them for a person to look at: `node pictures.mjs [FOLDER]`. Twelve cases,
 // each in the light and the dark scheme, at the sizes of a desktop, a small window and a phone.
 
 import { execFileSync } from 'node:child_process';

@@ -191,7 +191,7 @@ const tests = {
     assert.ok(to - from > 2000 && to < 9086, `${from} to ${to}`);
     assert.match(await text(page, '[data-tab=range] .what'), new RegExp(`^${to - from} us from ${from} us to ${to} us$`));
     const found = await page.locator('[data-tab=range] table.functions tbody tr').evaluateAll((rows) => rows.map((row) =>
-      [row.cells[0].textContent, Number(row.cells[1].textContent), Number(row.cells[3].textContent)]));
+      [row.cells[0].textContent, Number(row.cells[1].textContent), Number(row.cells[2].textContent)]));
     const wanted = JSON.parse(profctl('summarize', mcrae, '--from', `${from}us`, '--until', `${to}us`, '--format', 'json')).functions;
     assert.ok(wanted.length > 5);
     const byName = (rows) => rows.toSorted((a, b) => (a[0] < b[0] ? -1 : 1));
@@ -504,6 +504,9 @@ const tests = {
   async 'a comparison tells verdict, changes and widths'(browser) {
     const { page, faults } = await open(browser, difference);
     assert.match(await text(page, '.verdict strong'), /^(pass|regressed|inconclusive)$/);
+    const heading = (name) => page.locator('section', { has: page.locator('h2', { hasText: name }) });
+    assert.match(await heading('Largest changes').locator('svg.plot').textContent(), /lapic_next_event \(net\)/);
+    assert.equal(await heading('no longer than a time').locator('svg.plot').count(), 6, 'distributions of six functions');
     assert.ok(await page.locator('#histogram rect.before').count() > 0, 'lengths before');
     assert.ok(await page.locator('#histogram rect.after').count() > 0, 'lengths after');
     await page.locator('.picture-canvas').click({ position: { x: 300, y: 54 } });
@@ -522,6 +525,16 @@ const tests = {
   async 'saved profiles are compared as far as they go'(browser) {
     const { page, faults } = await open(browser, saved);
     assert.equal(await text(page, '.verdict strong'), 'regressed');
+    assert.equal(await page.locator('.verdict li').count(), 3, 'the three functions that cost most');
+    assert.match(await text(page, '.verdict li'), /^schedule: net time of a call 2\.71x, \+301619\.555 us per run$/);
+    assert.match(await text(page, '.sentence'), /^A run takes 215% more busy time, most of it in schedule /);
+    const runs = page.locator('section', { has: page.locator('h2', { hasText: 'Each run' }) }).locator('svg.plot');
+    assert.equal(await runs.first().locator('circle').count(), 11, 'a dot per run');
+    const dot = () => runs.first().locator('circle').first().evaluate((dot) => getComputedStyle(dot).fill);
+    const light = await dot();
+    await page.locator('body').evaluate(() => { document.documentElement.dataset.theme = 'dark'; });
+    assert.notEqual(await dot(), light, 'plots follow the color scheme');
+    await page.locator('body').evaluate(() => { delete document.documentElement.dataset.theme; });
     assert.match(await text(page, 'main'), /the differential flame graph is omitted/);
     assert.equal(await page.locator('.picture-canvas').count(), 0);
     assert.ok(await page.locator('table.sortable tbody tr').count() > 10);

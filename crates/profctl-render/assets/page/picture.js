@@ -40,7 +40,7 @@ function startPicture(host, page) {
     rangeChanged();
     if (view.range) panel.open('range');
   };
-  const panel = startPanel(view.details, { tree: 'Call tree', range: 'Range' }, () => fillPanel());
+  const panel = startPanel(view.details, kinds.includes('graph') ? { tree: 'Call tree', range: 'Range' } : {}, () => fillPanel());
   const result = make('output', { class: 'result', 'aria-live': 'polite' });
   const field = make('input', {
     type: 'search', placeholder: 'Search (regular expression)', 'aria-label': 'search names by regular expression',
@@ -343,6 +343,7 @@ function startPicture(host, page) {
   async function rangeChanged() {
     remember();
     const { model, range } = view;
+    if (!kinds.includes('chart')) return;
     const token = (summing = {});
     if (!range || kind !== 'chart' || !blocks.isWhole) {
       panel.set('range', [make('p', { class: 'hint' }, 'No range is selected. Drag along the scale of the chart, or with Shift.')]);

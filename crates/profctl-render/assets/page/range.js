@@ -84,7 +84,6 @@ function sumsOf({ functions, states }, range, page, pick) {
   const { clock } = page;
   const whole = range[1] - range[0];
   const inUnit = (ticks) => rounded(ticks, clock);
-  const busy = functions.reduce((sum, { net }) => sum + net, 0);
   const parts = [make('p', { class: 'what' },
     make('strong', {}, lengthWithUnit(whole, clock)),
     ` from ${lengthWithUnit(range[0], clock)} to ${lengthWithUnit(range[1], clock)}`)];
@@ -94,11 +93,11 @@ function sumsOf({ functions, states }, range, page, pick) {
       make('tbody', {}, states.map(({ name, time }) => row('td', name, inUnit(time), share(time, whole))))));
   }
   const shown = functions.slice(0, SUMS_MAX);
-  const heading = row('th', 'function', `net, ${clock.label}`, '% net', 'elapsed', '# calls');
+  const heading = row('th', 'function', `net, ${clock.label}`, 'elapsed', '# calls');
   const button = (name) => make('button', { type: 'button', class: 'pick', click: () => pick(name) }, name);
   parts.push(make('table', { class: 'plain sums functions' }, make('thead', {}, heading),
     make('tbody', {}, shown.map(({ func, name, net, elapsed, calls, clipped }) =>
-      row('td', func === MERGED ? name : button(name), inUnit(net), share(net, busy), inUnit(elapsed),
+      row('td', func === MERGED ? name : button(name), inUnit(net), inUnit(elapsed),
         clipped > 0 ? `${calls} + ${clipped} cut` : String(calls))))));
   if (functions.length > shown.length) parts.push(make('p', { class: 'hint' }, `and ${count(functions.length - shown.length, 'function', 'functions')} of less net time`));
   return parts;

@@ -1,7 +1,7 @@
 //! Trees of paths as columns: those of one trace by thread, and those of two sides joined.
 
-use profctl_model::{CallTree, FuncKind, Names, NodeId, PairedNode, PairedTree, PathCost};
 use profctl_model::tree::Node;
+use profctl_model::{CallTree, FuncKind, Names, NodeId, PairedNode, PairedTree, PathCost};
 use serde_json::{Value, json};
 
 use super::calls::{Numbers, Scale};

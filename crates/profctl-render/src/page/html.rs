@@ -9,6 +9,7 @@ use super::{Histograms, Page, Section, data, pack};
 use crate::chart::palette::{Paint, Palette, STEPS};
 use crate::escape::xml;
 use crate::number::TimeUnit;
+use crate::plot;
 use crate::table::{self, visible};
 
 const STYLE: &str = include_str!("../../assets/page/page.css");
@@ -34,6 +35,10 @@ const SCRIPTS: [&str; 17] = [
 ];
 const MAIN: &str = include_str!("../../assets/page/main.js");
 
+/// The width of one plot, and of several next to each other.
+const WIDE_PLOT: u32 = 900;
+const PLOT: u32 = 600;
+
 /// The whole page.
 pub(super) fn page(page: &Page<'_>) -> String {
     let blocks = data::blocks(page);
@@ -53,6 +58,9 @@ pub(super) fn page(page: &Page<'_>) -> String {
     put(&mut out, &format!("<title>{title} · profctl</title>\n<style>\n"));
     colors(&mut out);
     put(&mut out, STYLE);
+    if page.sections.iter().any(|section| matches!(section, Section::Plots { .. })) {
+        put(&mut out, &plot::style());
+    }
     put(&mut out, "</style>\n</head>\n<body>\n");
     put(&mut out, &format!("<header>\n<h1>{title}</h1>\n"));
     facts(&mut out, &page.facts);
@@ -222,6 +230,16 @@ fn section(out: &mut String, section: &Section<'_>, index: usize, page: &Page<'_
             let own = table.notes.iter().filter(|note| !page.notes.contains(note));
             notes(out, &own.cloned().collect::<Vec<_>>());
             put(out, "</section>\n");
+        }
+        Section::Plots { heading, plots } => {
+            put(out, &format!("<section>\n<h2>{}</h2>\n<div class=\"plots\">\n", escaped(heading)));
+            for one in plots {
+                let width = if plots.len() > 1 { PLOT } else { WIDE_PLOT };
+                // A plot that cannot be drawn says why.
+                let drawn = plot::inline(one, (width, plot::height(one, width)));
+                put(out, &drawn.unwrap_or_else(|why| format!("<p>{}</p>", escaped(&why))));
+            }
+            put(out, "</div>\n</section>\n");
         }
         Section::Histograms(histograms) => {
             put(out, "<section>\n<h2>Call times</h2>\n");

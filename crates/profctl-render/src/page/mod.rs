@@ -17,6 +17,7 @@ use profctl_model::{CallTree, PairedTree, Table, ThreadId, Timebase, Trace};
 
 use crate::chart::picture::PathStep;
 use crate::number::TimeUnit;
+use crate::plot::Plot;
 
 /// A page.
 pub struct Page<'a> {
@@ -62,6 +63,13 @@ pub enum Section<'a> {
         sorted_by: Option<&'a str>,
         /// Whether the names are functions of the picture and the histograms.
         names_functions: bool,
+    },
+    /// Plots, next to each other if there is space.
+    Plots {
+        /// What they are about.
+        heading: String,
+        /// What to draw.
+        plots: Vec<Plot>,
     },
     /// How long the calls of a function took.
     Histograms(Histograms),

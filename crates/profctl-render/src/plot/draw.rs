@@ -88,25 +88,46 @@ pub fn svg(plot: &Plot, size: (u32, u32), theme: Option<Theme>) -> Result<String
     let Some(head) = text.find('>').map(|at| at + 1) else { return Ok(text) };
     let mut about = format!("\n<title>{}</title>\n", xml(&visible(&plot.title)));
     if theme.is_none() {
-        about.push_str("<style>@media (prefers-color-scheme: dark) {\n");
-        let (light, dark) = (Palette::LIGHT, Palette::DARK);
-        let plain = [
-            (light.background, dark.background),
-            (light.ink, dark.ink),
-            (light.muted, dark.muted),
-            (light.grid, dark.grid),
-        ];
-        for (light, dark) in plain.into_iter().chain(NUMBERED).chain([OTHER]) {
-            let was = light.to_string().to_uppercase();
-            let _ = writeln!(
-                about,
-                "[fill=\"{was}\"] {{ fill: {dark} }} [stroke=\"{was}\"] {{ stroke: {dark} }}"
-            );
-        }
-        about.push_str("}</style>\n");
+        let dark = dark("");
+        let _ = write!(about, "<style>@media (prefers-color-scheme: dark) {{\n{dark}}}</style>\n");
     }
     text.insert_str(head, &about);
     Ok(text)
+}
+
+/// The plot as a part of a page whose style has [`style`].
+pub fn inline(plot: &Plot, size: (u32, u32)) -> Result<String, String> {
+    let text = svg(plot, size, Some(Theme::Light))?;
+    Ok(text.replacen("<svg ", "<svg class=\"plot\" role=\"img\" ", 1))
+}
+
+/// What makes plots in a page follow its color scheme.
+pub fn style() -> String {
+    format!(
+        "@media screen and (prefers-color-scheme: dark) {{\n{}}}\n@media screen {{\n{}}}\n",
+        dark(":root:not([data-theme=light]) .plot "),
+        dark(":root[data-theme=dark] .plot ")
+    )
+}
+
+/// The dark colors in place of the light ones, within `scope`.
+fn dark(scope: &str) -> String {
+    let (light, dark) = (Palette::LIGHT, Palette::DARK);
+    let plain = [
+        (light.background, dark.background),
+        (light.ink, dark.ink),
+        (light.muted, dark.muted),
+        (light.grid, dark.grid),
+    ];
+    let mut rules = String::new();
+    for (light, dark) in plain.into_iter().chain(NUMBERED).chain([OTHER]) {
+        let was = light.to_string().to_uppercase();
+        let _ = writeln!(
+            rules,
+            "{scope}[fill=\"{was}\"] {{ fill: {dark} }} {scope}[stroke=\"{was}\"] {{ stroke: {dark} }}"
+        );
+    }
+    rules
 }
 
 /// The plot as PNG. Fails, saying why, if it is too large for one.

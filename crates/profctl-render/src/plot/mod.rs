@@ -8,7 +8,7 @@ mod tests;
 
 use profctl_model::{Tick, Ticks, Timebase};
 
-pub use draw::{png, svg};
+pub use draw::{inline, png, style, svg};
 
 /// A plot.
 #[derive(Clone, PartialEq, Debug)]
@@ -206,5 +206,13 @@ impl Axis {
         let to = names.len() as f64 - 0.5;
         let values = Values::Names(names);
         Self { label: label.into(), values, log: false, from: -0.5, to: to.max(0.5) }
+    }
+}
+
+/// How high a plot of that width is: one with names at its side as high as they need.
+pub fn height(plot: &Plot, width: u32) -> u32 {
+    match &plot.y.values {
+        Values::Names(names) => 150 + 20 * names.len().max(4) as u32,
+        _ => (width * 3 / 5).min(1_200),
     }
 }

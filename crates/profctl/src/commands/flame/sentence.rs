@@ -1,7 +1,7 @@
 //! The sentence on top of a page, and the functions that a verdict is about.
 
 use profctl_analyze::diff::gate::Judgement;
-use profctl_analyze::diff::{Comparison, Function, WholeRun, Why};
+use profctl_analyze::diff::{Comparison, Function, Measure, WholeRun, Why};
 use profctl_analyze::summarize::Profile;
 use profctl_model::FuncKind;
 use profctl_render::number::{self, TimeUnit};
@@ -62,20 +62,50 @@ pub(crate) fn of_comparison(comparison: &Comparison) -> Option<String> {
 
 /// The functions that fail a gate, those first that cost most.
 pub(crate) fn top(comparison: &Comparison, judgement: &Judgement, unit: TimeUnit) -> Vec<String> {
-    let mut failing: Vec<&Function> =
-        judgement.offending.iter().map(|&at| &comparison.functions[at]).collect();
-    failing.sort_by(|a, b| {
-        let cost = |function: &Function| function.parts.delta_net.unsigned_abs();
-        cost(b).cmp(&cost(a)).then_with(|| a.name.cmp(&b.name))
-    });
-    let line = |function: &&Function| {
+    let line = |function: &Function| {
         let ratio = function.ratio.map_or_else(String::new, |ratio| {
-            format!("{} of {}, ", number::ratio(ratio), function.measure.name())
+            format!("{} {}, ", measure(function.measure), number::ratio(ratio))
         });
         let delta = number::change_with_unit(function.parts.delta_net, &comparison.timebase, unit);
-        format!("{}: {ratio}{delta} net per run", function.name)
+        format!("{}: {ratio}{delta} per run", function.name)
     };
-    failing.iter().take(NAMED_MAX).map(line).collect()
+    failing(comparison, judgement).into_iter().take(NAMED_MAX).map(line).collect()
+}
+
+fn failing<'a>(comparison: &'a Comparison, judgement: &Judgement) -> Vec<&'a Function> {
+    let offending = judgement.offending.iter().map(|&at| &comparison.functions[at]);
+    by_cost(offending.collect())
+}
+
+/// Functions of which a page draws plots.
+const PLOTTED_MAX: usize = 6;
+
+/// The functions to look at: those that fail the gate; if there are none, those that changed most.
+pub(crate) fn most_changed<'a>(
+    comparison: &'a Comparison,
+    judgement: &Judgement,
+) -> Vec<&'a Function> {
+    let mut functions = failing(comparison, judgement);
+    if functions.is_empty() {
+        let on_both = |function: &&Function| function.ratio.is_some_and(|ratio| ratio > 0.0);
+        functions = by_cost(comparison.changed().filter(on_both).collect());
+    }
+    functions.truncate(PLOTTED_MAX);
+    functions
+}
+
+fn by_cost(mut functions: Vec<&Function>) -> Vec<&Function> {
+    let cost = |function: &Function| function.parts.delta_net.unsigned_abs();
+    functions.sort_by(|a, b| cost(b).cmp(&cost(a)).then_with(|| a.name.cmp(&b.name)));
+    functions
+}
+
+fn measure(measure: Measure) -> &'static str {
+    match measure {
+        Measure::Net => "net time of a call",
+        Measure::Total => "net time of a run",
+        Measure::Elapsed => "elapsed time of a call",
+    }
 }
 
 fn why(why: Why) -> &'static str {

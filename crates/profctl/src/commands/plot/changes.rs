@@ -1,6 +1,6 @@
 //! Ratios with their intervals: of functions between two sides, of conditions in a sweep.
 
-use profctl_analyze::diff::{Function, Verdict};
+use profctl_analyze::diff::{Comparison, Function, Verdict};
 use profctl_render::number;
 use profctl_render::plot::{Axis, Color, Guide, Interval, Plot, Series, Shape, Values};
 
@@ -11,7 +11,7 @@ use crate::commands::sweep;
 use crate::exit::{Exit, Failure};
 
 /// Default number of functions.
-const FUNCTIONS: usize = 30;
+pub(crate) const FUNCTIONS: usize = 30;
 
 /// A function per row: its ratio, the interval, the margin.
 pub(super) fn forest(request: &Request<'_>) -> Result<(Plot, Exit), Failure> {
@@ -29,13 +29,22 @@ pub(super) fn forest(request: &Request<'_>) -> Result<(Plot, Exit), Failure> {
         exclude,
         global,
     )?;
+    let names = names_of(*inputs);
+    let title = format!("{} → {}", names[0], names[1]);
+    let plot = forest_of(&comparison, args.top.unwrap_or(FUNCTIONS).max(1), title)
+        .ok_or_else(|| Failure::usage("no function that both sides have differs"))?;
+    Ok((plot, diff::verdict(&comparison, &args.reading, global)))
+}
+
+/// The largest changes of a comparison, at most `top`; nothing if no function of both sides differs.
+pub(crate) fn forest_of(comparison: &Comparison, top: usize, title: String) -> Option<Plot> {
     let margin = comparison.margin;
     let mut changed: Vec<(&Function, f64)> = comparison
         .changed()
         .filter_map(|function| Some((function, function.ratio.filter(|ratio| *ratio > 0.0)?)))
         .collect();
     if changed.is_empty() {
-        return Err(Failure::usage("no function that both sides have differs"));
+        return None;
     }
     let all = changed.len();
     // What has a verdict first, then the largest changes.
@@ -46,7 +55,7 @@ pub(super) fn forest(request: &Request<'_>) -> Result<(Plot, Exit), Failure> {
         let ((sure_a, size_a), (sure_b, size_b)) = (key(a), key(b));
         sure_b.cmp(&sure_a).then(size_b.total_cmp(&size_a)).then_with(|| a.0.name.cmp(&b.0.name))
     });
-    changed.truncate(args.top.unwrap_or(FUNCTIONS).max(1));
+    changed.truncate(top);
     changed.sort_by(|a, b| a.1.total_cmp(&b.1).then_with(|| b.0.name.cmp(&a.0.name)));
     let mut series = [
         ("faster", Color::Better, Vec::new()),
@@ -87,8 +96,6 @@ pub(super) fn forest(request: &Request<'_>) -> Result<(Plot, Exit), Failure> {
     if changed.len() < all {
         caption.push(format!("{} of {all} functions that differ", changed.len()));
     }
-    let names_of_sides = names_of(inputs);
-    let title = format!("{} → {}", names_of_sides[0], names_of_sides[1]);
     let series = series.into_iter().filter(|(_, _, intervals)| !intervals.is_empty());
     let series = series.map(|(name, color, intervals)| Series {
         name: name.to_owned(),
@@ -96,8 +103,7 @@ pub(super) fn forest(request: &Request<'_>) -> Result<(Plot, Exit), Failure> {
         shape: Shape::Across(intervals),
     });
     let y = Axis::of_names("", names);
-    let plot = Plot { title, caption, x, y, series: series.collect(), guides };
-    Ok((plot, diff::verdict(&comparison, &args.reading, global)))
+    Some(Plot { title, caption, x, y, series: series.collect(), guides })
 }
 
 /// A point per variant and condition: its factor of the reference condition.

@@ -1,7 +1,7 @@
 //! How long the calls of a function take: histogram and cumulative distribution.
 
 use profctl_analyze::summarize::{By, FuncStats, Lengths, Options, Profile, Summary};
-use profctl_model::Ticks;
+use profctl_model::{Ticks, Timebase};
 use profctl_render::number;
 use profctl_render::plot::{
     Axis, Bar, Color, Guide, Plot, Series, Shape, Values, value_of, values_of,
@@ -31,7 +31,7 @@ struct Distribution {
 /// Bars over a logarithmic axis.
 pub(super) fn histogram(request: &Request<'_>) -> Result<(Plot, Exit), Failure> {
     let (all, exit) = read(request)?;
-    let x = axis(request, &all);
+    let x = axis(request.length, &all);
     let shared = all.len() > 1;
     let step = (x.to / x.from).ln() / BARS as f64;
     let mut series = Vec::new();
@@ -74,7 +74,27 @@ pub(super) fn histogram(request: &Request<'_>) -> Result<(Plot, Exit), Failure> 
 /// A line per function and input.
 pub(super) fn ecdf(request: &Request<'_>) -> Result<(Plot, Exit), Failure> {
     let (all, exit) = read(request)?;
-    let x = axis(request, &all);
+    let title = format!("{}: {}", request.functions.join(", "), request.length.name());
+    Ok((lines(&all, request.length, title), exit))
+}
+
+/// The distribution of a function on several sides; nothing if none of them has histograms.
+pub(crate) fn ecdf_of<'a>(
+    function: &str,
+    sides: impl IntoIterator<Item = (&'a FuncStats, String)>,
+    length: Length,
+    timebase: &Timebase,
+) -> Option<Plot> {
+    let all: Vec<Distribution> = sides
+        .into_iter()
+        .filter_map(|(stats, name)| of_stats(stats, name, length, timebase))
+        .filter(|one| !one.buckets.is_empty())
+        .collect();
+    (!all.is_empty()).then(|| lines(&all, length, format!("{function}: {}", length.name())))
+}
+
+fn lines(all: &[Distribution], length: Length, title: String) -> Plot {
+    let x = axis(length, all);
     let line = |(n, one): (usize, &Distribution)| {
         let whole = one.calls.max(1) as f64;
         let mut below = one.zero as f64 / whole;
@@ -90,14 +110,13 @@ pub(super) fn ecdf(request: &Request<'_>) -> Result<(Plot, Exit), Failure> {
     };
     let series = all.iter().enumerate().map(line).collect();
     let y = Axis { to: 1.0, ..Axis::from_zero("share of calls", Values::Shares, 1.0) };
-    let title = format!("{}: {}", request.functions.join(", "), request.length.name());
-    Ok((Plot { title, caption: caption(&all), x, y, series, guides: Vec::new() }, exit))
+    Plot { title, caption: caption(all), x, y, series, guides: Vec::new() }
 }
 
-fn axis(request: &Request<'_>, all: &[Distribution]) -> Axis {
+fn axis(length: Length, all: &[Distribution]) -> Axis {
     let values = all[0].values.clone();
     let lengths = all.iter().flat_map(|one| one.buckets.iter().map(|(value, _)| *value));
-    Axis::log(request.length.name(), values, lengths)
+    Axis::log(length.name(), values, lengths)
 }
 
 fn caption(all: &[Distribution]) -> Vec<String> {
@@ -120,7 +139,7 @@ fn read(request: &Request<'_>) -> Result<(Vec<Distribution>, Exit), Failure> {
     let mut session = Session::new(&args.reading, &args.selection, By::Function, global)?;
     let mut all = Vec::new();
     let mut known: Vec<String> = Vec::new();
-    for (path, input) in inputs.iter().zip(names_of(inputs)) {
+    for (path, input) in inputs.iter().zip(names_of(*inputs)) {
         let mut profile: Option<Profile> = None;
         let sink = || Summary::new(Options { percentiles: true, by: By::Function });
         session.each_of_some(std::slice::from_ref(path), sink, |item| {
@@ -181,18 +200,27 @@ fn distribution(
     for row in profile.rows.iter().filter(|row| row.name == function) {
         stats.merge(&row.stats);
     }
+    if stats.measured() > 0 && !profile.has_percentiles {
+        return Err(Failure::usage("a saved profile without percentiles has no distribution")
+            .hint("save it again without `--percentiles none`"));
+    }
+    Ok(of_stats(&stats, name, length, &profile.timebase))
+}
+
+/// The same of what is known of a function.
+fn of_stats(
+    stats: &FuncStats,
+    name: String,
+    length: Length,
+    timebase: &Timebase,
+) -> Option<Distribution> {
     if stats.measured() == 0 {
-        return Ok(None);
+        return None;
     }
     let lengths: &Lengths = match length {
         Length::Elapsed => &stats.elapsed_of_calls,
         Length::Net => &stats.net_of_calls,
     };
-    if !profile.has_percentiles {
-        return Err(Failure::usage("a saved profile without percentiles has no distribution")
-            .hint("save it again without `--percentiles none`"));
-    }
-    let timebase = &profile.timebase;
     let value = |ticks: u64| value_of(Ticks(ticks), timebase);
     let (mut buckets, mut zero) = (Vec::new(), 0);
     for (middle, count) in lengths.histogram.buckets() {
@@ -206,7 +234,7 @@ fn distribution(
         let found = lengths.histogram.percentile_middle(f64::from(percent), min, max)?;
         (found > 0).then(|| (percent, value(found)))
     });
-    Ok(Some(Distribution {
+    Some(Distribution {
         name,
         percentiles: percentiles.collect(),
         buckets,
@@ -214,5 +242,5 @@ fn distribution(
         zero,
         incomplete: stats.partial,
         values: values_of(timebase),
-    }))
+    })
 }

@@ -5,13 +5,54 @@ use profctl_analyze::history::{Build, History, Options};
 use profctl_render::number;
 use profctl_render::plot::{Axis, Color, Guide, Plot, Series, Shape, Values};
 
-use super::{Request, names_of};
+use super::{Length, Request, names_of};
 use crate::commands::diff::sides;
 use crate::commands::history::builds::{self, Order};
 use crate::exit::{Exit, Failure};
 
 /// How far the dots of one column are spread, of the distance between columns.
 const SPREAD: f64 = 0.5;
+
+/// What was measured of functions, run by run.
+pub(crate) struct Levels {
+    history: History,
+    values: Values,
+    side_of_column: Vec<usize>,
+    /// Of the sides; none where there is one only.
+    names: Vec<String>,
+}
+
+impl Levels {
+    /// Of two sides: a column per side and block.
+    pub(crate) fn of(sides: impl IntoIterator<Item = (Side, String)>) -> Self {
+        let mut levels = Self {
+            history: History::default(),
+            values: Values::Times,
+            side_of_column: Vec::new(),
+            names: Vec::new(),
+        };
+        for (n, (side, name)) in sides.into_iter().enumerate() {
+            levels.values = unit(&side);
+            levels.names.push(name.clone());
+            for (block, runs) in blocks(side.runs) {
+                let name = block.map_or(name.clone(), |block| format!("{name} {block}"));
+                levels.side_of_column.push(n);
+                let column = Side { name: name.clone(), runs, skipped: 0 };
+                levels.history.add(Build { name, ..Build::default() }, column);
+            }
+        }
+        levels
+    }
+
+    /// A dot per run of a function.
+    pub(crate) fn plot(&self, function: &str, length: Length) -> Result<Plot, Failure> {
+        let mut plot = columns(function, length, self)?;
+        for (series, name) in plot.series.iter_mut().zip(&self.names) {
+            series.name.clone_from(name);
+        }
+        Ok(plot)
+    }
+}
 
 /// A column per side and block.
 pub(super) fn runs(request: &Request<'_>) -> Result<(Plot, Exit), Failure> {
@@ -20,24 +61,8 @@ pub(super) fn runs(request: &Request<'_>) -> Result<(Plot, Exit), Failure> {
     let keep = sides::Keep::default();
     let mut both = sides::read(paths, &args.reading, &args.selection, keep, global)?;
     sides::exclude(&mut both, &args.exclude_run)?;
-    let mut history = History::default();
-    let mut side_of_column = Vec::new();
-    let mut values = Values::Times;
-    for (n, (side, name)) in both.into_iter().zip(names_of(inputs)).enumerate() {
-        values = unit(&side);
-        for (block, runs) in blocks(side.runs) {
-            let name = block.map_or(name.clone(), |block| format!("{name} {block}"));
-            side_of_column.push(n);
-            let column = Side { name: name.clone(), runs, skipped: 0 };
-            history.add(Build { name, ..Build::default() }, column);
-        }
-    }
-    let mut plot = columns(request, &history, values, &side_of_column)?;
-    let names = names_of(inputs);
-    for (series, name) in plot.series.iter_mut().zip(&names) {
-        series.name.clone_from(name);
-    }
-    Ok((plot, Exit::Done))
+    let levels = Levels::of(both.into_iter().zip(names_of(*inputs)));
+    Ok((levels.plot(&request.functions[0], request.length)?, Exit::Done))
 }
 
 /// A column per build, and the changes that `history` finds.
@@ -50,8 +75,10 @@ pub(super) fn history(request: &Request<'_>) -> Result<(Plot, Exit), Failure> {
         values = unit(&side);
         history.add(place.build, side);
     }
-    let one_side = vec![0; history.builds.len()];
-    let mut plot = columns(request, &history, values, &one_side)?;
+    let side_of_column = vec![0; history.builds.len()];
+    let levels = Levels { history, values, side_of_column, names: Vec::new() };
+    let mut plot = levels.plot(&functions[0], *length)?;
+    let history = &levels.history;
     let found = history.find(&Options { measures: vec![length.measure()], ..Options::default() });
     let key = History::key(&functions[0]);
     let of_function = found.changes.iter().filter(|change| change.function.as_ref() == Some(&key));
@@ -81,13 +108,8 @@ fn blocks(runs: Vec<Run>) -> std::collections::BTreeMap<Option<String>, Vec<Run>
 }
 
 /// A dot per run, in columns; a series per side.
-fn columns(
-    request: &Request<'_>,
-    history: &History,
-    values: Values,
-    side_of_column: &[usize],
-) -> Result<Plot, Failure> {
-    let (function, length) = (&request.functions[0], request.length);
+fn columns(function: &str, length: Length, of: &Levels) -> Result<Plot, Failure> {
+    let Levels { history, values, side_of_column, .. } = of;
     let levels = history.levels(function, length.measure()).map_err(Failure::usage)?;
     let sides = side_of_column.iter().max().map_or(0, |most| most + 1);
     let mut dots: Vec<Vec<(f64, f64)>> = vec![Vec::new(); sides];
@@ -110,7 +132,7 @@ fn columns(
     let y = Axis {
         from: (low - room).max(0.0),
         to: high + room,
-        ..Axis::from_zero(format!("{} per call", length.name()), values, high)
+        ..Axis::from_zero(format!("{} per call", length.name()), values.clone(), high)
     };
     let names = history.builds.iter().map(|build| build.name.clone()).collect();
     let n_runs = all().count() as u64;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::ValueEnum as _;
 use profctl_analyze::diff::Measure;
 use profctl_render::number::count;
-use profctl_render::plot::{self, Plot, Theme};
+use profctl_render::plot::{self, Theme};
 
 use super::diff::settings;
 use crate::args::{Global, Reading, Selection};
@@ -14,9 +14,9 @@ use crate::outputs::Picture as Format;
 use crate::{input, output};
 
 mod calls;
-mod changes;
-mod lengths;
-mod levels;
+pub(crate) mod changes;
+pub(crate) mod lengths;
+pub(crate) mod levels;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -89,7 +89,7 @@ enum Kind {
 }
 
 #[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-enum Length {
+pub(crate) enum Length {
     /// From entry to exit, without time off the CPU
     Elapsed,
     /// Without callees
@@ -185,7 +185,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
         let message = format!("--width {width}, expected {WIDTH_MIN} to {WIDTH_MAX} pixels");
         return Err(Failure::usage(message));
     }
-    let size = (width as u32, height(&plot, width as u32));
+    let size = (width as u32, plot::height(&plot, width as u32));
     let theme = args.theme.map(|theme| match theme {
         Scheme::Light => Theme::Light,
         Scheme::Dark => Theme::Dark,
@@ -197,14 +197,6 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     };
     output::write_bytes(&bytes, global)?;
     Ok(exit)
-}
-
-/// A plot with names at its side is as high as they need.
-fn height(plot: &Plot, width: u32) -> u32 {
-    match &plot.y.values {
-        plot::Values::Names(names) => 150 + 20 * names.len().max(4) as u32,
-        _ => (width * 3 / 5).min(1_200),
-    }
 }
 
 fn request<'a>(args: &'a Args, global: &'a Global) -> Result<Request<'a>, Failure> {
@@ -256,7 +248,8 @@ fn request<'a>(args: &'a Args, global: &'a Global) -> Result<Request<'a>, Failur
 }
 
 /// What to call several inputs, all of them differently.
-fn names_of(paths: &[PathBuf]) -> Vec<String> {
+pub(crate) fn names_of<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Vec<String> {
+    let paths: Vec<&PathBuf> = paths.into_iter().collect();
     let short: Vec<String> = paths.iter().map(|path| input::short_name(path)).collect();
     let mut distinct = short.clone();
     distinct.sort_unstable();

@@ -5,19 +5,22 @@ use std::path::{Path, PathBuf};
 use profctl_analyze::diff::gate::{Policy, judge};
 use profctl_analyze::diff::{
     Comparison, Function, PathComparison, Rule, Shown, SideStats, SideSummary, compare,
+    compare_with_paths,
 };
 use profctl_model::{Column, Table};
 use profctl_render::page::{
     self, Begin, HistogramRow, HistogramText, Histograms, Kind, Page, Picture, Section,
 };
+use profctl_render::plot::Plot;
 
 use super::{Args, single};
 use crate::args::{Global, Reading};
-use crate::commands::diff;
 use crate::commands::diff::settings::Settings;
 use crate::commands::diff::sides::{self, Keep};
 use crate::commands::flame::{html, sentence};
 use crate::commands::gate;
+use crate::commands::plot::levels::Levels;
+use crate::commands::plot::{self, Length, changes, lengths};
 use crate::exit::{Exit, Failure};
 use crate::input::{Content, Inputs};
 use crate::{output, read};
@@ -26,6 +29,7 @@ use crate::{output, read};
 const COLUMNS: [(&str, &str); 16] = [
     ("verdict", "verdict"),
     ("delta_net", "net Δ"),
+    ("measure", "of"),
     ("ratio", "ratio"),
     ("ci_low", "95% low"),
     ("ci_high", "95% high"),
@@ -37,7 +41,6 @@ const COLUMNS: [(&str, &str); 16] = [
     ("calls_after", "# after"),
     ("net_avg_before", "net/call before"),
     ("net_avg_after", "net/call after"),
-    ("measure", "of"),
     ("matched_as", "was"),
     ("name", "name"),
 ];
@@ -46,18 +49,22 @@ pub(super) fn run(args: &Args, after: &PathBuf, global: &Global) -> Result<Exit,
     let settings = Settings::of(&args.comparing)?;
     let sides = [&args.trace, after];
     let keep = Keep { histograms: true, ..Keep::default() };
-    let (comparison, paths) = if holds_profiles(sides, &args.reading, global)? {
-        let rules = settings.rules();
-        let rules: Vec<&Rule<'_>> = rules.iter().map(|rule| rule as &Rule<'_>).collect();
-        let [one, other] = sides::read(sides, &args.reading, &args.selection, keep, global)?;
-        let comparison = compare(one, other, &settings.options(rules))
-            .map_err(|message| Failure::input(after.display().to_string(), message))?;
-        (comparison, None)
-    } else {
-        let reading = &args.reading;
-        let both = diff::with_paths(sides, &settings, reading, &args.selection, keep, global)?;
+    let keep = Keep { paths: !holds_profiles(sides, &args.reading, global)?, ..keep };
+    let rules = settings.rules();
+    let rules: Vec<&Rule<'_>> = rules.iter().map(|rule| rule as &Rule<'_>).collect();
+    let [one, other] = sides::read(sides, &args.reading, &args.selection, keep, global)?;
+    let has_runs = one.runs.len() > 1 || other.runs.len() > 1;
+    let levels =
+        has_runs.then(|| Levels::of([&one, &other].map(|side| (side.clone(), side.name.clone()))));
+    let options = settings.options(rules);
+    let failed = |message| Failure::input(after.display().to_string(), message);
+    let (comparison, paths) = if keep.paths {
+        let both = compare_with_paths(one, other, &options).map_err(failed)?;
         (both.0, Some(both.1))
+    } else {
+        (compare(one, other, &options).map_err(failed)?, None)
     };
+    let plots = Plots { levels, names: plot::names_of(sides) };
     let policy = Policy {
         strict: settings.strict || args.reading.strict,
         budgets: settings
@@ -69,12 +76,20 @@ pub(super) fn run(args: &Args, after: &PathBuf, global: &Global) -> Result<Exit,
         only: None,
         standings: settings.standings(&comparison, None),
     };
-    let page = written(&comparison, paths.as_ref(), &policy, global);
+    let page = written(&comparison, paths.as_ref(), &plots, &policy, global);
     output::write_bytes(page.as_bytes(), global)?;
     let sides = [&comparison.before, &comparison.after];
     let incomplete = sides.into_iter().find(|side| !side.profile.quality.is_complete());
     Ok(incomplete
         .map_or(Exit::Done, |side| read::verdict(&side.profile.quality, &args.reading, global)))
+}
+
+/// What plots need besides the comparison.
+struct Plots {
+    /// Each run; nothing if each side has one.
+    levels: Option<Levels>,
+    /// What to call the sides where there is little space.
+    names: Vec<String>,
 }
 
 /// Whether there is a saved profile among the runs: then no paths are known of them.
@@ -98,16 +113,24 @@ fn holds_profiles(
 fn written(
     comparison: &Comparison,
     paths: Option<&PathComparison>,
+    plots: &Plots,
     policy: &Policy,
     global: &Global,
 ) -> String {
     let judgement = judge(comparison, policy);
     let top = sentence::top(comparison, &judgement, global.unit);
-    let changes = changes(comparison);
+    let changed = changed(comparison);
+    let plotted = sentence::most_changed(comparison, &judgement);
     let quality = [&comparison.before, &comparison.after]
         .map(|side| single::diagnostics(&side.profile.quality, comparison.timebase));
     let mut sections =
         vec![Section::Verdict { answer: judgement.answer.name(), reasons: judgement.reasons, top }];
+    let title = format!("{} → {}", name(&comparison.before), name(&comparison.after));
+    if let Some(forest) =
+        changes::forest_of(comparison, changes::FUNCTIONS, plots.names.join(" → "))
+    {
+        sections.push(Section::Plots { heading: "Largest changes".into(), plots: vec![forest] });
+    }
     sections.push(Section::Text { heading: "Notes".into(), lines: comparison.notes() });
     match paths {
         Some(_) => sections.push(Section::Picture { heading: "Differential flame graph".into() }),
@@ -120,10 +143,11 @@ fn written(
     }
     sections.push(Section::Table {
         heading: "Functions that differ".into(),
-        table: &changes,
+        table: &changed,
         sorted_by: None,
         names_functions: true,
     });
+    sections.extend(plots_of_functions(comparison, &plotted, plots));
     match histograms(comparison) {
         Some(histograms) => sections.push(Section::Histograms(histograms)),
         None => sections.push(Section::Text {
@@ -147,7 +171,7 @@ fn written(
         global.unit,
     );
     page::write(&Page {
-        title: format!("{} → {}", name(&comparison.before), name(&comparison.after)),
+        title,
         sentence: sentence::of_comparison(comparison),
         facts: facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
         notes: Vec::new(),
@@ -167,7 +191,7 @@ fn name(side: &SideSummary) -> &str {
 }
 
 /// The functions that differ, in the order of the comparison, with headings for readers.
-fn changes(comparison: &Comparison) -> Table {
+fn changed(comparison: &Comparison) -> Table {
     let all = comparison.table(&Shown::default());
     let places: Vec<(usize, &str)> = COLUMNS
         .iter()
@@ -184,6 +208,33 @@ fn changes(comparison: &Comparison) -> Table {
         table.push(places.iter().map(|&(place, _)| row[place].clone()).collect());
     }
     table
+}
+
+/// How long the calls of some functions took on both sides, and what each run measured of them.
+fn plots_of_functions(
+    comparison: &Comparison,
+    functions: &[&Function],
+    plots: &Plots,
+) -> Vec<Section<'static>> {
+    let ecdf = |function: &&Function| {
+        let totals = [&function.before.total, &function.after.total];
+        let sides = totals.into_iter().zip(plots.names.iter().cloned());
+        lengths::ecdf_of(&function.name, sides, Length::Elapsed, &comparison.timebase)
+    };
+    let runs = |function: &&Function| plots.levels.as_ref()?.plot(&function.name, Length::Net).ok();
+    let section = |heading: &str, plots: Vec<Plot>| {
+        (!plots.is_empty()).then(|| Section::Plots { heading: heading.into(), plots })
+    };
+    [
+        section(
+            "Share of calls no longer than a time",
+            functions.iter().filter_map(ecdf).collect(),
+        ),
+        section("Each run", functions.iter().filter_map(runs).collect()),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 /// Lengths before and after of functions that differ; nothing if none is known.
