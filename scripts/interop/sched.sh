@@ -35,6 +35,19 @@ compare() {
     fi
     echo "$check: $what of $trace: $(wc -l <"$work/ours") threads, the same states"
 }
+# What the viewer needs for its tracks: processes, runs on CPUs, wakers and the counter.
+has_tracks() {
+    local query="select (select count(*) from process where name is not null), (select count(*) from sched_slice),
+        (select count(*) from thread_state where waker_utid is not null),
+        (select count(*) from counter join counter_track on track_id = counter_track.id
+            where name = 'threads waiting for a CPU')"
+    node scripts/interop/trace_processor.js "$dist" "$1" "$query" 2>"$work/talk" | tail -1 >"$work/tracks"
+    if ! grep -qP '^[1-9]\d*(\t[1-9]\d*){3}$' "$work/tracks"; then
+        echo "$check: processes, slices, wakers, counter values: $(cat "$work/tracks")"
+        exit 1
+    fi
+    echo "$check: processes, slices, wakers, counter values: $(tr '\t' ' ' <"$work/tracks")"
+}
 for packed in fixtures/sched/*.trace.txt.zst; do
     trace=$work/$(basename "$packed" .zst)
     zstd -dqf "$packed" -o "$trace"
@@ -42,4 +55,5 @@ for packed in fixtures/sched/*.trace.txt.zst; do
     head -1 "$trace" | grep -q function_graph || compare "$packed" "text" "$trace"
     "$PROFCTL" convert --quiet --format perfetto -o "$work/trace.pftrace" "$packed"
     compare "$packed" "export" "$work/trace.pftrace"
+    has_tracks "$work/trace.pftrace"
 done

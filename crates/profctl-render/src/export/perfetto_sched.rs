@@ -48,7 +48,50 @@ pub(super) fn packets(header: &Header<'_>) -> Vec<Message> {
             packets.push(packet);
         }
     }
+    packets.extend(waiting(header));
     packets
+}
+
+/// The track of the counter: no thread has it.
+const WAITING_TRACK: u64 = 1 << 62;
+/// The type of an event that is the value of a counter.
+const COUNTER: u64 = 4;
+
+/// How many threads waited for a CPU, as a counter.
+fn waiting(header: &Header<'_>) -> Vec<Message> {
+    let mut changes: BTreeMap<Tick, i64> = BTreeMap::new();
+    let is_counted = |state: &&ThreadState| {
+        state.state.is_runnable() && state.start < state.end && tid(header, state.thread).is_some()
+    };
+    for state in header.states.iter().filter(is_counted) {
+        *changes.entry(state.start).or_default() += 1;
+        *changes.entry(state.end).or_default() -= 1;
+    }
+    let mut track = Message::default();
+    track.with(60, |track| {
+        track.number(1, WAITING_TRACK);
+        track.text(2, "threads waiting for a CPU");
+        track.with(8, |_| {});
+    });
+    let mut now = 0_i64;
+    let values = changes.into_iter().filter(|(_, change)| *change != 0).map(|(time, change)| {
+        now += change;
+        let mut packet = Message::default();
+        packet.number(8, reported(header, time));
+        packet.with(11, |event| {
+            event.number(9, COUNTER);
+            event.number(11, WAITING_TRACK);
+            event.number(30, now.unsigned_abs());
+        });
+        packet
+    });
+    let values: Vec<Message> = values.collect();
+    if values.is_empty() { values } else { std::iter::once(track).chain(values).collect() }
+}
+
+/// A time as Perfetto counts it.
+fn reported(header: &Header<'_>, time: Tick) -> u64 {
+    header.meta.timebase.reported(Ticks(time.0)).min(i64::MAX as u64)
 }
 
 struct Event {
@@ -197,8 +240,7 @@ fn wakings(header: &Header<'_>, by_cpu: &mut BTreeMap<u32, Vec<Event>>) {
 
 fn begin(header: &Header<'_>, time: Tick, tid: u64) -> Message {
     let mut message = Message::default();
-    let nanoseconds = header.meta.timebase.reported(Ticks(time.0));
-    message.number(1, nanoseconds.min(i64::MAX as u64));
+    message.number(1, reported(header, time));
     message.number(2, tid);
     message
 }

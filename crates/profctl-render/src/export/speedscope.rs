@@ -1,6 +1,7 @@
 //! The file format of speedscope: a profile a thread, entries and exits in order.
 //!
-//! Times are ticks of the trace, under the name of their unit where speedscope has one.
+//! Times are ticks of the trace, under the name of their unit where speedscope has one. They are wall
+//! times, and the name of the file says so: speedscope has no place for time off the CPU.
 
 use std::io::{self, Write};
 
@@ -13,7 +14,7 @@ use super::{Call, Calls, Header};
 pub fn write(header: &Header<'_>, calls: &mut Calls<'_>, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(
         b"{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\
-          \"exporter\":\"profctl\",\"activeProfileIndex\":0,\"shared\":{\"frames\":[",
+          \"exporter\":\"profctl\",\"name\":\"wall time, time off the CPU included\",\"activeProfileIndex\":0,\"shared\":{\"frames\":[",
     )?;
     for (index, func) in header.names.funcs.iter().enumerate() {
         let comma = if index == 0 { "" } else { "," };
