@@ -9,6 +9,7 @@ use profctl_import::files::FileId;
 use profctl_import::{Files as _, ImportError, Origin, ReadOptions, Streamed};
 use profctl_model::diag::{Sample, codes};
 use profctl_model::{DiagLog, Names, Place, SelectThreads, Trace, TraceBuilder, TraceMeta};
+use profctl_render::table::Format;
 use profctl_render::table::visible;
 
 use super::files::DiskFiles;
@@ -210,7 +211,7 @@ impl<'a> Session<'a> {
     pub(crate) fn exit(&self) -> Exit {
         let incomplete = self.qualities.iter().find(|(_, quality)| !quality.is_complete());
         match incomplete {
-            Some((_, quality)) => verdict(quality, self.reading, self.global),
+            Some((_, quality)) => exit_of(quality, self.reading.strict, self.global),
             None => verdict_of_complete(),
         }
     }
@@ -438,6 +439,17 @@ pub(crate) fn verdict(quality: &Quality, reading: &Reading, global: &Global) -> 
 
 /// The same for a command that reads no traces.
 pub(crate) fn strict_verdict(quality: &Quality, strict: bool, global: &Global) -> Exit {
+    if matches!(global.format(), Format::Csv | Format::Json) {
+        // Rows of data have no place for it.
+        let notes = quality.notes(profctl_model::Timeline::Recorded);
+        for note in notes.iter().filter(|note| note.starts_with("damaged: ")) {
+            say(note, global);
+        }
+    }
+    exit_of(quality, strict, global)
+}
+
+fn exit_of(quality: &Quality, strict: bool, global: &Global) -> Exit {
     if !strict || quality.is_complete() {
         return verdict_of_complete();
     }

@@ -1,6 +1,8 @@
 //! Wrong numbers of earlier versions that no property covers.
 
-use profctl_testkit::fixtures::root;
+use std::io::Write as _;
+
+use profctl_testkit::fixtures::{self, root};
 use serde_json::Value;
 
 use crate::program::{Scratch, command, finish, run};
@@ -109,4 +111,52 @@ fn a_capture_without_times_shows_no_zero() {
     let rows: Vec<&str> = run.stdout.lines().filter(|line| line.contains("_raw_spin")).collect();
     assert!(!rows.is_empty(), "{}", run.stdout);
     assert!(rows.iter().all(|row| !row.contains("0.0")), "{}", run.stdout);
+}
+
+/// What follows a failed checksum is not known, and every command says so, also where its output is
+/// rows of data.
+#[test]
+fn damage_is_said_in_every_format() {
+    let scratch = Scratch::new("said_damage");
+    let text = fixtures::read(&root().join("fixtures/ftrace/one-run-sched-6.1.txt"));
+    let calls = fixtures::read(&root().join("fixtures/function_graph/default-6.1.txt"));
+    let packed = |name: &str, bytes: &[u8]| {
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(bytes).expect("memory");
+        let mut gzip = gzip.finish().expect("memory");
+        // The checksum and the length are the last eight bytes.
+        let at = gzip.len() - 6;
+        gzip[at] ^= 1;
+        let file = scratch.path(name);
+        std::fs::write(&file, gzip).expect("a fresh file");
+        file
+    };
+    let (sched, calls) = (packed("sched.gz", &text), packed("calls.gz", &calls));
+    for format in ["table", "csv", "json", "markdown"] {
+        for words in [
+            &["summarize", &calls][..],
+            &["tree", &calls],
+            &["replay", &calls],
+            &["critical-path", &calls],
+            &["diff", &calls, &calls],
+            &["sched", &sched],
+            &["info", &calls],
+        ] {
+            let run = run(&[words, &["--format", format]].concat());
+            let said = run.stdout + &run.stderr;
+            assert!(said.contains("damaged"), "{words:?} --format {format}: {said}");
+        }
+    }
+    for (words, file) in [
+        (&["convert", "-o"][..], "o.folded"),
+        (&["convert", "-o"], "o.csv"),
+        (&["convert", "-o"], "o.json"),
+        (&["flame", "-o"], "o.svg"),
+        (&["flame", "-o"], "o.png"),
+        (&["replay", "-o"], "o.csv"),
+    ] {
+        let to = scratch.path(file);
+        let run = run(&[words, &[&to, &calls]].concat());
+        assert_eq!(run.stderr.matches("damaged").count(), 1, "{words:?} {file}: {}", run.stderr);
+    }
 }
