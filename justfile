@@ -39,9 +39,17 @@ install:
 bench FILTER="":
     cargo bench --package profctl-bench -- {{ FILTER }}
 
-# Run each fuzz target for SECONDS (needs the nightly compiler and cargo-fuzz).
-fuzz SECONDS="60":
-    for target in $(cargo +nightly fuzz list); do cargo +nightly fuzz run "$target" -- -max_total_time={{ SECONDS }} || exit 1; done
+# Fuzz every reader for SECONDS (needs the nightly compiler and cargo-fuzz), or only TARGETS (`reader:chrome`).
+fuzz SECONDS="60" *TARGETS="":
+    scripts/fuzz {{ SECONDS }} {{ TARGETS }}
+
+# Fuzz every reader for ten minutes, which takes a night, and count the inputs in docs/quality.md.
+fuzz-night:
+    scripts/fuzz --write 600
+
+# Hold a release build to the budget of time and memory with inputs of up to SIZE calls, names, threads.
+budget SIZE="1000000":
+    PROFCTL_BUDGET={{ SIZE }} cargo test --release --package profctl --test it -- budget::
 
 # Update expected output: review the diff before you commit it.
 golden:

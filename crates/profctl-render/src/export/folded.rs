@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use profctl_model::{Names, PathOrder, PathRows};
 
-use super::Header;
+use super::{FRAMES_MAX, Header};
 
 /// Paths by the names in their lines: functions of one name share them.
 pub fn order(names: &Names) -> PathOrder {
@@ -21,7 +21,7 @@ pub fn write(header: &Header<'_>, paths: &mut PathRows<'_>, out: &mut dyn Write)
     let mut ends: Vec<usize> = Vec::new();
     for row in paths {
         let row = row?;
-        ends.truncate(row.depth as usize);
+        ends.truncate((row.depth as usize).min(FRAMES_MAX - 1));
         path.truncate(ends.last().copied().unwrap_or(0));
         if !path.is_empty() {
             path.push(';');

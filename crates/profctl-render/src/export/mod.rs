@@ -20,6 +20,10 @@ pub mod pprof;
 pub mod speedscope;
 mod wire;
 
+/// Frames that are written of a stack where every stack is written whole: the outermost ones and the
+/// innermost. Without a limit, the output would grow with the square of the depth.
+const FRAMES_MAX: usize = 512;
+
 /// A form that a trace can be written in.
 pub struct Target {
     /// The name for `--to`.

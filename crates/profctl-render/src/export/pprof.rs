@@ -8,8 +8,8 @@ use flate2::write::GzEncoder;
 use profctl_model::hash::FastMap;
 use profctl_model::{FuncId, FuncKind, IdVec, Names, PathRow, PathRows, Thread, ThreadId};
 
-use super::Header;
 use super::wire::Message;
+use super::{FRAMES_MAX, Header};
 
 /// Writes a trace, whose paths are of one thread each.
 pub fn write(header: &Header<'_>, paths: &mut PathRows<'_>, out: &mut dyn Write) -> io::Result<()> {
@@ -96,7 +96,9 @@ impl Samples<'_> {
         self.stack.push(row.func);
         let Header { names, meta, .. } = *self.header;
         profile.with(2, |sample| {
-            sample.numbers(1, self.stack.iter().rev().map(|&func| location(func)));
+            let outer = &self.stack[..self.stack.len().min(FRAMES_MAX) - 1];
+            let frames = [row.func].into_iter().chain(outer.iter().rev().copied());
+            sample.numbers(1, frames.map(location));
             let net = meta.timebase.reported(row.net);
             // Values are signed.
             sample.numbers(2, [row.calls, net].map(|value| value.min(i64::MAX as u64)));

@@ -229,25 +229,37 @@ fn natural(grid: &Grid) -> Vec<usize> {
 pub(super) fn wrapped(text: &str, limit: usize, within_words: bool) -> Vec<String> {
     let limit = limit.max(1);
     let mut lines = vec![String::new()];
+    // Columns of the last line so far: it may be as long as the text.
+    let mut taken = 0;
     for word in text.split(' ') {
         let last = lines.last_mut().expect("there is a line");
-        if !last.is_empty() && width(last) + 1 + width(word) <= limit {
+        let wide = width(word);
+        if !last.is_empty() && taken + 1 + wide <= limit {
             last.push(' ');
             last.push_str(word);
+            taken += 1 + wide;
             continue;
         }
         if !last.is_empty() {
             lines.push(String::new());
+            taken = 0;
+        }
+        if !within_words || wide <= limit {
+            lines.last_mut().expect("there is a line").push_str(word);
+            taken = wide;
+            continue;
         }
         for c in word.chars() {
             let last = lines.last_mut().expect("there is a line");
-            let is_full = within_words && !last.is_empty();
-            if is_full && width(last) + width(c.encode_utf8(&mut [0; 4])) > limit {
+            let one = width(c.encode_utf8(&mut [0; 4]));
+            if !last.is_empty() && taken + one > limit {
                 // After a comma, if there is one.
                 let rest = last.rfind(',').map_or_else(String::new, |at| last.split_off(at + 1));
+                taken = width(&rest);
                 lines.push(rest);
             }
             lines.last_mut().expect("there is a line").push(c);
+            taken += one;
         }
     }
     lines

@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests read and write files")]
 
 #[cfg(unix)]
+mod budget;
 mod ci;
 mod cli;
 mod consistent;
