@@ -33,6 +33,9 @@ impl Site {
 /// A thread as the contexts of an event name it: CPU, process and thread.
 type Named = (Option<u32>, Option<u64>, u64);
 
+/// The lane of a thread, and the name that it had.
+type Known = (LaneRef, Arc<[u8]>);
+
 /// Says events to the emitter. Every worker has its own.
 pub(crate) struct TracerEvents {
     modules: Arc<Modules>,
@@ -40,7 +43,9 @@ pub(crate) struct TracerEvents {
     /// Functions by address.
     functions: FastMap<u64, NameRef>,
     /// The lanes of threads in this block, with the names that they had.
-    lanes: FastMap<Named, (LaneRef, Box<[u8]>)>,
+    lanes: FastMap<Named, Known>,
+    /// The latest of them.
+    last: Option<(Named, Known)>,
 }
 
 impl TracerEvents {
@@ -51,6 +56,7 @@ impl TracerEvents {
             applier: Applier::default(),
             functions: FastMap::default(),
             lanes: FastMap::default(),
+            last: None,
         }
     }
 
@@ -69,6 +75,7 @@ impl TracerEvents {
         self.applier.set_irqs(irqs);
         // What was said in a block that is read again was not heard.
         self.lanes.clear();
+        self.last = None;
     }
 
     /// Says the event `name`, which means `meaning`.
@@ -213,18 +220,37 @@ impl TracerEvents {
     #[inline]
     fn lane<F: Fields>(&mut self, event: &F, site: Site, out: &mut Emitter) -> LaneRef {
         let Site { cpu, offset, .. } = site;
-        let number =
-            |names: [&str; 2]| names.into_iter().find_map(|name| event.number(Part::Context, name));
+        let number = |names: [&'static str; 2]| {
+            names.into_iter().find_map(|name| event.number(Part::Context, name))
+        };
         let Some(tid) = number(["vtid", "tid"]) else { return cpu_lane(cpu, out) };
         let name = event.text(Part::Context, "procname").unwrap_or_default();
-        let pid = number(["vpid", "pid"]);
-        if let Some((lane, known)) = self.lanes.get(&(cpu, pid, tid))
+        let named = (cpu, number(["vpid", "pid"]), tid);
+        if let Some((last, (lane, known))) = &self.last
+            && *last == named
             && **known == *name
         {
             return *lane;
         }
+        let (lane, known) = self.find_lane(named, &name, offset, out);
+        self.last = Some((named, (lane, known)));
+        lane
+    }
+
+    fn find_lane(
+        &mut self,
+        (cpu, pid, tid): Named,
+        name: &[u8],
+        offset: usize,
+        out: &mut Emitter,
+    ) -> Known {
+        if let Some((lane, known)) = self.lanes.get(&(cpu, pid, tid))
+            && **known == *name
+        {
+            return (*lane, Arc::clone(known));
+        }
         // The scheduler's events name threads without their process.
-        let lane = self.applier.lane(cpu, Task { tid, name: &name }, out);
+        let lane = self.applier.lane(cpu, Task { tid, name }, out);
         if pid.is_some() && tid != 0 {
             out.name_thread(
                 lane,
@@ -232,8 +258,9 @@ impl TracerEvents {
                 ThreadName { tid: Some(tid), pid, ..ThreadName::default() },
             );
         }
-        self.lanes.insert((cpu, pid, tid), (lane, (&*name).into()));
-        lane
+        let known: Arc<[u8]> = name.into();
+        self.lanes.insert((cpu, pid, tid), (lane, Arc::clone(&known)));
+        (lane, known)
     }
 }
 

@@ -61,7 +61,7 @@ const PAIRS: [(&str, &str); 5] = [
 /// there are events of another name beside it.
 pub(crate) fn meaning(
     name: &str,
-    has: impl Fn(&str) -> bool,
+    has: impl Fn(&'static str) -> bool,
     there: impl Fn(&str) -> bool,
 ) -> Meaning {
     let short = name.rsplit(':').next().unwrap_or(name);

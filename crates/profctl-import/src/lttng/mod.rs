@@ -23,9 +23,9 @@ pub(crate) enum Part {
 /// The fields of an event, by name and without the underscore that LTTng puts before names.
 pub(crate) trait Fields {
     /// The integer in a field. Negative ones are those of 64 bits.
-    fn number(&self, part: Part, name: &str) -> Option<u64>;
+    fn number(&self, part: Part, name: &'static str) -> Option<u64>;
     /// The text in a field.
-    fn text(&self, part: Part, name: &str) -> Option<Cow<'_, [u8]>>;
+    fn text(&self, part: Part, name: &'static str) -> Option<Cow<'_, [u8]>>;
     /// Its own fields as `name = value`, with a comma between.
     fn detail(&self) -> String;
 }

@@ -50,7 +50,7 @@ impl Lines {
             return;
         }
         let name = String::from_utf8_lossy(event.name).into_owned();
-        let has = |field: &str| event.number(Part::Own, field).is_some();
+        let has = |field: &'static str| event.number(Part::Own, field).is_some();
         let there = |other: &str| self.contents.names.iter().any(|name| name == other);
         let meaning = meaning(&name, has, there);
         self.meanings.insert(event.name.into(), (name, meaning));

@@ -1,7 +1,7 @@
 //! Bits to values, by the types of the metadata.
 
 use super::types::{Integer, Struct, Type};
-use crate::bytes::Endian;
+use crate::bytes::{Endian, low_bits};
 
 /// A value of a field.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -89,8 +89,15 @@ impl<'a> Decoder<'a> {
         self.end = self.end.min(end);
     }
 
+    #[inline]
     pub(super) fn align(&mut self, bits: u32) -> Result<(), Stopped> {
-        self.at = self.at.checked_next_multiple_of(bits.max(1).into()).ok_or(Stopped)?;
+        let bits = u64::from(bits.max(1));
+        self.at = if bits.is_power_of_two() {
+            // Nearly all are, and a division for each field is half of what a field takes.
+            self.at.checked_add(bits - 1).ok_or(Stopped)? & !(bits - 1)
+        } else {
+            self.at.checked_next_multiple_of(bits).ok_or(Stopped)?
+        };
         Ok(())
     }
 
@@ -108,6 +115,27 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
+    /// Reads a field of a type that [`Type::is_simple`].
+    #[inline]
+    pub(super) fn simple(&mut self, of: &'a Type) -> Result<Value<'a>, Stopped> {
+        self.align(of.align())?;
+        match of {
+            Type::Integer(integer) => self.integer(integer),
+            Type::Enum(labels) => self.integer(&labels.container),
+            Type::Float { bits, endian, .. } => {
+                let raw = self.bits(*bits, *endian)?;
+                let float = match bits {
+                    32 => f32::from_bits(raw as u32).into(),
+                    _ => f64::from_bits(raw),
+                };
+                Ok(Value::Float(float))
+            }
+            Type::Text => Ok(Value::Text(self.text()?)),
+            Type::Array(_, length) => self.letters(*length),
+            Type::Struct(_) | Type::Variant(_) | Type::Sequence(..) => Err(Stopped),
+        }
+    }
+
     fn field(
         &mut self,
         name: &'a str,
@@ -120,17 +148,14 @@ impl<'a> Decoder<'a> {
         }
         self.align(of.align())?;
         let value = match of {
-            Type::Integer(integer) => self.known_integer(name, of, integer)?,
-            Type::Enum(labels) => self.known_integer(name, of, &labels.container)?,
-            Type::Float { bits, endian, .. } => {
-                let raw = self.bits(*bits, *endian)?;
-                let float = match bits {
-                    32 => f32::from_bits(raw as u32).into(),
-                    _ => f64::from_bits(raw),
-                };
-                Value::Float(float)
+            Type::Integer(_) | Type::Enum(_) => {
+                let value = self.simple(of)?;
+                if let Some(value) = value.number() {
+                    self.known.push(Known { name, value, of });
+                }
+                value
             }
-            Type::Text => Value::Text(self.text()?),
+            Type::Float { .. } | Type::Text => self.simple(of)?,
             Type::Struct(inside) => {
                 visitor.field(name, of, Value::Other, depth);
                 return self.structure(inside, depth + 1, visitor);
@@ -165,10 +190,9 @@ impl<'a> Decoder<'a> {
         if length > ELEMENTS_MAX {
             return Err(Stopped);
         }
-        if let Type::Integer(Integer { bits: 8, align: 8, is_text: true, .. }) = element {
-            let bytes = self.slice(length)?;
-            let text = bytes.split(|&byte| byte == 0).next().unwrap_or_default();
-            visitor.field(name, of, Value::Text(text), depth);
+        if element.is_letter() {
+            let text = self.letters(length)?;
+            visitor.field(name, of, text, depth);
             return Ok(());
         }
         visitor.field(name, of, Value::Other, depth);
@@ -178,23 +202,23 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    fn known_integer(
-        &mut self,
-        name: &'a str,
-        of: &'a Type,
-        integer: &Integer,
-    ) -> Result<Value<'a>, Stopped> {
+    #[inline]
+    pub(super) fn integer(&mut self, integer: &Integer) -> Result<Value<'a>, Stopped> {
         let raw = self.bits(integer.bits, integer.endian)?;
+        if !integer.signed {
+            return Ok(Value::Unsigned(raw));
+        }
         let unused = u64::BITS - integer.bits;
-        let value = if integer.signed {
-            let value = (raw << unused).cast_signed() >> unused;
-            self.known.push(Known { name, value: value.cast_unsigned(), of });
-            Value::Signed(value)
-        } else {
-            self.known.push(Known { name, value: raw, of });
-            Value::Unsigned(raw)
-        };
-        Ok(value)
+        Ok(Value::Signed((raw << unused).cast_signed() >> unused))
+    }
+
+    /// A text in a list of that many bytes, up to its NUL.
+    fn letters(&mut self, length: u64) -> Result<Value<'a>, Stopped> {
+        if length > ELEMENTS_MAX {
+            return Err(Stopped);
+        }
+        let bytes = self.slice(length)?;
+        Ok(Value::Text(&bytes[..memchr::memchr(0, bytes).unwrap_or(bytes.len())]))
     }
 
     /// The label that the latest enumeration of that name has.
@@ -238,11 +262,12 @@ impl<'a> Decoder<'a> {
         let first = (self.at / 8) as usize;
         let within = (self.at % 8) as u32;
         self.at = end;
-        if within == 0 && bits.is_multiple_of(8) {
-            let field = &self.bytes[first..first + bits as usize / 8];
+        if let Some((&window, _)) = self.bytes.get(first..).and_then(<[u8]>::split_first_chunk)
+            && (1..=u64::BITS - within).contains(&bits)
+        {
             return Ok(match endian {
-                Endian::Little => crate::bytes::little(field),
-                Endian::Big => crate::bytes::big(field),
+                Endian::Little => u64::from_le_bytes(window) >> within & low_bits(bits),
+                Endian::Big => u64::from_be_bytes(window) << within >> (u64::BITS - bits),
             });
         }
         let field = &self.bytes[first..end.div_ceil(8) as usize];

@@ -1,8 +1,11 @@
 //! The events of a packet, one by one.
 
+use std::cell::Cell;
+
 use super::decode::{Decoder, Stopped, Value, Visitor};
+use super::header::Header;
 use super::packet::Packet;
-use super::types::{EventClass, Integer, Metadata, StreamClass, Type};
+use super::types::{EventClass, Integer, Metadata, StreamClass, Struct, Type};
 use crate::bytes::low_bits;
 use crate::lttng::Part;
 
@@ -19,6 +22,24 @@ pub(super) struct Event<'a> {
     pub(super) fields: Vec<Field<'a>>,
     /// How many of them are of contexts.
     pub(super) contexts: usize,
+    found: [Cell<Found>; FOUND],
+}
+
+/// Names of fields that are remembered; a power of two.
+const FOUND: usize = 64;
+
+/// Where the field of a name is among those of an event, which is the same for all of its class.
+#[derive(Clone, Copy, Debug)]
+struct Found {
+    /// The address and the length of the name, which is a constant of the program.
+    name: (usize, usize),
+    row: usize,
+    part: Part,
+    at: Option<u32>,
+}
+
+impl Found {
+    const NONE: Self = Self { name: (0, 0), row: 0, part: Part::Any, at: None };
 }
 
 /// A field and its value.
@@ -32,20 +53,34 @@ pub(super) struct Field<'a> {
 
 impl<'a> Event<'a> {
     fn empty() -> Self {
-        Self { row: 0, time: 0, at: 0, fields: Vec::new(), contexts: 0 }
+        let found = [const { Cell::new(Found::NONE) }; FOUND];
+        Self { row: 0, time: 0, at: 0, fields: Vec::new(), contexts: 0, found }
     }
 
     /// The value of the field of that name.
     #[inline]
-    pub(super) fn get(&self, part: Part, name: &str) -> Option<Value<'a>> {
-        let (contexts, own) = self.fields.split_at(self.contexts);
-        let find = |fields: &[Field<'a>]| {
-            fields.iter().find(|field| field.name == name).map(|field| field.value)
+    pub(super) fn get(&self, part: Part, name: &'static str) -> Option<Value<'a>> {
+        let key = (name.as_ptr().addr(), name.len());
+        let cell = &self.found[(key.0 ^ key.0 >> 6 ^ self.row ^ part as usize) % FOUND];
+        let mut found = cell.get();
+        if found.name != key || found.row != self.row || found.part != part {
+            found = Found { name: key, row: self.row, part, at: self.find(part, name) };
+            cell.set(found);
+        }
+        Some(self.fields.get(found.at? as usize)?.value)
+    }
+
+    #[inline(never)]
+    fn find(&self, part: Part, name: &str) -> Option<u32> {
+        let find = |from: usize, to: usize| {
+            let at = self.fields[from..to].iter().position(|field| field.name == name)?;
+            u32::try_from(from + at).ok()
         };
+        let (contexts, all) = (self.contexts, self.fields.len());
         match part {
-            Part::Own => find(own),
-            Part::Context => find(contexts),
-            Part::Any => find(own).or_else(|| find(contexts)),
+            Part::Own => find(contexts, all),
+            Part::Context => find(0, contexts),
+            Part::Any => find(contexts, all).or_else(|| find(0, contexts)),
         }
     }
 
@@ -85,10 +120,15 @@ struct Outermost<'a, 'e>(&'e mut Vec<Field<'a>>);
 impl<'a> Visitor<'a> for Outermost<'a, '_> {
     fn field(&mut self, name: &'a str, of: &'a Type, value: Value<'a>, depth: usize) {
         if depth == 0 {
-            let name = name.strip_prefix('_').unwrap_or(name);
-            self.0.push(Field { name, of, value });
+            self.0.push(Field { name: plain(name), of, value });
         }
     }
+}
+
+/// A name without the underscore that LTTng puts before it.
+#[inline]
+fn plain(name: &str) -> &str {
+    name.strip_prefix('_').unwrap_or(name)
 }
 
 /// Keeps what the header of an event says of its clock.
@@ -99,11 +139,10 @@ struct Stamp {
 
 impl<'a> Visitor<'a> for Stamp {
     fn field(&mut self, name: &'a str, of: &'a Type, value: Value<'a>, _depth: usize) {
-        let Type::Integer(integer) = of else { return };
-        if (integer.is_clock || name == "timestamp")
+        if let Some(bits) = of.clock_bits(name)
             && let Some(number) = value.number()
         {
-            self.value = Some((number, integer.bits));
+            self.value = Some((number, bits));
         }
     }
 }
@@ -122,11 +161,12 @@ pub(super) fn each<'a>(
     let mut decoder = Decoder::new(bytes, bytes.len() as u64 * 8);
     decoder.limit(content);
     decoder.at = packet.head;
+    let header = Header::of(class);
     let mut clock = packet.begin.unwrap_or(0);
     let mut event = Event::empty();
     while !decoder.is_done() {
         let start = decoder.at;
-        match one(metadata, class, &mut decoder, &mut clock, &mut event) {
+        match one(metadata, (class, header.as_ref()), &mut decoder, &mut clock, &mut event) {
             Ok(()) => take(&event),
             Err(Stop::Unknown(id)) => return Err(format!("an event with the unknown id {id}")),
             // What is left is too short for an event: padding, or the end of a file that was cut.
@@ -161,32 +201,42 @@ impl From<Stopped> for Stop {
 
 fn one<'a>(
     metadata: &'a Metadata,
-    class: &'a StreamClass,
+    (class, header): (&'a StreamClass, Option<&Header<'a>>),
     decoder: &mut Decoder<'a>,
     clock: &mut u64,
     event: &mut Event<'a>,
 ) -> Result<(), Stop> {
+    if let Some(header) = header {
+        let start = decoder.at;
+        let (at, stamp, id) = header.read(decoder)?;
+        let row = row_of(metadata, class, id)?;
+        let found = &metadata.events[row];
+        let parts = [&class.event_context, &found.context, &found.fields].map(Option::as_deref);
+        if parts.iter().flatten().all(|part| part.is_simple) {
+            event.begin(row, at, clock, stamp);
+            for part in parts[..2].iter().flatten() {
+                event.simple(part, decoder)?;
+            }
+            event.contexts = event.fields.len();
+            if let Some(fields) = parts[2] {
+                event.simple(fields, decoder)?;
+            }
+            return Ok(());
+        }
+        // Its fields may refer to those of the header.
+        decoder.at = start;
+    }
     decoder.forget();
     let mut stamp = Stamp::default();
+    let mut at = decoder.at;
     if let Some(header) = &class.event_header {
         decoder.align(header.align)?;
-        event.at = decoder.at;
+        at = decoder.at;
         decoder.structure(header, 0, &mut stamp)?;
-    } else {
-        event.at = decoder.at;
     }
-    if let Some((value, bits)) = stamp.value {
-        *clock = unfolded(*clock, value, bits);
-    }
-    let id = decoder.latest("id").unwrap_or(0);
-    let is_it = |known: &EventClass| known.stream == class.id && known.id == id;
-    // Ids are mostly rows.
-    let guess = metadata.events.get(id as usize).is_some_and(is_it).then_some(id as usize);
-    let row = guess.or_else(|| metadata.events.iter().position(is_it)).ok_or(Stop::Unknown(id))?;
+    let row = row_of(metadata, class, decoder.latest("id").unwrap_or(0))?;
     let found = &metadata.events[row];
-    event.row = row;
-    event.time = *clock;
-    event.fields.clear();
+    event.begin(row, at, clock, stamp.value);
     for context in [&class.event_context, &found.context].into_iter().flatten() {
         decoder.structure(context, 0, &mut Outermost(&mut event.fields))?;
     }
@@ -195,6 +245,37 @@ fn one<'a>(
         decoder.structure(fields, 0, &mut Outermost(&mut event.fields))?;
     }
     Ok(())
+}
+
+/// The row of the event of that id.
+#[inline]
+fn row_of(metadata: &Metadata, class: &StreamClass, id: u64) -> Result<usize, Stop> {
+    let is_it = |known: &EventClass| known.stream == class.id && known.id == id;
+    // Ids are mostly rows.
+    let guess = metadata.events.get(id as usize).is_some_and(is_it).then_some(id as usize);
+    guess.or_else(|| metadata.events.iter().position(is_it)).ok_or(Stop::Unknown(id))
+}
+
+impl<'a> Event<'a> {
+    /// An event of that class, whose header carries `stamp` of so many bits.
+    fn begin(&mut self, row: usize, at: u64, clock: &mut u64, stamp: Option<(u64, u32)>) {
+        if let Some((value, bits)) = stamp {
+            *clock = unfolded(*clock, value, bits);
+        }
+        (self.row, self.time, self.at) = (row, *clock, at);
+        self.fields.clear();
+    }
+
+    /// Reads a structure that is simple.
+    #[inline]
+    fn simple(&mut self, of: &'a Struct, decoder: &mut Decoder<'a>) -> Result<(), Stopped> {
+        decoder.align(of.align)?;
+        for (name, of) in &of.fields {
+            let value = decoder.simple(of)?;
+            self.fields.push(Field { name: plain(name), of, value });
+        }
+        Ok(())
+    }
 }
 
 /// The full value of a clock of which an event carries the lowest `bits` bits: the first one from
@@ -211,7 +292,93 @@ pub(super) fn unfolded(before: u64, value: u64, bits: u32) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::formats::ctf::parse;
+
+    /// LTTng's two headers, one of plain numbers, and an event that refers to its own fields.
+    const HEADERS: [&str; 3] = [
+        "struct { enum : integer { size = 5; align = 1; } { compact = 0 ... 30, extended = 31 } id;
+            variant <id> {
+                struct { integer { size = 27; align = 1; map = clock.c.value; } timestamp; } compact;
+                struct { integer { size = 32; align = 8; } id;
+                    integer { size = 64; align = 8; map = clock.c.value; } timestamp; } extended;
+            } v; } align(8)",
+        "struct { enum : integer { size = 16; align = 8; } { compact = 0 ... 65534, extended = 65535 } id;
+            variant <id> {
+                struct { integer { size = 32; align = 8; map = clock.c.value; } timestamp; } compact;
+                struct { integer { size = 32; align = 8; } id;
+                    integer { size = 64; align = 8; map = clock.c.value; } timestamp; } extended;
+            } v; } align(8)",
+        "struct { integer { size = 3; align = 1; } id; integer { size = 13; align = 1; } timestamp; }",
+    ];
+
+    fn metadata(header: &str, order: &str) -> Metadata {
+        let event = |id: u32, fields: &str| {
+            format!(
+                "event {{ name = \"e{id}\"; id = {id}; stream_id = 0; fields := struct {{ {fields} }}; }};"
+            )
+        };
+        let byte = "integer { size = 8; align = 8; }";
+        let events = [
+            event(0, &format!("{byte} _a; integer {{ size = 7; align = 1; signed = true; }} _b;")),
+            event(1, &format!("integer {{ size = 64; align = 32; }} long; {byte} last;")),
+            event(2, &format!("{byte} _n; {byte} list[_n]; string text;")),
+            event(3, "integer { size = 8; align = 8; encoding = UTF8; } comm[5]; string text;"),
+        ];
+        let text = format!(
+            "/* CTF 1.8 */ trace {{ major = 1; minor = 8; byte_order = {order}; }};
+             clock {{ name = \"c\"; freq = 1000000000; }};
+             stream {{ id = 0; event.header := {header};
+                 event.context := struct {{ integer {{ size = 16; align = 16; }} _vtid; }}; }};
+             {}",
+            events.concat()
+        );
+        parse::metadata(text.as_bytes()).expect("it is valid")
+    }
+
+    type Seen = (usize, u64, u64, usize, Vec<(String, String)>);
+
+    fn all(metadata: &Metadata, bytes: &[u8], header: Option<&Header<'_>>) -> (Vec<Seen>, bool) {
+        let mut decoder = Decoder::new(bytes, bytes.len() as u64 * 8);
+        let (mut clock, mut event) = (7, Event::empty());
+        let mut seen = Vec::new();
+        while !decoder.is_done() {
+            let class = (&metadata.streams[0], header);
+            if one(metadata, class, &mut decoder, &mut clock, &mut event).is_err() {
+                return (seen, false);
+            }
+            let shown = |field: &Field<'_>| (field.name.to_owned(), show(field));
+            let fields = event.fields.iter().map(shown).collect();
+            for name in ["vtid", "a", "last", "text"] {
+                let by_name = event.fields.iter().find(|field| field.name == name);
+                let found = event.get(Part::Any, name);
+                assert_eq!(
+                    found.map(|it| format!("{it:?}")),
+                    by_name.map(|it| format!("{:?}", it.value))
+                );
+            }
+            seen.push((event.row, event.time, event.at, event.contexts, fields));
+        }
+        (seen, true)
+    }
+
+    proptest! {
+        #[test]
+        fn usual_headers_say_what_the_metadata_says(
+            header in 0..HEADERS.len(),
+            is_big in any::<bool>(),
+            // Small numbers are ids that exist.
+            bytes in prop::collection::vec(prop_oneof![3 => 0..4_u8, 1 => any::<u8>()], 0..400),
+        ) {
+            let metadata = metadata(HEADERS[header], if is_big { "be" } else { "le" });
+            let quick = Header::of(&metadata.streams[0]);
+            prop_assert!(quick.is_some());
+            prop_assert!(all(&metadata, &[0; 100], quick.as_ref()).0.len() > 5);
+            prop_assert_eq!(all(&metadata, &bytes, quick.as_ref()), all(&metadata, &bytes, None));
+        }
+    }
 
     #[test]
     fn short_clocks_are_unfolded() {

@@ -20,6 +20,7 @@ use crate::symbols::Symbols;
 
 mod decode;
 mod events;
+mod header;
 mod lex;
 mod packet;
 mod parse;

@@ -117,12 +117,12 @@ impl Reader for Packets {
 
 impl Fields for Event<'_> {
     #[inline]
-    fn number(&self, part: Part, name: &str) -> Option<u64> {
+    fn number(&self, part: Part, name: &'static str) -> Option<u64> {
         self.get(part, name)?.number()
     }
 
     #[inline]
-    fn text(&self, part: Part, name: &str) -> Option<Cow<'_, [u8]>> {
+    fn text(&self, part: Part, name: &'static str) -> Option<Cow<'_, [u8]>> {
         self.get(part, name)?.text().map(Cow::Borrowed)
     }
 

@@ -62,6 +62,8 @@ pub(super) struct Struct {
     pub(super) fields: Vec<(String, Type)>,
     /// Bits, at least.
     pub(super) align: u32,
+    /// Whether all of them are numbers and texts, which refer to no other field.
+    pub(super) is_simple: bool,
 }
 
 /// One of several fields, which the enumeration of that name chooses.
@@ -86,11 +88,36 @@ impl Type {
     }
 }
 
+impl Type {
+    /// Whether it is a number or a text that refers to no other field.
+    pub(super) fn is_simple(&self) -> bool {
+        match self {
+            Self::Integer(_) | Self::Float { .. } | Self::Enum(_) | Self::Text => true,
+            Self::Array(element, _) => element.is_letter(),
+            Self::Struct(_) | Self::Variant(_) | Self::Sequence(..) => false,
+        }
+    }
+
+    /// The bits of a field of that name in the header of an event, if it holds the clock.
+    pub(super) fn clock_bits(&self, name: &str) -> Option<u32> {
+        match self {
+            Self::Integer(of) if of.is_clock || name == "timestamp" => Some(of.bits),
+            _ => None,
+        }
+    }
+
+    /// Whether a list of it is a text.
+    pub(super) fn is_letter(&self) -> bool {
+        matches!(self, Self::Integer(Integer { bits: 8, align: 8, is_text: true, .. }))
+    }
+}
+
 impl Struct {
     /// A structure of these fields, aligned as the strictest of them or `least`.
     pub(super) fn new(fields: Vec<(String, Type)>, least: u32) -> Self {
         let align = fields.iter().map(|(_, field)| field.align()).fold(least.max(1), u32::max);
-        Self { fields, align }
+        let is_simple = fields.iter().all(|(_, field)| field.is_simple());
+        Self { fields, align, is_simple }
     }
 }
 
