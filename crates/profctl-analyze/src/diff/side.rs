@@ -2,9 +2,8 @@
 
 use profctl_model::FuncKind;
 
-use super::run_paths::RunPaths;
 use super::series::Series;
-use crate::summarize::{FuncStats, Profile};
+use crate::summarize::{FuncStats, Profile, RunPaths};
 
 /// One run: one measurement, however many calls it holds.
 #[derive(Clone, Debug)]

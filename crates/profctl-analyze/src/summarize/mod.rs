@@ -14,6 +14,7 @@ mod of_trace;
 mod pending;
 mod profile;
 mod quality;
+mod run_paths;
 mod stats;
 mod table;
 #[cfg(test)]
@@ -30,6 +31,8 @@ pub(crate) use json::quality_json;
 pub use profile::{Profile, Row, SavedRun, Source};
 pub(crate) use quality::count;
 pub use quality::{Diagnostic, NO_CALLS, NO_DURATIONS, Quality};
+pub use run_paths::RunPaths;
+pub(crate) use run_paths::{RunNode, Sums};
 pub use stats::{FuncStats, Lengths};
 pub use table::{Matching, TableOptions};
 
@@ -241,6 +244,7 @@ impl Summary {
             has_percentiles: self.options.percentiles,
             quality: Quality::of(&meta.diags),
             runs: None,
+            paths: None,
             rows,
         }
     }

@@ -6,6 +6,7 @@ use std::path::Path;
 use profctl_model::hash::FastMap;
 use profctl_model::{FuncKind, TickUnit, Ticks, Timebase, Timeline};
 
+use super::run_paths::RunPaths;
 use super::stats::{FuncStats, Lengths};
 use super::{By, Quality};
 
@@ -52,6 +53,8 @@ pub struct Profile {
     /// The runs that it is the sum of, each with its own sums, where it is of several runs; nothing
     /// where that is not known.
     pub runs: Option<Vec<SavedRun>>,
+    /// The call paths of a single run, if they were kept.
+    pub paths: Option<RunPaths>,
 }
 
 /// One of the runs that a profile is the sum of.
@@ -202,6 +205,14 @@ impl Profile {
         }
     }
 
+    /// Whether the call paths of every run were kept.
+    pub fn has_paths(&self) -> bool {
+        match &self.runs {
+            Some(runs) => runs.iter().all(|run| run.profile.paths.is_some()),
+            None => self.paths.is_some(),
+        }
+    }
+
     /// Removes the rows that `keep` rejects, in the runs as well.
     pub fn retain(&mut self, keep: &dyn Fn(&Row) -> bool) {
         self.rows.retain(keep);
@@ -234,6 +245,8 @@ impl Profile {
         }
         self.sources.append(&mut other.sources);
         self.sources.sort();
+        // Paths are of one run: those of several stay with the runs.
+        self.paths = None;
         self.lanes = self.lanes.max(other.lanes);
         for (ours, theirs) in [
             (&mut self.real, other.real),

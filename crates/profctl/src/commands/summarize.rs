@@ -2,14 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
-use profctl_analyze::summarize::{By, Matching, Options, Profile, SavedRun, Summary, TableOptions};
+use profctl_analyze::summarize::{
+    By, Matching, Options, Profile, RunPaths, SavedRun, Summary, TableOptions,
+};
+use profctl_model::TraceBuilder;
 use profctl_render::table::Format;
 
 use super::diff::sides::block;
 use crate::args::{Global, Reading, Selection};
 use crate::duration::{self, Length};
 use crate::exit::{Exit, Failure};
-use crate::input::session::{ItemContent, Session};
+use crate::input::session::{ItemContent, Read, Session};
 use crate::{output, read};
 
 const EXAMPLES: &str = "\
@@ -47,6 +50,9 @@ pub(crate) struct Args {
     /// Cost of one probe event; adds columns with corrected times
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     overhead: Option<Length>,
+    /// Save the call paths, too, for `flame --diff` and `report`: needs memory for all calls of a trace
+    #[arg(long)]
+    paths: bool,
     /// Write a part for `merge --runs`: keep the run even if it is the only one, and accept a
     /// selection that matches nothing in it
     #[arg(long, hide_short_help = true)]
@@ -100,6 +106,13 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     if args.part && global.format() != Format::Json {
         return Err(Failure::usage("--part has no effect: it is for --format json"));
     }
+    if args.paths && global.format() != Format::Json {
+        return Err(Failure::usage("--paths has no effect: it is for --format json"));
+    }
+    if args.paths && (By::from(args.by) != By::Function || args.selection.selects_functions()) {
+        let message = "--paths keeps all functions: omit --by, --match, --exclude and --module";
+        return Err(Failure::usage(message));
+    }
     let mut session = Session::new(&args.reading, &args.selection, args.by.into(), global)?;
     let selects_rows = By::from(args.by) == By::Function;
     if selects_rows {
@@ -139,13 +152,16 @@ fn profile(args: &Args, session: &mut Session<'_>, global: &Global) -> Result<Pr
     let mut merged: Option<Profile> = None;
     session.each_of_some(
         &args.traces,
-        || Summary::new(options),
+        || (Summary::new(options), args.paths.then(TraceBuilder::default)),
         |item| {
             let (one, facts) = match item.content {
                 ItemContent::Profile(profile) => (*profile, Vec::new()),
                 ItemContent::Trace(read) => {
                     let (source, facts) = (read.source(), read.facts());
-                    (read.sink.finish(&read.names, &read.meta, source), facts)
+                    let Read { sink: (summary, calls), names, meta, .. } = *read;
+                    let mut profile = summary.finish(&names, &meta, source);
+                    profile.paths = calls.map(|calls| RunPaths::of(&calls.finish(meta, names)));
+                    (profile, facts)
                 }
             };
             if keeps_runs {

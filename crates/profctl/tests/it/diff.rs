@@ -217,7 +217,48 @@ fn paths_of_calls_are_compared() {
     let profile = scratch.path("b.profile.json");
     run(&["summarize", "--format", "json", "-o", &profile, &before]).quiet_success();
     let said = run(&["diff", "--paths", &profile, &after]).failure(3);
-    assert!(said.contains("is a saved profile, expected a trace"), "{said}");
+    assert!(said.contains("is a saved profile without call paths"), "{said}");
+    assert!(said.contains("profctl summarize --paths"), "{said}");
+}
+
+#[test]
+fn profiles_with_call_paths_compare_like_their_traces() {
+    let scratch = Scratch::new("diff_saved_paths");
+    let traces = ["6.1", "7.3"].map(|kernel| {
+        let name = format!("fixtures/function_graph/default-{kernel}.txt");
+        fixtures::root().join(name).display().to_string()
+    });
+    let [summarized, converted] = [scratch.path("b.profile.json"), scratch.path("a.profile.json")];
+    run(&["summarize", "-q", "--paths", "-o", &summarized, &traces[0]]).quiet_success();
+    run(&["convert", "-q", "--paths", "-o", &converted, &traces[1]]).quiet_success();
+    let paths = |before: &str, after: &str| {
+        let found = json(&run(&["diff", "-q", "--paths", "--format", "json", before, after]));
+        found["rows"].clone()
+    };
+    let saved = paths(&summarized, &converted);
+    assert!(saved.as_array().is_some_and(|rows| rows.len() > 300), "{saved}");
+    assert_eq!(saved, paths(&traces[0], &traces[1]));
+    // Runs keep their paths, each its own.
+    let several = scratch.path("runs.profile.json");
+    run(&["summarize", "-q", "--paths", "-o", &several, &traces[0], &traces[0]]).quiet_success();
+    let of_runs = paths(&several, &converted);
+    assert_eq!(of_runs.as_array().map(Vec::len), saved.as_array().map(Vec::len));
+    let page = scratch.path("page.html");
+    run(&["report", "-q", &summarized, &converted, "-o", &page]);
+    let page = fs::read_to_string(page).expect("a page");
+    assert!(page.contains("id=\"data-diff\""), "the differential flame graph");
+    // A path must come after that of its caller.
+    let text = fs::read_to_string(&summarized).expect("a profile");
+    for (node, why) in [
+        ("[1000000,0,0,0,0,0,0,0]", "not listed"),
+        ("[0,5,0,0,0,0,0,0]", "a caller that is not before it"),
+    ] {
+        let wrong = text.replacen("\"nodes\":[", &format!("\"nodes\":[{node},"), 1);
+        assert_ne!(wrong, text);
+        let broken = scratch.file("broken.profile.json", wrong);
+        let said = run(&["diff", "--paths", &broken, &converted]).failure(3);
+        assert!(said.contains(why), "{said}");
+    }
 }
 
 #[test]

@@ -5,13 +5,13 @@ use profctl_model::{NodeId, PairedNode, PairedTree, PathCost, Timebase};
 
 use super::super::decide::{Asking, decide};
 use super::super::moved::explain_one;
-use super::super::run_paths::{RunPaths, Sums};
 use super::super::side::{Side, SideStats, rounded};
 use super::super::stats;
 use super::super::types::{Function, Interval, Moved, Pairing};
 use super::super::{Measure, Options, Parts, Verdict};
 use super::{Found, PathComparison};
 use crate::summarize::Profile;
+use crate::summarize::{RunPaths, Sums};
 
 /// What the comparison of functions has found already.
 pub(in super::super) struct FunctionResults<'a> {

@@ -15,7 +15,6 @@ use profctl_model::{PairedTree, Timebase};
 use super::types::{Function, Interval};
 use super::{Measure, Parts, Verdict};
 
-pub use super::run_paths::RunPaths;
 pub(super) use join::{FunctionResults, compare};
 pub use table::Shown;
 

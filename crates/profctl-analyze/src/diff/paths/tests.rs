@@ -1,3 +1,4 @@
+use crate::summarize::RunPaths;
 use std::fmt::Write as _;
 
 use proptest::prelude::*;

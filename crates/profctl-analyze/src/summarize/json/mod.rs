@@ -29,6 +29,18 @@ pub(super) struct ProfileFile {
     pub(super) by: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) runs: Option<Vec<RunFile>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) paths: Option<PathsFile>,
+}
+
+/// The call paths of one run.
+#[derive(Serialize, Deserialize)]
+pub(super) struct PathsFile {
+    /// Names and modules.
+    pub(super) functions: Vec<(String, Option<String>)>,
+    /// Place of the function, place of the caller counted from 1 or 0 for none, calls, partial,
+    /// elapsed, net, and the last two of complete calls.
+    pub(super) nodes: Vec<[u64; 8]>,
 }
 
 /// One of the runs of a profile: a profile of its own, with its name.

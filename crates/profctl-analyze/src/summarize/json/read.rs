@@ -5,12 +5,13 @@ use profctl_model::diag::Sample;
 use profctl_model::{DiagLog, FuncKind, Place, Severity, TickUnit, Ticks, Timebase, Timeline};
 
 use super::{
-    DiagnosticFile, FunctionFile, ProfileFile, QualityFile, RunFile, SAME_HISTOGRAM, SampleFile,
-    SourceFile, TimebaseFile,
+    DiagnosticFile, FunctionFile, PathsFile, ProfileFile, QualityFile, RunFile, SAME_HISTOGRAM,
+    SampleFile, SourceFile, TimebaseFile,
 };
 use crate::summarize::profile::collapse;
 use crate::summarize::{
-    By, Diagnostic, FuncStats, Histogram, Lengths, Profile, Quality, Row, SavedRun, Source,
+    By, Diagnostic, FuncStats, Histogram, Lengths, Profile, Quality, Row, RunNode, RunPaths,
+    SavedRun, Source, Sums,
 };
 
 /// The profile in a file.
@@ -47,12 +48,30 @@ pub(super) fn profile(file: ProfileFile) -> Result<Profile, String> {
             .collect(),
         timebase,
         by,
+        paths: file.paths.map(read_paths).transpose()?,
         runs: file.runs.map(|runs| runs.into_iter().map(read_run).collect()).transpose()?,
         quality: match file.quality {
             Some(quality) => read_quality(quality)?,
             None => Quality::of(&DiagLog::default()),
         },
     })
+}
+
+fn read_paths(file: PathsFile) -> Result<RunPaths, String> {
+    let mut nodes = Vec::with_capacity(file.nodes.len());
+    for (place, node) in file.nodes.into_iter().enumerate() {
+        let [func, above, calls, partial, elapsed, net, elapsed_of_calls, net_of_calls] = node;
+        let func = u32::try_from(func).ok().filter(|&func| (func as usize) < file.functions.len());
+        let func =
+            func.ok_or_else(|| format!("path {place} is of a function that is not listed"))?;
+        // A caller comes before its callees.
+        let above = u32::try_from(above).ok().filter(|&above| above as usize <= place);
+        let above =
+            above.ok_or_else(|| format!("path {place} has a caller that is not before it"))?;
+        let sums = Sums { calls, partial, elapsed, net, elapsed_of_calls, net_of_calls };
+        nodes.push(RunNode { func, parent: above.checked_sub(1), sums });
+    }
+    Ok(RunPaths { funcs: file.functions, nodes })
 }
 
 fn read_run(file: RunFile) -> Result<SavedRun, String> {

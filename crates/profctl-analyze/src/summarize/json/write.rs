@@ -4,10 +4,12 @@ use profctl_model::Timeline;
 use profctl_model::diag::Sample;
 
 use super::{
-    DiagnosticFile, FunctionFile, ProfileFile, QualityFile, RunFile, SAME_HISTOGRAM, SCHEMA,
-    SampleFile, SourceFile, TimebaseFile, TotalsFile,
+    DiagnosticFile, FunctionFile, PathsFile, ProfileFile, QualityFile, RunFile, SAME_HISTOGRAM,
+    SCHEMA, SampleFile, SourceFile, TimebaseFile, TotalsFile,
 };
-use crate::summarize::{Diagnostic, FuncStats, Lengths, Profile, Quality, Row, SavedRun};
+use crate::summarize::{
+    Diagnostic, FuncStats, Lengths, Profile, Quality, Row, RunNode, RunPaths, SavedRun, Sums,
+};
 
 /// The file of a profile whose tick is `tick` reported units.
 pub(super) fn file(profile: &Profile, tick: u64) -> ProfileFile {
@@ -45,7 +47,17 @@ pub(super) fn file(profile: &Profile, tick: u64) -> ProfileFile {
         functions: profile.rows.iter().map(|row| write_row(profile, row, busy, tick)).collect(),
         by: Some(profile.by.name().into()),
         runs: profile.runs.as_ref().map(|runs| runs.iter().map(write_run).collect()),
+        paths: profile.paths.as_ref().filter(|_| profile.runs.is_none()).map(write_paths),
     }
+}
+
+fn write_paths(paths: &RunPaths) -> PathsFile {
+    let node = |node: &RunNode| {
+        let Sums { calls, partial, elapsed, net, elapsed_of_calls, net_of_calls } = node.sums;
+        let above = node.parent.map_or(0, |above| u64::from(above) + 1);
+        [node.func.into(), above, calls, partial, elapsed, net, elapsed_of_calls, net_of_calls]
+    };
+    PathsFile { functions: paths.funcs.clone(), nodes: paths.nodes.iter().map(node).collect() }
 }
 
 fn write_run(run: &SavedRun) -> RunFile {

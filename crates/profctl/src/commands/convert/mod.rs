@@ -6,11 +6,12 @@ pub(crate) mod viewers;
 
 use std::path::{Path, PathBuf};
 
-use profctl_analyze::summarize::{By, Options, Summary};
+use profctl_analyze::summarize::{By, Options, RunPaths, Summary};
+use profctl_model::TraceBuilder;
 
 use crate::args::{Global, Reading, Selection};
 use crate::exit::{Exit, Failure};
-use crate::input::session::Session;
+use crate::input::session::{Read, Session};
 use crate::output;
 use crate::outputs::{self, Conversion};
 use crate::spooled::Spooled;
@@ -34,6 +35,9 @@ pub(crate) struct Args {
     /// Trace, or `-`; for tables also several, directories of runs, saved profiles
     #[arg(value_name = "TRACE", required = true)]
     traces: Vec<PathBuf>,
+    /// Save the call paths, too, in a profile: needs memory for all calls
+    #[arg(long)]
+    paths: bool,
     #[command(flatten)]
     tables: tables::TableArgs,
     #[command(flatten)]
@@ -46,6 +50,9 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     global.refuse_unit()?;
     let conversion = global.chosen.and_then(|chosen| chosen.conversion);
     let conversion = conversion.expect("it was chosen among those that convert");
+    if args.paths && !matches!(conversion, Conversion::Profile) {
+        return Err(Failure::usage("--paths has no effect: it is for saved profiles"));
+    }
     let Args { reading, selection, .. } = args;
     let mut session = Session::new(reading, selection, By::Function, global)?;
     match conversion {
@@ -66,10 +73,13 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
         }
         Conversion::Table(file) => tables::run(file, &args.tables, &args.traces, session, global),
         Conversion::Profile => {
-            let sink = Summary::new(Options { percentiles: true, by: By::Function });
+            let summary = Summary::new(Options { percentiles: true, by: By::Function });
+            let sink = (summary, args.paths.then(TraceBuilder::default));
             let read = session.one(single(args)?, sink)?;
             let source = read.source();
-            let profile = read.sink.finish(&read.names, &read.meta, source);
+            let Read { sink: (summary, calls), names, meta, .. } = read;
+            let mut profile = summary.finish(&names, &meta, source);
+            profile.paths = calls.map(|calls| RunPaths::of(&calls.finish(meta, names)));
             output::write_streamed(global, |out| out.write_all(profile.to_json().as_bytes()))?;
             Ok(session.exit())
         }

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use profctl_analyze::diff::{Run, RunPaths, SeriesSink, Side};
-use profctl_analyze::summarize::{By, Options, Profile, SavedRun, Summary};
+use profctl_analyze::diff::{Run, SeriesSink, Side};
+use profctl_analyze::summarize::{By, Options, Profile, RunPaths, SavedRun, Summary};
 use profctl_model::TraceBuilder;
 
 use crate::args::{Global, Reading, Selection};
@@ -116,9 +116,9 @@ fn saved(
     selection: &Selection,
     keep: Keep,
 ) -> Result<Vec<Run>, Failure> {
-    if keep.paths {
-        return Err(Failure::input(name, "is a saved profile, expected a trace")
-            .hint("a profile holds sums by function, not call paths"));
+    if keep.paths && !profile.has_paths() {
+        return Err(Failure::input(name, "is a saved profile without call paths")
+            .hint("save it again with `profctl summarize --paths`"));
     }
     if profile.by != By::Function {
         let by = profile.by.name();
@@ -127,8 +127,9 @@ fn saved(
     }
     profile.retain(&|row| selection.takes_function(&row.name, row.module.as_deref()));
     let run = |run: SavedRun| {
-        let SavedRun { name, block, facts, profile } = run;
-        Run { name, block, profile, facts, series: None, paths: None }
+        let SavedRun { name, block, facts, mut profile } = run;
+        let paths = profile.paths.take();
+        Run { name, block, profile, facts, series: None, paths }
     };
     // A profile of several runs stands for them all.
     Ok(profile.into_runs(name).into_iter().map(run).collect())

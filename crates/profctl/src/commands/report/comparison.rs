@@ -7,6 +7,7 @@ use profctl_analyze::diff::{
     Comparison, Function, PathComparison, Rule, Shown, SideStats, SideSummary, compare,
     compare_with_paths,
 };
+use profctl_analyze::summarize::Profile;
 use profctl_model::{Column, Table};
 use profctl_render::page::{
     self, Begin, HistogramRow, HistogramText, Histograms, Kind, Page, Picture, Section,
@@ -49,7 +50,7 @@ pub(super) fn run(args: &Args, after: &PathBuf, global: &Global) -> Result<Exit,
     let settings = Settings::of(&args.comparing)?;
     let sides = [&args.trace, after];
     let keep = Keep { histograms: true, ..Keep::default() };
-    let keep = Keep { paths: !holds_profiles(sides, &args.reading, global)?, ..keep };
+    let keep = Keep { paths: !lacks_paths(sides, &args.reading, global)?, ..keep };
     let rules = settings.rules();
     let rules: Vec<&Rule<'_>> = rules.iter().map(|rule| rule as &Rule<'_>).collect();
     let [one, other] = sides::read(sides, &args.reading, &args.selection, keep, global)?;
@@ -92,17 +93,15 @@ struct Plots {
     names: Vec<String>,
 }
 
-/// Whether there is a saved profile among the runs: then no paths are known of them.
-fn holds_profiles(
-    sides: [&PathBuf; 2],
-    reading: &Reading,
-    global: &Global,
-) -> Result<bool, Failure> {
+/// Whether there is a saved profile without call paths among the runs.
+fn lacks_paths(sides: [&PathBuf; 2], reading: &Reading, global: &Global) -> Result<bool, Failure> {
     let is_file = |path: &&&PathBuf| path.as_path() != Path::new("-");
     let files: Vec<PathBuf> = sides.iter().filter(is_file).map(|&path| path.clone()).collect();
     for argument in Inputs::of(&files, global)?.arguments {
         for file in argument.files {
-            if matches!(file.open(reading.expansion)?, Content::Profile(_)) {
+            if let Content::Profile(bytes) = file.open(reading.expansion)?
+                && !Profile::from_json(&bytes).is_ok_and(|profile| profile.has_paths())
+            {
                 return Ok(true);
             }
         }
@@ -137,7 +136,9 @@ fn written(
         None => sections.push(Section::Text {
             heading: "Differential flame graph".into(),
             lines: vec![
-                "a saved profile has no call paths: the differential flame graph is omitted".into(),
+                "a saved profile has no call paths: the differential flame graph is omitted \
+                 (`profctl summarize --paths` keeps them)"
+                    .into(),
             ],
         }),
     }

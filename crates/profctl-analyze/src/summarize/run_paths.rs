@@ -3,39 +3,39 @@
 use profctl_model::hash::FastMap;
 use profctl_model::{CallTree, NodeId, Timebase, Trace};
 
-use crate::summarize::{FuncStats, Lengths};
+use super::{FuncStats, Lengths};
 
 /// The calling-context tree of one run.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct RunPaths {
     /// Functions by name and module.
-    pub(super) funcs: Vec<(String, Option<String>)>,
+    pub(crate) funcs: Vec<(String, Option<String>)>,
     /// A parent comes before its children.
-    pub(super) nodes: Vec<RunNode>,
+    pub(crate) nodes: Vec<RunNode>,
 }
 
-#[derive(Clone, Debug)]
-pub(super) struct RunNode {
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct RunNode {
     /// Place in `funcs`.
-    pub(super) func: u32,
-    pub(super) parent: Option<u32>,
-    pub(super) sums: Sums,
+    pub(crate) func: u32,
+    pub(crate) parent: Option<u32>,
+    pub(crate) sums: Sums,
 }
 
 /// The calls on one path, in reported units. Sums saturate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Sums {
-    pub(super) calls: u64,
-    pub(super) partial: u64,
-    pub(super) elapsed: u64,
-    pub(super) net: u64,
+pub(crate) struct Sums {
+    pub(crate) calls: u64,
+    pub(crate) partial: u64,
+    pub(crate) elapsed: u64,
+    pub(crate) net: u64,
     /// The same two, of complete calls only.
-    pub(super) elapsed_of_calls: u64,
-    pub(super) net_of_calls: u64,
+    pub(crate) elapsed_of_calls: u64,
+    pub(crate) net_of_calls: u64,
 }
 
 impl Sums {
-    pub(super) fn add(&mut self, other: &Self) {
+    pub(crate) fn add(&mut self, other: &Self) {
         for (ours, theirs) in [
             (&mut self.calls, other.calls),
             (&mut self.partial, other.partial),
@@ -49,7 +49,7 @@ impl Sums {
     }
 
     /// As the sums of a function that is called on this path only.
-    pub(super) fn stats(&self) -> FuncStats {
+    pub(crate) fn stats(&self) -> FuncStats {
         let lengths = |sum| Lengths { sum, ..Lengths::default() };
         FuncStats {
             calls: self.calls,
