@@ -270,7 +270,8 @@ pub fn judge(comparison: &Comparison, policy: &Policy) -> Judgement {
     let whole = policy.only.is_none()
         && (counts_as_slower(comparison.whole.verdict) || run_wide(comparison))
         && !is_excused(comparison, policy, &excused);
-    let new = if whole || !offending.is_empty() { new_functions(comparison) } else { Vec::new() };
+    let is_red = whole || !offending.is_empty();
+    let new = if is_red { new_functions(comparison, &offending) } else { Vec::new() };
     let budgets: Vec<Spent> =
         policy.budgets.iter().map(|budget| spend(comparison, budget)).collect();
     let mut judgement = Judgement {
@@ -293,6 +294,11 @@ fn run_wide(comparison: &Comparison) -> bool {
         && comparison.global.is_some_and(|global| global.verdict == stats::Verdict::Regressed)
 }
 
+/// What a function takes longer with all it calls, ticks per run.
+fn grown(function: &Function) -> f64 {
+    function.after.elapsed as f64 - function.before.elapsed as f64
+}
+
 /// The part of what a caller takes longer that accepted functions must make up for.
 const EXPLAINED_MIN: f64 = 0.8;
 
@@ -301,8 +307,6 @@ fn because_of(one: &Function, functions: &[Function], accepted: &[usize]) -> Opt
     if one.measure != Measure::Elapsed {
         return None;
     }
-    let grown =
-        |function: &Function| function.after.elapsed as f64 - function.before.elapsed as f64;
     let wanted = EXPLAINED_MIN * grown(one);
     let all: f64 = accepted.iter().map(|&at| grown(&functions[at]).max(0.0)).sum();
     let largest = accepted
@@ -329,14 +333,26 @@ fn is_excused(comparison: &Comparison, policy: &Policy, excused: &[(usize, Excus
 /// The part of the busy time that a new function must take to be named.
 const NEW_MIN: f64 = 0.005;
 
-fn new_functions(comparison: &Comparison) -> Vec<usize> {
+/// Or what it takes, as a part of what a failing function takes longer with all it calls.
+const NEW_SHARE: std::ops::RangeInclusive<f64> = 0.5..=1.25;
+
+fn new_functions(comparison: &Comparison, offending: &[usize]) -> Vec<usize> {
     let busy = comparison.whole.busy[1] as f64;
-    let functions = comparison.functions.iter().enumerate();
+    let functions = &comparison.functions;
+    let callers: Vec<f64> = offending
+        .iter()
+        .map(|&at| &functions[at])
+        .filter(|function| function.measure == Measure::Elapsed)
+        .map(grown)
+        .filter(|grown| *grown > 0.0)
+        .collect();
     let is_one = |(at, function): (usize, &Function)| {
-        let large = function.after.net as f64 >= NEW_MIN * busy;
-        (function.verdict == Verdict::New && large).then_some(at)
+        let is_large = function.after.net as f64 >= NEW_MIN * busy;
+        let elapsed = function.after.elapsed as f64;
+        let explains = || callers.iter().any(|grown| NEW_SHARE.contains(&(elapsed / grown)));
+        (function.verdict == Verdict::New && (is_large || explains())).then_some(at)
     };
-    functions.filter_map(is_one).collect()
+    functions.iter().enumerate().filter_map(is_one).collect()
 }
 
 fn answer(

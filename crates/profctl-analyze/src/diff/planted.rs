@@ -78,6 +78,21 @@ fn what_is_planted_is_found_and_named_first() {
     }
 }
 
+/// However little of a run it takes, it is why its caller takes longer.
+#[test]
+fn a_small_new_function_is_named_before_its_caller() {
+    let (unchanged, _) = gate(None, &Options::default());
+    let tested = unchanged.functions.iter().filter(|function| function.tested().is_some());
+    let smallest = tested.min_by_key(|function| function.before.net).unwrap();
+    let change = Change::New(smallest.name.clone(), 1.0);
+    let (comparison, judgement) = gate(Some(&change), &Options::default());
+    assert_eq!(judgement.answer, Answer::Regressed, "{:?}", judgement.reasons);
+    let first = judgement.in_order(&comparison)[0];
+    let new = &comparison.functions[first.at];
+    assert_eq!(new.name, NEW);
+    assert!(new.after.net * 200 < comparison.whole.busy[1], "{}", new.after.net);
+}
+
 #[test]
 fn what_is_everywhere_is_found_in_the_whole_run() {
     for change in [Change::EverythingTwice, Change::EverythingSlower(1.1)] {
