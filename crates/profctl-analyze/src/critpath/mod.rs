@@ -37,7 +37,7 @@ mod tests;
 use std::cmp::Reverse;
 
 use profctl_model::hash::FastMap;
-use profctl_model::{Cell, Column, Role, SpanId, Table, ThreadId, Tick, Ticks, Trace};
+use profctl_model::{Cell, Column, FuncKind, Role, SpanId, Table, ThreadId, Tick, Ticks, Trace};
 
 use crate::find;
 use crate::sched::NO_SWITCHES;
@@ -279,6 +279,14 @@ fn choose(trace: &Trace, options: &Options) -> Result<Chosen, String> {
             }
     };
     let mut candidates: Vec<SpanId> = spans.ids().filter(is_candidate).collect();
+    // Idle time bounds nothing, unless it was asked for or there is nothing else.
+    let is_idle = |id: &SpanId| {
+        trace.names.threads[spans.thread[id.index()]].idle
+            || trace.names.funcs[spans.func[*id]].kind == FuncKind::Idle
+    };
+    if threads.is_none() && funcs.is_none() && !candidates.iter().all(is_idle) {
+        candidates.retain(|id| !is_idle(id));
+    }
     // Equals: the earlier one is the slower.
     candidates
         .sort_by_key(|&id| (spans.elapsed(id), Reverse(spans.start[id.index()]), Reverse(id)));

@@ -51,6 +51,19 @@ fn an_interrupt_is_one_row_however_the_path_goes_on_in_it() {
 }
 
 #[test]
+fn idle_time_is_no_path_unless_there_is_nothing_else() {
+    let path = |trace: &Trace| show(&table(trace, &Options::default()).unwrap());
+    let mut trace = Calls::parse("0 @a main( 100 ) 100 @b work( 120 )").trace();
+    assert!(path(&trace).contains("slowest of 2 calls: main on a"));
+    let of_main = trace.spans.thread[0];
+    trace.names.threads[of_main].idle = true;
+    assert!(path(&trace).contains("slowest of 1 call: work on b"));
+    let other = trace.spans.thread[1];
+    trace.names.threads[other].idle = true;
+    assert!(path(&trace).contains("slowest of 2 calls: main on a"));
+}
+
+#[test]
 fn the_longest_outermost_call() {
     check(
         table(&trace(), &Options::default()),
