@@ -333,3 +333,20 @@ fn states_and_wakes_sum_to_what_sched_says() {
     let source = disk[0]["source"].as_str().unwrap();
     assert!(source.starts_with("irq:virtio0-req."), "{disk:?}");
 }
+
+/// Columns are omitted, and said to be, before a line is wider than the terminal.
+#[test]
+fn rows_fit_the_terminal() {
+    let trace = fixtures().join("function_graph/default-6.1.txt").display().to_string();
+    for width in ["80", "120"] {
+        let sql = "SELECT * FROM spans LIMIT 5";
+        let run = run(&["query", "--width", width, &trace, sql]);
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        let most = width.parse().unwrap();
+        for line in run.stdout.lines() {
+            assert!(line.chars().count() <= most, "{line}");
+        }
+        assert!(run.stdout.contains(&format!("omitted to fit {width} columns")), "{}", run.stdout);
+        assert!(run.stdout.contains("mutex_unlock"), "{}", run.stdout);
+    }
+}
