@@ -442,6 +442,7 @@ const tests = {
       const opened = await open(browser, chart, { width, height });
       const size = await opened.page.locator('.stage').boundingBox();
       assert.ok(size.height >= height / 2, `${width} x ${height}: picture of ${size.height}`);
+      assert.ok(await opened.page.locator('.lane-name .fold', { hasText: 'all' }).isVisible(), 'lanes have names');
       const tall = await opened.page.evaluate(() => [document.documentElement.scrollHeight, document.documentElement.scrollWidth]);
       assert.deepEqual(tall, [height, width], 'nothing to scroll');
       faults.push(...opened.faults);

@@ -55,8 +55,8 @@ function* chartModel(page, calls, moments) {
     if (rows.parent[i] < 0 && rows.counts(i)) total += rows.elapsed[i];
   }
   const crowdSize = (from, to) => amount[to] - amount[from];
-  const absences = stretchesOf(lanes, moments, 'away');
-  const states = stretchesOf(lanes, moments, 'state');
+  const absences = yield* stretchesOf(lanes, moments, 'away');
+  const states = yield* stretchesOf(lanes, moments, 'state');
   const interrupts = yield* interruptsOf(page, rows, lanes);
   const marks = marksOf(lanes, moments);
   const clock = page.clock;
@@ -162,7 +162,7 @@ function* chartModel(page, calls, moments) {
  * When the thread of each lane was switched out (`away`), or what it was doing (`state`): as rows,
  * so that they are drawn like boxes.
  */
-function stretchesOf(lanes, moments, kind) {
+function* stretchesOf(lanes, moments, kind) {
   const starts = [];
   const ends = [];
   const looks = [];
@@ -184,15 +184,15 @@ function stretchesOf(lanes, moments, kind) {
     }
     first[index + 1] = starts.length;
   }
-  return stretches(first, starts, ends, looks);
+  return yield* stretches(first, starts, ends, looks);
 }
 
-function stretches(first, starts, ends, looks) {
+function* stretches(first, starts, ends, looks) {
   const rows = {
     n: starts.length, nRows: first.length - 1, first, looks,
     start: Float64Array.from(starts), end: Float64Array.from(ends),
   };
-  rows.covered = covering(rows);
+  rows.covered = yield* covering(rows);
   return rows;
 }
 
@@ -201,7 +201,7 @@ function* interruptsOf(page, rows, lanes) {
   const isInterrupt = page.functions.map(({ kind }) => kind === 'interrupt');
   const first = new Uint32Array(lanes.length + 1);
   const found = [];
-  if (!isInterrupt.includes(true)) return stretches(first, [], [], []);
+  if (!isInterrupt.includes(true)) return yield* stretches(first, [], [], []);
   const inside = new Uint8Array(rows.n);
   for (const lane of lanes) {
     const of = [];
@@ -216,7 +216,7 @@ function* interruptsOf(page, rows, lanes) {
     found.push(...of.map((i) => [rows.start[i], rows.end[i]]));
     first[lane.index + 1] = found.length;
   }
-  return stretches(first, found.map(([start]) => start), found.map(([, end]) => end), []);
+  return yield* stretches(first, found.map(([start]) => start), found.map(([, end]) => end), []);
 }
 
 /** The instants of each lane, by time. */

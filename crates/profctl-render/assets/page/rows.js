@@ -20,7 +20,10 @@ function* arrange(boxes, nRows, rowOf, extra) {
   for (let r = 0; r < nRows; r++) first[r + 1] += first[r];
   const next = first.slice(0, nRows);
   const place = new Int32Array(n);
-  for (let i = 0; i < n; i++) place[i] = next[row[i]]++;
+  for (let i = 0; i < n; i++) {
+    if (i % SLICE === 0) yield;
+    place[i] = next[row[i]]++;
+  }
   const rows = { n, nRows, first, row: new Uint32Array(n), parent: new Int32Array(n) };
   for (const name of ['func', 'start', 'end', ...extra]) {
     const from = boxes[name];
@@ -38,13 +41,16 @@ function* arrange(boxes, nRows, rowOf, extra) {
     rows.parent[place[i]] = boxes.parent[i] < 0 ? -1 : place[boxes.parent[i]];
   }
   // What is covered left of each box in its row, so that a crowd of them can be weighed at once.
-  rows.covered = covering(rows);
+  rows.covered = yield* covering(rows);
   return rows;
 }
 
-function covering({ n, start, end }) {
+function* covering({ n, start, end }) {
   const covered = new Float64Array(n + 1);
-  for (let i = 0; i < n; i++) covered[i + 1] = covered[i] + end[i] - start[i];
+  for (let i = 0; i < n; i++) {
+    if (i % SLICE === 0) yield;
+    covered[i + 1] = covered[i] + end[i] - start[i];
+  }
   return covered;
 }
 

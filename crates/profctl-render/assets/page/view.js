@@ -3,7 +3,7 @@
 const ZOOM_STEP = 1.5;
 const MAP_HEIGHT = 40;
 /** Names of lanes are beside the picture if there is space for both. */
-const GUTTER_FROM = 520;
+const GUTTER_FROM = 300;
 
 class View {
   /** A view in `host`; `changed(isStep)` is called when the view to remember changes, `isStep` if one may want to go back. */
