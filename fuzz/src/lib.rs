@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use profctl_import::{Files, Memory, ReadOptions, Single};
 use profctl_model::diag::codes::STATED_MISMATCH;
-use profctl_model::{SpanId, Timeline, Trace, TraceBuilder};
+use profctl_model::{Func, SpanId, Timeline, Trace, TraceBuilder};
 use profctl_testkit::invariants;
 
 /// Reads `bytes` as one block, as small blocks, and as small blocks by two workers, and checks
@@ -55,6 +55,15 @@ pub fn check_roundtrip(files: &dyn Files, options: &ReadOptions) {
         return;
     }
     let trace = read.sink.finish(read.meta, read.names);
+    // Control characters in names become blanks, so that a line stays a line, and a module is a word.
+    let in_line = |func: &Func| {
+        let module = func.module.as_deref().unwrap_or_default();
+        !func.name.contains(char::is_control)
+            && !module.contains(|c: char| c.is_control() || c.is_whitespace())
+    };
+    if !trace.names.funcs.as_slice().iter().all(in_line) {
+        return;
+    }
     let back = ReadOptions { format: Some("plain".into()), ..ReadOptions::default() };
     let Some(found) = load(&Single::new("text", Box::new(&text[..])), &back) else {
         assert!(trace.spans.is_empty(), "what was written cannot be read");

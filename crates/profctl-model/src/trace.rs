@@ -351,6 +351,7 @@ mod tests {
     /// Calls nested `depth` deep, each with two leaves before it, take a moment, and their callees
     /// are who they were made by.
     #[test]
+    #[cfg_attr(miri, ignore = "takes hours there")]
     fn children_cost_no_more_than_they_are() {
         const DEPTH: u32 = 100_000;
         let mut names = Names::default();
