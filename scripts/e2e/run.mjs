@@ -470,6 +470,7 @@ const tests = {
     await dark.page.emulateMedia({ media: 'print' });
     assert.equal(await background(dark.page), 'rgb(252, 253, 254)', 'paper is white');
     assert.ok(!(await dark.page.locator('.bar').first().isVisible()), 'no controls in print');
+    assert.ok((await dark.page.locator('.stage').boundingBox()).height > 400, 'the picture is on paper');
     const pdf = await dark.page.pdf();
     assert.ok(pdf.length > 10_000);
     writeFileSync(join(folder, 'chart.pdf'), pdf);

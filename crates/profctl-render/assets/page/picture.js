@@ -129,7 +129,7 @@ function startPicture(host, page) {
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => restyle());
   addEventListener('beforeprint', () => {
     printing = true;
-    view.retheme();
+    restyle();
     view.paint();
   });
   addEventListener('afterprint', () => {
