@@ -294,7 +294,7 @@ fn run_wide(comparison: &Comparison) -> bool {
         && comparison.global.is_some_and(|global| global.verdict == stats::Verdict::Regressed)
 }
 
-/// What a function takes longer with all it calls, ticks per run.
+/// By how much a function with its callees became slower, ticks per run.
 fn grown(function: &Function) -> f64 {
     function.after.elapsed as f64 - function.before.elapsed as f64
 }
@@ -333,7 +333,7 @@ fn is_excused(comparison: &Comparison, policy: &Policy, excused: &[(usize, Excus
 /// The part of the busy time that a new function must take to be named.
 const NEW_MIN: f64 = 0.005;
 
-/// Or what it takes, as a part of what a failing function takes longer with all it calls.
+/// Or its elapsed time, as a part of the growth of a failing function's elapsed time.
 const NEW_SHARE: std::ops::RangeInclusive<f64> = 0.5..=1.25;
 
 fn new_functions(comparison: &Comparison, offending: &[usize]) -> Vec<usize> {

@@ -338,16 +338,16 @@ mod tests {
         parse::metadata(text.as_bytes()).expect("it is valid")
     }
 
-    type Seen = (usize, u64, u64, usize, Vec<(String, String)>);
+    type Row = (usize, u64, u64, usize, Vec<(String, String)>);
 
-    fn all(metadata: &Metadata, bytes: &[u8], header: Option<&Header<'_>>) -> (Vec<Seen>, bool) {
+    fn all(metadata: &Metadata, bytes: &[u8], header: Option<&Header<'_>>) -> (Vec<Row>, bool) {
         let mut decoder = Decoder::new(bytes, bytes.len() as u64 * 8);
         let (mut clock, mut event) = (7, Event::empty());
-        let mut seen = Vec::new();
+        let mut rows = Vec::new();
         while !decoder.is_done() {
             let class = (&metadata.streams[0], header);
             if one(metadata, class, &mut decoder, &mut clock, &mut event).is_err() {
-                return (seen, false);
+                return (rows, false);
             }
             let shown = |field: &Field<'_>| (field.name.to_owned(), show(field));
             let fields = event.fields.iter().map(shown).collect();
@@ -359,9 +359,9 @@ mod tests {
                     by_name.map(|it| format!("{:?}", it.value))
                 );
             }
-            seen.push((event.row, event.time, event.at, event.contexts, fields));
+            rows.push((event.row, event.time, event.at, event.contexts, fields));
         }
-        (seen, true)
+        (rows, true)
     }
 
     proptest! {
