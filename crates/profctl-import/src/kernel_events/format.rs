@@ -30,7 +30,7 @@ impl Int {
     /// The number, extended to 64 bits; nothing if the record ends before it does.
     #[inline]
     pub fn get(self, record: &[u8], endian: Endian) -> Option<u64> {
-        let field = record.get(self.offset..self.offset + self.size)?;
+        let field = record.get(self.offset..self.offset.checked_add(self.size)?)?;
         // The sizes that hot records have, without a loop.
         if endian == Endian::Little && (self.size == 8 || (self.size == 4 && !self.signed)) {
             return Some(match *field {
@@ -46,8 +46,13 @@ impl Int {
             Endian::Little => bytes::little(field),
             Endian::Big => bytes::big(field),
         };
-        let unused = 64 - 8 * self.size as u32;
-        if self.signed && unused > 0 { ((value << unused) as i64 >> unused) as u64 } else { value }
+        // A damaged description may give a number any size.
+        let unused = 64_usize.saturating_sub(self.size.saturating_mul(8));
+        if self.signed && (1..64).contains(&unused) {
+            ((value << unused) as i64 >> unused) as u64
+        } else {
+            value
+        }
     }
 }
 
@@ -264,4 +269,19 @@ fn element_size(declaration: &str) -> Option<usize> {
         "u64" | "__u64" | "s64" | "long" | "unsigned long" | "unsigned long long" => 8,
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_of_any_size_is_read() {
+        for size in [0, 3, 9, usize::MAX] {
+            let number = Int { offset: 1, size, signed: true };
+            number.get(&[0xff; 16], Endian::Big);
+        }
+        let number = Int { offset: 0, size: 3, signed: true };
+        assert_eq!(number.get(&[0xfe, 0xff, 0xff], Endian::Little), Some(-2_i64 as u64));
+    }
 }
