@@ -137,14 +137,13 @@ impl Outermost {
 
     /// Adds a call that was never off the CPU and did not run as an interrupt. `is_near`: whether
     /// calls of the same thread come before and after it, so that its sums are in the cache.
-    #[inline]
+    #[inline(never)]
     pub(super) fn add_usual(&mut self, call: Call, cpu: Option<CpuId>, is_near: bool) {
         if !(is_near && cpu == self.cpu && self.add_known(call)) {
             self.add_later(call, cpu);
         }
     }
 
-    #[inline(never)]
     fn add_later(&mut self, call: Call, cpu: Option<CpuId>) {
         if cpu != self.cpu {
             if !self.is_empty() {
