@@ -337,12 +337,13 @@ fn states_and_wakes_sum_to_what_sched_says() {
 /// Columns are omitted, and said to be, before a line is wider than the terminal.
 #[test]
 fn rows_fit_the_terminal() {
-    let trace = fixtures().join("function_graph/default-6.1.txt").display().to_string();
+    let trace = fixtures::root().join("fixtures/function_graph/default-6.1.txt");
+    let trace = trace.display().to_string();
     for width in ["80", "120"] {
         let sql = "SELECT * FROM spans LIMIT 5";
         let run = run(&["query", "--width", width, &trace, sql]);
         assert_eq!(run.code, Some(0), "{}", run.stderr);
-        let most = width.parse().unwrap();
+        let most: usize = width.parse().unwrap();
         for line in run.stdout.lines() {
             assert!(line.chars().count() <= most, "{line}");
         }
