@@ -194,7 +194,8 @@ pub trait SpanSink {
 
 /// Two sinks of one stream. Three are a sink and two.
 impl<A: SpanSink, B: SpanSink> SpanSink for (A, B) {
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a call would pass the span through memory")]
+    #[inline(always)]
     fn span(&mut self, span: &Span, names: &Names) {
         self.0.span(span, names);
         self.1.span(span, names);
@@ -205,12 +206,19 @@ impl<A: SpanSink, B: SpanSink> SpanSink for (A, B) {
     }
 }
 
+#[inline(never)]
+fn pass<S: SpanSink>(sink: &mut S, span: Span, names: &Names) {
+    sink.span(&span, names);
+}
+
 /// A sink that may not be wanted.
 impl<S: SpanSink> SpanSink for Option<S> {
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a call would pass the span through memory")]
+    #[inline(always)]
     fn span(&mut self, span: &Span, names: &Names) {
         if let Some(sink) = self {
-            sink.span(span, names);
+            // A copy: without a sink, the span need not be in memory.
+            pass(sink, *span, names);
         }
     }
     fn record(&mut self, record: Record<'_>, names: &Names) {

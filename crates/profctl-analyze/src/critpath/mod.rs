@@ -40,7 +40,7 @@ use profctl_model::hash::FastMap;
 use profctl_model::{Cell, Column, FuncKind, Role, SpanId, Table, ThreadId, Tick, Ticks, Trace};
 
 use crate::find;
-use crate::sched::NO_SWITCHES;
+use crate::sched::RECORD_SWITCHES;
 use crate::summarize::{NO_DURATIONS, Quality, count};
 use chain::{Chain, Link, Wait};
 use segments::{Segment, State};
@@ -118,7 +118,7 @@ pub fn report(trace: &Trace, options: &Options, by: PathBy) -> Result<Table, Str
         (Some(chain), PathBy::Function) => Ok(across::by_function(trace, &chain)),
         (None, PathBy::Segment) => table(trace, options),
         (None, PathBy::Function) => by_function(trace, options),
-        (None, PathBy::Thread) => Err(NO_SWITCHES.into()),
+        (None, PathBy::Thread) => Err(RECORD_SWITCHES.into()),
     }
 }
 

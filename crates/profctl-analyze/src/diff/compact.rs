@@ -1,6 +1,8 @@
 //! One line per function: before, after, change, chance. One side before, any number of sides after.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::path::Path;
 
 use profctl_model::{Cell, Column, Role, Table, Ticks};
 
@@ -66,11 +68,8 @@ pub fn compact(comparisons: &[Comparison], measure: Measure, shown: &Shown<'_>) 
 
 /// The last parts of paths, if that distinguishes them: a heading is as wide as its column.
 fn short<'a>(paths: &[&'a str]) -> Vec<&'a str> {
-    let last = |path: &&'a str| {
-        let path = path.trim_end_matches(['/', '\\']);
-        path.rsplit(['/', '\\']).next().unwrap_or(path)
-    };
-    let short: Vec<&str> = paths.iter().map(last).collect();
+    let last = |path: &'a str| Path::new(path).file_name().and_then(OsStr::to_str).unwrap_or(path);
+    let short: Vec<&str> = paths.iter().copied().map(last).collect();
     let is_distinct = short.iter().enumerate().all(|(at, name)| !short[..at].contains(name));
     if is_distinct { short } else { paths.to_vec() }
 }

@@ -65,13 +65,13 @@ pub struct Schedule {
 }
 
 /// What to do where threads are asked for and no context switch was recorded.
-pub(crate) const NO_SWITCHES: &str = "record context switches and wakeups too, on Linux `-e sched:sched_switch -e \
+pub(crate) const RECORD_SWITCHES: &str = "record context switches and wakeups too, on Linux `-e sched:sched_switch -e \
      sched:sched_waking`; docs/recording.md has the flags of other tracers";
 
 /// Fails, with what to record, if the trace does not say what threads were doing.
 pub fn of(trace: &Trace) -> Result<Schedule, String> {
     if trace.states.is_empty() {
-        return Err(NO_SWITCHES.into());
+        return Err(RECORD_SWITCHES.into());
     }
     let interrupts = interrupts(trace);
     let (start, end) = (trace.meta.first, trace.meta.last);

@@ -93,7 +93,8 @@ fn packed(stated: Option<u64>) -> u64 {
 }
 
 impl Emitter {
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a call would pass the parts through memory")]
+    #[inline(always)]
     fn record(&mut self, kind: EventKind, at: At, name: NameRef, stated: Stated) -> &mut Event {
         let index = self.events.len();
         self.events.push(Event {
@@ -114,7 +115,8 @@ impl Emitter {
     }
 
     /// Any part of a call; only an exit may lack the name.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a call would pass the parts through memory")]
+    #[inline(always)]
     pub fn call(&mut self, part: CallPart, at: At, name: Option<NameRef>, stated: Stated) {
         let kind = match part {
             CallPart::Enter => EventKind::Enter,

@@ -16,7 +16,7 @@ use super::text;
 use super::timeline::PIXEL;
 
 /// A font with Latin, Greek and Cyrillic letters; other characters are boxes.
-pub(crate) static FONT_FILE: &[u8] = include_bytes!("../../assets/DejaVuSans-LatinGreek.ttf");
+pub(crate) static FONT_FILE: &[u8] = include_bytes!("../../assets/DejaVuSans-subset.ttf");
 /// Three bytes each are held in memory: 300 MB.
 const PIXELS_MAX: u64 = 100_000_000;
 const HATCH_EVERY: i32 = 5;

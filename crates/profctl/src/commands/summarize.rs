@@ -50,7 +50,7 @@ pub(crate) struct Args {
     /// Cost of one probe event; adds columns with corrected times
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     overhead: Option<Length>,
-    /// Save the call paths, too, for `flame --diff` and `report`: needs memory for all calls of a trace
+    /// Also save call paths, for `flame --diff` and `report`; needs memory for all calls of a trace
     #[arg(long)]
     paths: bool,
     /// Write a part for `merge --runs`: keep the run even if it is the only one, and accept a

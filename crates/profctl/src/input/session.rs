@@ -8,9 +8,10 @@ use profctl_analyze::summarize::{By, Profile, Quality, Source};
 use profctl_import::files::FileId;
 use profctl_import::{Files as _, ImportError, Origin, ReadOptions, Streamed};
 use profctl_model::diag::{Sample, codes};
-use profctl_model::{DiagLog, Names, Place, SelectThreads, Trace, TraceBuilder, TraceMeta};
-use profctl_render::table::Format;
-use profctl_render::table::visible;
+use profctl_model::{
+    DiagLog, Names, Place, SelectThreads, Timeline, Trace, TraceBuilder, TraceMeta,
+};
+use profctl_render::table::{Format, visible};
 
 use super::files::DiskFiles;
 use super::selected::{Found, Selected};
@@ -201,7 +202,7 @@ impl<'a> Session<'a> {
     pub(crate) fn say_quality(&self) {
         let incomplete = self.qualities.iter().filter(|(_, quality)| !quality.is_complete());
         for (name, quality) in incomplete {
-            for note in quality.notes(profctl_model::Timeline::Recorded) {
+            for note in quality.notes(Timeline::Recorded) {
                 say(&format!("{name}: {note}"), self.global);
             }
         }
@@ -441,7 +442,7 @@ pub(crate) fn verdict(quality: &Quality, reading: &Reading, global: &Global) -> 
 pub(crate) fn strict_verdict(quality: &Quality, strict: bool, global: &Global) -> Exit {
     if matches!(global.format(), Format::Csv | Format::Json) {
         // Rows of data have no place for it.
-        let notes = quality.notes(profctl_model::Timeline::Recorded);
+        let notes = quality.notes(Timeline::Recorded);
         for note in notes.iter().filter(|note| note.starts_with("damaged: ")) {
             say(note, global);
         }

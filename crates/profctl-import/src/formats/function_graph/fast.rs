@@ -178,18 +178,8 @@ fn usual<const TIMED: bool>(
     let mut lane = ([0; LANE_WORDS], LaneRef(0));
     let mut lines = 0;
     while let Some(view) = chunk::<VIEW>(block, line) {
-        let length = usual_line::<TIMED>(
-            view,
-            prefix,
-            memory,
-            &mut second,
-            &mut lane,
-            |part, said, lane| {
-                let Said { time, name, stated } = said;
-                let time = time.filter(|_| uses_time);
-                out.call(part, At { time, lane, offset: line }, name, stated);
-            },
-        );
+        let mut to = Target { out: &mut *out, offset: line, uses_time };
+        let length = usual_line::<TIMED>(view, prefix, memory, &mut second, &mut lane, &mut to);
         let Some(length) = length else { break };
         lines += 1;
         line += length;
@@ -200,22 +190,40 @@ fn usual<const TIMED: bool>(
 }
 
 /// What a line says besides which part of a call it is.
+#[derive(Clone, Copy)]
 struct Said {
     time: Option<u64>,
     name: Option<NameRef>,
     stated: Stated,
 }
 
-/// Reads the line at the beginning of `view`, and passes what it says to `emit`, in each case from
-/// its own place: that keeps it in registers. The length of the line with its end.
-#[inline]
+/// Where a line is said, and where it is.
+struct Target<'a> {
+    out: &'a mut Emitter,
+    offset: usize,
+    uses_time: bool,
+}
+
+impl Target<'_> {
+    #[expect(clippy::inline_always, reason = "what a line says stays in registers")]
+    #[inline(always)]
+    fn emit(&mut self, part: CallPart, said: Said, lane: LaneRef) {
+        let Said { time, name, stated } = said;
+        let time = time.filter(|_| self.uses_time);
+        self.out.call(part, At { time, lane, offset: self.offset }, name, stated);
+    }
+}
+
+/// Reads the line at the beginning of `view`, and emits what it says, in each case from its own
+/// place: that keeps it in registers. The length of the line with its end.
+#[inline(always)]
 fn usual_line<const TIMED: bool>(
     view: &[u8; VIEW],
     prefix: usize,
     memory: &Memory,
     second: &mut Second,
     lane: &mut (LaneBytes, LaneRef),
-    mut emit: impl FnMut(CallPart, Said, LaneRef),
+    to: &mut Target<'_>,
 ) -> Option<usize> {
     const LEAF: u64 = u64::from_le_bytes(*b"();\n\0\0\0\0");
     const ENTER: u64 = u64::from_le_bytes(*b"() {\n\0\0\0");
@@ -246,13 +254,13 @@ fn usual_line<const TIMED: bool>(
     let text: &[u8; 32] = chunk(view, at)?;
     if text[0] == b'}' {
         if text[1] == b'\n' {
-            emit(CallPart::Exit, Said { time, name: None, stated }, lane.1);
+            to.emit(CallPart::Exit, Said { time, name: None, stated }, lane.1);
             return Some(at + 2);
         }
         let end = at + memchr::memchr(b'\n', &view[at..])?;
         let name = view.get(at + 1..end)?.strip_prefix(b" /* ")?.strip_suffix(b" */")?;
         let name = memory.names.get(chunk(view, at + 5)?, name)?;
-        emit(CallPart::Exit, Said { time, name: Some(name), stated }, lane.1);
+        to.emit(CallPart::Exit, Said { time, name: Some(name), stated }, lane.1);
         return Some(end + 1);
     }
     let open = if opens == 0 {
@@ -269,7 +277,7 @@ fn usual_line<const TIMED: bool>(
     let name = memory.names.get(text, view.get(at..open)?)?;
     let part = if is_leaf { CallPart::Leaf } else { CallPart::Enter };
     let stated = Stated { wall: duration.filter(|_| is_leaf), ..stated };
-    emit(part, Said { time, name: Some(name), stated }, lane.1);
+    to.emit(part, Said { time, name: Some(name), stated }, lane.1);
     // No name contains a line end, so this is the first one.
     Some(open + 4 + usize::from(is_enter))
 }

@@ -75,7 +75,8 @@ impl<const WORDS: usize> Default for Table<WORDS> {
 
 impl<const WORDS: usize> Table<WORDS> {
     /// The name in the first `length` bytes of `text`, which has space for one more.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "the text stays in registers")]
+    #[inline(always)]
     fn get<const N: usize>(&self, text: &[u8; N], length: usize) -> Option<NameRef> {
         let words = words_of::<WORDS, N>(text, length);
         let mut at = self.first_place(&words);

@@ -35,7 +35,7 @@ pub(crate) struct Args {
     /// Trace, or `-`; for tables also several, directories of runs, saved profiles
     #[arg(value_name = "TRACE", required = true)]
     traces: Vec<PathBuf>,
-    /// Save the call paths, too, in a profile: needs memory for all calls
+    /// Also save call paths, in a profile; needs memory for all calls
     #[arg(long)]
     paths: bool,
     #[command(flatten)]

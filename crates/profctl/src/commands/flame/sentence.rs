@@ -45,6 +45,9 @@ pub(crate) fn of_comparison(comparison: &Comparison) -> Option<String> {
         return None;
     }
     let change = (*after as f64 / *before as f64 - 1.0) * 100.0;
+    if change.abs() < 0.5 {
+        return Some("A run takes as much busy time as before, to within 0.5%".to_owned());
+    }
     let more = if after > before { "more" } else { "less" };
     let named: Vec<String> = causes
         .iter()
