@@ -34,7 +34,7 @@ function callTree(paths, total, page, pick) {
       const open = make('button', { type: 'button', class: 'open', 'aria-label': `callees of ${nameOf(path)}` }, isLeaf ? '' : '▸');
       const number = (text) => make('td', { class: 'number' }, text);
       const tr = make('tr', { role: 'row', 'aria-level': level, 'aria-expanded': isLeaf ? null : 'false' },
-        make('td', { class: 'name', style: `padding-left:${level * 12 - 8}px` }, open,
+        make('td', { class: 'name', style: `padding-left:${level * 12 - 8}px;min-width:calc(24ch + ${level * 12}px)` }, open,
           make('button', { type: 'button', class: 'pick', title: nameOf(path), click: () => pick(path) }, nameOf(path))),
         number(share(width[path], total)), number(rounded(paths.elapsed[path], page.clock)),
         number(rounded(Math.max(paths.net[path], 0), page.clock)), number(String(paths.calls[path])));

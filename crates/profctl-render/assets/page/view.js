@@ -113,7 +113,8 @@ class View {
     }
     this.isMapOld = true;
     this.clampScroll();
-    this.redraw();
+    // At once: the canvas is empty now.
+    this.paint();
   }
 
   redraw() {
