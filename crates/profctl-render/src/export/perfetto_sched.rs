@@ -4,6 +4,7 @@
 //! States of an unknown CPU or of a thread without an id are omitted.
 
 use std::collections::BTreeMap;
+use std::mem::discriminant;
 
 use profctl_model::{CpuId, RunState, ThreadId, ThreadState, Tick, Ticks, WakerContext};
 
@@ -37,13 +38,17 @@ pub(super) fn packets(header: &Header<'_>) -> Vec<Message> {
     for (cpu, mut events) in by_cpu {
         // A thread is woken after it has left, at the same time.
         events.sort_by_key(|event| (event.time, event.rank));
-        for part in events.chunks(EVENTS_AT_ONCE) {
+        let is_alike = |a: &Event, b: &Event| discriminant(&a.what) == discriminant(&b.what);
+        for part in events.chunk_by(is_alike).flat_map(|part| part.chunks(EVENTS_AT_ONCE)) {
             let mut packet = Message::default();
             packet.with(1, |bundle| {
                 bundle.number(1, cpu.into());
                 for event in part {
-                    bundle.message(2, &event.message);
+                    if let What::Event(message) = &event.what {
+                        bundle.message(2, message);
+                    }
                 }
+                by_interrupts(header, part, bundle);
             });
             packets.push(packet);
         }
@@ -98,7 +103,65 @@ struct Event {
     time: Tick,
     /// Among events of one time on one CPU.
     rank: u8,
-    message: Message,
+    what: What,
+}
+
+enum What {
+    /// An event with its own fields.
+    Event(Message),
+    /// A waking by an interrupt.
+    ByInterrupt(ByInterrupt),
+}
+
+/// A waking by an interrupt. In this form, a list for each field, Perfetto reads the flags; of an
+/// event it does not, and takes the interrupted thread for the waker.
+struct ByInterrupt {
+    woken: ThreadId,
+    tid: u64,
+    target_cpu: Option<CpuId>,
+    flags: u64,
+}
+
+/// Writes the wakings by interrupts among `events`, which are in order.
+fn by_interrupts(header: &Header<'_>, events: &[Event], bundle: &mut Message) {
+    let wakings: Vec<(u64, &ByInterrupt)> = events
+        .iter()
+        .filter_map(|event| match &event.what {
+            What::ByInterrupt(waking) => Some((reported(header, event.time), waking)),
+            What::Event(_) => None,
+        })
+        .collect();
+    if wakings.is_empty() {
+        return;
+    }
+    let mut names: Vec<&str> = Vec::new();
+    let indexes: Vec<u64> = wakings
+        .iter()
+        .map(|(_, waking)| {
+            let name = header.names.threads[waking.woken].name.as_str();
+            let known = names.iter().position(|known| *known == name);
+            known.unwrap_or_else(|| {
+                names.push(name);
+                names.len() - 1
+            }) as u64
+        })
+        .collect();
+    let mut last = 0;
+    let steps = wakings.iter().map(|(time, _)| time - std::mem::replace(&mut last, *time));
+    let of = |field: fn(&ByInterrupt) -> u64| wakings.iter().map(move |(_, waking)| field(waking));
+    let target_cpus =
+        wakings.iter().map(|(_, waking)| waking.target_cpu.map_or(0, |cpu| header.names.cpus[cpu]));
+    bundle.with(4, |compact| {
+        for name in &names {
+            compact.text(5, name);
+        }
+        compact.numbers(7, steps);
+        compact.numbers(8, of(|waking| waking.tid));
+        compact.numbers(9, target_cpus.map(u64::from));
+        compact.numbers(10, of(|_| PRIORITY));
+        compact.numbers(11, indexes);
+        compact.numbers(12, of(|waking| waking.flags));
+    });
 }
 
 /// The runs on each CPU, with what each thread did next.
@@ -186,7 +249,7 @@ fn switch(
         switch.number(6, next_tid);
         switch.number(7, PRIORITY);
     });
-    Event { time, rank: 0, message }
+    Event { time, rank: 0, what: What::Event(message) }
 }
 
 /// A state as the kernel's flags have it since Linux 4.14.
@@ -213,8 +276,6 @@ fn wakings(header: &Header<'_>, by_cpu: &mut BTreeMap<u32, Vec<Event>>) {
         let (Some(woken), Some(waker)) = (tid(header, state.thread), state.waker) else { continue };
         let cpu = waker.cpu.or(state.cpu).map(|cpu| header.names.cpus[cpu]);
         let Some(events) = cpu.and_then(|cpu| by_cpu.get_mut(&cpu)) else { continue };
-        let by = waker.thread.and_then(|thread| tid(header, thread)).unwrap_or(0);
-        let mut message = begin(header, state.start, by);
         let flags = match waker.context {
             WakerContext::HardIrq => Some(HARD_IRQ),
             WakerContext::SoftIrq => Some(SOFT_IRQ),
@@ -222,6 +283,15 @@ fn wakings(header: &Header<'_>, by_cpu: &mut BTreeMap<u32, Vec<Event>>) {
             WakerContext::Task => Some(0),
             WakerContext::Unknown => None,
         };
+        let (time, rank) = (state.start, 1);
+        if let Some(flags) = flags.filter(|&flags| flags != 0 && field == WAKING) {
+            let waking =
+                ByInterrupt { woken: state.thread, tid: woken, target_cpu: state.cpu, flags };
+            events.push(Event { time, rank, what: What::ByInterrupt(waking) });
+            continue;
+        }
+        let by = waker.thread.and_then(|thread| tid(header, thread)).unwrap_or(0);
+        let mut message = begin(header, time, by);
         if let Some(flags) = flags {
             message.number(5, flags);
         }
@@ -234,7 +304,7 @@ fn wakings(header: &Header<'_>, by_cpu: &mut BTreeMap<u32, Vec<Event>>) {
                 waking.number(5, header.names.cpus[cpu].into());
             }
         });
-        events.push(Event { time: state.start, rank: 1, message });
+        events.push(Event { time, rank, what: What::Event(message) });
     }
 }
 

@@ -34,4 +34,5 @@ mod tables;
 mod terminal;
 mod tidy;
 mod tutorial;
+mod whatif;
 mod words;

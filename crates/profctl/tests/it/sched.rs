@@ -21,7 +21,7 @@ fn folder() -> PathBuf {
     fixtures::root().join("fixtures/sched")
 }
 
-fn recording(name: &str) -> String {
+pub(crate) fn recording(name: &str) -> String {
     folder().join(format!("{name}.trace.txt.zst")).display().to_string()
 }
 
@@ -40,13 +40,13 @@ fn answers(name: &str) -> Value {
     serde_json::from_str(&unpacked(&folder().join(format!("answers/{name}.json.zst")))).unwrap()
 }
 
-fn json(arguments: &[&str]) -> Value {
+pub(crate) fn json(arguments: &[&str]) -> Value {
     let run = run(&[arguments, &["-q", "--format", "json"]].concat());
     assert_eq!(run.code, Some(0), "{arguments:?}: {}", run.stderr);
     serde_json::from_str(&run.stdout).unwrap()
 }
 
-fn number(value: &Value, field: &str) -> u64 {
+pub(crate) fn number(value: &Value, field: &str) -> u64 {
     value[field].as_u64().unwrap_or_else(|| panic!("{field} of {value}"))
 }
 
@@ -228,6 +228,11 @@ fn states_come_back_from_an_export_for_perfetto() {
             }
         }
         assert!(whole >= 1, "{name}");
+        for (tid, row) in &told {
+            assert_eq!(back[tid]["name"], row["name"], "{name}: name of {tid}");
+        }
+        let contexts = [&trace, &export].map(|trace| wakings_by_context(trace));
+        assert_eq!(contexts[1], contexts[0], "{name}");
         let (tid, _) = told.iter().find(|(_, row)| row["complete"] == true).unwrap();
         let paths = [&trace, &export]
             .map(|trace| segments(&json(&["critical-path", "--thread", &tid.to_string(), trace])));
@@ -242,6 +247,20 @@ fn states_come_back_from_an_export_for_perfetto() {
             assert_eq!(total(&paths[1], state), total(&paths[0], state), "{name}: {state}");
         }
     }
+}
+
+/// Wakings by woken thread and whether an interrupt woke it; the export has no names of interrupts.
+fn wakings_by_context(trace: &str) -> BTreeMap<(String, bool), u64> {
+    let table = run(&["sched", "-q", "--by", "waker", "--format", "csv", trace]).quiet_success();
+    let mut sums = BTreeMap::new();
+    for line in table.lines().skip(1) {
+        let cells: Vec<&str> = line.split(',').collect();
+        let waker = cells[0].split(':').next().unwrap();
+        let by_interrupt = ["hardirq", "softirq", "irq", "timer"].contains(&waker);
+        *sums.entry((cells[1].to_owned(), by_interrupt)).or_default() +=
+            cells[2].parse::<u64>().unwrap();
+    }
+    sums
 }
 
 /// How many intervals a thread may have had: each may be off by a microsecond in the text.
@@ -450,6 +469,38 @@ fn waits_name_the_timer_and_the_device() {
 }
 
 #[test]
+fn a_hog_holds_the_cpu_for_which_a_client_waits() {
+    let path = json(&["critical-path", "--thread", "ev-client", &recording("evans_pipe_hog")]);
+    let held = path["runnable_held_by"].as_array().unwrap();
+    assert_eq!(held[0]["thread"], "ev-hog", "{held:?}");
+    let runnable = number(&path["by_state"], "runnable");
+    // 300 messages, more than half of whose wait for the CPU is the hog's.
+    assert!(number(&held[0], "ns") * 2 > runnable, "{held:?} of {runnable}");
+    assert!(runnable > number(&path["by_state"], "running"), "{}", path["by_state"]);
+}
+
+#[test]
+fn a_parent_waits_for_one_child_after_the_other() {
+    let dat = fixtures::root().join("fixtures/trace_dat/forkwait-6.1-v7-none.dat");
+    let path = json(&["critical-path", "--thread", "wl", &dat.display().to_string()]);
+    let mut order: Vec<&str> = Vec::new();
+    for segment in path["segments"].as_array().unwrap() {
+        let thread = segment["thread"].as_str().unwrap();
+        if order.last() != Some(&thread) {
+            order.push(thread);
+        }
+    }
+    let expected = ["wl", "fw-child1", "wl", "fw-child2", "wl", "fw-child3", "wl"];
+    assert_eq!(order, expected);
+    // They compute for 5, 10 and 15 ms.
+    for (child, least) in expected.iter().skip(1).step_by(2).zip([5, 10, 15]) {
+        let rows = path["by_thread"].as_array().unwrap();
+        let row = rows.iter().find(|row| row["thread"] == *child).unwrap();
+        assert!(number(row, "running") >= least * 1_000_000, "{row}");
+    }
+}
+
+#[test]
 fn an_interrupted_thread_wakes_nobody() {
     // function_graph text has no flags: softirq events and handlers tell.
     let wakers = run(&["sched", "--by", "waker", "--format", "csv", &recording("fgraph_chain")]);
@@ -469,112 +520,6 @@ fn the_same_recording_gives_the_same_path_at_any_block_size() {
     let plain = scratch.file("evans.trace.txt", &text);
     let of = |jobs: &str| run(&["sched", "--format", "json", "-j", jobs, &plain]).quiet_success();
     assert_eq!(of("1"), of("4"));
-}
-
-fn minix(name: &str) -> String {
-    fixtures::root().join("fixtures/minix-quantum").join(name).display().to_string()
-}
-
-#[test]
-fn workloads_of_1990_come_out_as_they_were_measured() {
-    // Seconds of the first thread, and what was measured.
-    for (file, rows) in [
-        (
-            "ls.toml",
-            &[("100ms,wake=tail", 53.0), ("17ms,wake=tail", 9.0), ("17ms,wake=head", 2.0)][..],
-        ),
-        ("bunnell.toml", &[("100ms", 85.0), ("50ms", 45.0), ("36ms", 33.0), ("18ms", 30.0)]),
-    ] {
-        let workload = minix(file);
-        for (policy, measured) in rows {
-            let policy = format!("quantum={policy}");
-            let found = json(&["sched", "--workload", &workload, "--whatif", &policy]);
-            assert_eq!(found["calibration"], Value::Null);
-            let finish = number(&found["scenarios"][0]["threads"][0], "finish") as f64 / 1e9;
-            println!("{file} {policy}: {measured} s measured, {finish:.2} s in the model");
-            assert!((finish / measured - 1.0).abs() <= 0.1, "{file} {policy}: {finish} s");
-        }
-    }
-}
-
-#[test]
-fn sweeps_of_1990_have_the_factors_that_are_quoted() {
-    let factors = |file: &str| -> Vec<f64> {
-        let sweep = json(&["sweep", &minix(file)]);
-        for claim in sweep["claims"].as_array().unwrap() {
-            assert_eq!(claim["holds"], true, "{claim}");
-        }
-        sweep["cells"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .filter_map(|cell| cell["factor"].as_f64())
-            .collect()
-    };
-    let near = |found: Vec<f64>, expected: &[f64]| {
-        assert_eq!(found.len(), expected.len());
-        for (found, expected) in found.iter().zip(expected) {
-            assert!((found - expected).abs() < 0.005, "{found} for {expected}");
-        }
-    };
-    near(factors("io.toml"), &[5.67, 1.875]);
-    near(factors("cpu.toml"), &[1.23, 1.67]);
-    let table = run(&["sweep", "--format", "markdown", &minix("cpu.toml")]).quiet_success();
-    assert!(table.contains("holds: CPU job 30 → 50 s (factor 1.667)"), "{table}");
-}
-
-#[test]
-fn a_sweep_reads_traces_and_says_what_is_wrong_with_a_manifest() {
-    let scratch = Scratch::new("sweep");
-    scratch.file("idle/a.txt", crate::program::WHOLE);
-    scratch.file("idle/b.txt", crate::program::WHOLE);
-    scratch.file("loaded.txt", crate::program::WHOLE);
-    let cells = "[[cell]]\nvariant = \"v\"\ncondition = \"idle\"\ntraces = [\"idle\"]\n\
-                 [[cell]]\nvariant = \"v\"\ncondition = \"loaded\"\ntraces = [\"loaded.txt\", \"idle/a.txt\"]\n";
-    for (measure, value) in [("net(read)", 30_000.0), ("calls(read)", 1.0), ("real", 200_000.0)] {
-        let manifest = format!("measure = \"{measure}\"\nreference = \"idle\"\n{cells}");
-        let manifest = scratch.file("sweep.toml", manifest);
-        let found = json(&["sweep", &manifest]);
-        for cell in found["cells"].as_array().unwrap() {
-            assert_eq!((cell["runs"].as_u64(), cell["mean"].as_f64()), (Some(2), Some(value)));
-        }
-        assert_eq!(found["cells"][1]["factor"], 1.0);
-        assert_eq!(found["cells"][1]["ci_low"], 1.0);
-    }
-    for (manifest, expected) in [
-        (
-            "reference = \"x\"\n[[cell]]\nvariant = \"v\"\ncondition = \"c\"\nreal = [1]",
-            "no cell of condition `x`",
-        ),
-        ("reference = \"c\"\nmeasure = \"wall\"", "measure = \"wall\""),
-        ("reference = \"c\"\n[[cell]]\nvariant = \"v\"\ncondition = \"c\"", "no real"),
-        ("reference = \"c\"\n\ncolumns = 3", "wrong.toml:3: unknown field"),
-    ] {
-        let path = scratch.file("wrong.toml", manifest);
-        let message = run(&["sweep", &path]).failure(3);
-        assert!(message.contains(expected), "{message}");
-    }
-}
-
-#[test]
-fn what_if_says_first_how_far_off_the_model_is() {
-    let trace = recording("pingpong");
-    let found = json(&["sched", "--whatif", "quantum=1ms", "--whatif", "cpus=1,cost=5us", &trace]);
-    let calibration = &found["calibration"];
-    let error = calibration["error_pct"].as_f64().unwrap();
-    println!("pingpong: the model is {error:+.1} % off");
-    assert!(error.abs() < 10.0, "{error} %");
-    assert_eq!(found["scenarios"].as_array().unwrap().len(), 2);
-    assert_eq!(found["scenarios"][0]["quantum"], 1_000_000);
-    assert_eq!(found["scenarios"][1]["cost"], 5_000);
-    let table = run(&["sched", "--whatif", "quantum=1ms", &trace]).quiet_success();
-    let rows: Vec<&str> = table.lines().filter(|line| line.contains("(all)")).collect();
-    assert_eq!(rows.len(), 3, "{table}");
-    assert!(rows[0].contains("recorded") && rows[1].contains("model of it"), "{table}");
-    // A thread that never blocks is CPU-bound, a child that is waited for is not.
-    let hogs =
-        run(&["sched", "--whatif", "wake=head", &recording("evans_pipe_hog")]).quiet_success();
-    assert!(hogs.contains("modeled as CPU-bound: ev-hog-297"), "{hogs}");
 }
 
 #[test]

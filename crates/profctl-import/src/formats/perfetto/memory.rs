@@ -203,6 +203,7 @@ impl Tracks {
 }
 
 /// Id and name of a process in a list: the program, without its folder and cut as Linux cuts it.
+/// Names of kernel threads (`kworker/0:1`) are no paths.
 fn process_of_tree(process: &[u8]) -> (Option<u64>, Option<String>) {
     let (mut pid, mut name) = (None, None);
     for (number, value) in Fields::of(process) {
@@ -213,7 +214,8 @@ fn process_of_tree(process: &[u8]) -> (Option<u64>, Option<String>) {
         }
     }
     let name = name.map(|name| {
-        let base = name.rsplit(|byte| *byte == b'/').next().unwrap_or(name);
+        let is_path = name.starts_with(b"/") || name.starts_with(b".");
+        let base = name.rsplit(|byte| *byte == b'/').next().filter(|_| is_path).unwrap_or(name);
         String::from_utf8_lossy(&base[..base.len().min(15)]).into_owned()
     });
     (pid, name)

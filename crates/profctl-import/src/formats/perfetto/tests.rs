@@ -360,3 +360,25 @@ fn what_tracebox_records_is_read() {
     let threads = trace.names.threads.as_slice().iter().map(|thread| (thread.pid, thread.tid));
     assert!(threads.into_iter().any(|ids| ids == (Some(70), Some(71))));
 }
+
+#[test]
+fn names_of_kernel_threads_are_no_paths() {
+    // Three threads that a switch comes to: a kernel thread, a program by its path, one by a word.
+    let threads: [(u64, &str, &str); 3] =
+        [(7, "kworker/0:1", "kworker/0:1"), (8, "/usr/bin/vi", "vi"), (9, "./a.out", "a.out")];
+    let tree: Vec<u8> = threads
+        .iter()
+        .flat_map(|(pid, name, _)| text(1, &[number(1, *pid), text(3, name.as_bytes())].concat()))
+        .collect();
+    let switches = threads.iter().zip(1..).flat_map(|((tid, ..), time)| {
+        let switch = [number(2, 0), number(6, *tid)].concat();
+        text(2, &[number(1, time), number(2, 0), text(4, &switch)].concat())
+    });
+    let bundle: Vec<u8> = number(1, 0).into_iter().chain(switches).collect();
+    let packets = [text(1, &text(2, &tree)), text(1, &text(1, &bundle))].concat();
+    let (trace, _) = load(&packets, &options());
+    let names: Vec<&str> = trace.names.threads.iter().map(|thread| thread.name.as_str()).collect();
+    for (.., name) in threads {
+        assert!(names.contains(&name), "{name}: {names:?}");
+    }
+}
