@@ -25,6 +25,7 @@ mod pprof;
 mod program;
 #[cfg(feature = "tables")]
 mod query;
+mod recordings;
 mod regressions;
 mod reports;
 mod safety;

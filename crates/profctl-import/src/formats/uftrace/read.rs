@@ -382,7 +382,11 @@ impl Records {
                 let child = self.lane(None, tid, out);
                 out.fork(at(parent), child);
             }
-            perf::Kind::Exit => out.thread_exit(at(lane)),
+            perf::Kind::Exit => {
+                out.thread_exit(at(lane));
+                // Perf events end with their thread: it leaves the CPU without a record.
+                out.sched_switch(at(here), Some(lane), PrevState::Dead, None);
+            }
             perf::Kind::Lost(n) => {
                 out.diag(&LOST_SCHED, offset, || format!("{n} records lost on CPU {cpu}"));
             }
