@@ -57,7 +57,7 @@ const COUNTS: [&str; 2] = ["cycles", "instructions"];
 
 /// Parses `500us`, `1.5ms`, `2s`, `5000cycles`.
 pub(crate) fn parse(text: &str) -> Result<Length, String> {
-    let (number, unit) = split(text)?;
+    let (number, unit) = split(text, ["us", "ms"])?;
     if COUNTS.contains(&unit) {
         let whole = u64::try_from(number.digits).ok().filter(|_| number.decimals == 0);
         return whole
@@ -81,7 +81,7 @@ pub(crate) fn parse_tick(text: &str) -> Result<TickUnit, String> {
         "instructions" => return Ok(TickUnit::Instructions),
         _ => {}
     }
-    let (number, unit) = split(text)?;
+    let (number, unit) = split(text, ["Hz", "us"])?;
     let scale = 10u128.pow(number.decimals);
     let (numerator, denominator) = match (lookup(&UNITS, unit), lookup(&RATES, unit)) {
         (Some(nanos), _) => {
@@ -108,7 +108,8 @@ struct Decimal {
 /// More digits than any clock has.
 const DIGITS_MOST: usize = 20;
 
-fn split(text: &str) -> Result<(Decimal, &str), String> {
+/// A number and its unit; two of the units there are, to name where it is missing.
+fn split<'a>(text: &'a str, units: [&str; 2]) -> Result<(Decimal, &'a str), String> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
@@ -120,7 +121,10 @@ fn split(text: &str) -> Result<(Decimal, &str), String> {
     let digits =
         digits.parse().map_err(|_| "expected a number and a unit, such as 1.5ms".to_owned())?;
     match unit.trim() {
-        "" => Err(format!("missing unit in `{text}`: write `{text}us` or `{text}ms`")),
+        "" => {
+            let [one, other] = units;
+            Err(format!("missing unit in `{text}`: write `{text}{one}` or `{text}{other}`"))
+        }
         unit => Ok((Decimal { digits, decimals: fraction.len() as u32 }, unit)),
     }
 }
@@ -161,7 +165,7 @@ mod tests {
             ("18446744073709551616ns", Err("64 bits")),
             ("99999999999999999999999s", Err("64 bits")),
             ("0.5ns", Err("finer than")),
-            ("300", Err("missing unit in `300`: write `300us`")),
+            ("300", Err("missing unit in `300`: write `300us` or `300ms`")),
             ("", Err("expected a number")),
             (".", Err("expected a number")),
             ("1.2.3s", Err("expected a number")),
@@ -210,6 +214,8 @@ mod tests {
                 .map(|(numerator, denominator)| TickUnit::Seconds { numerator, denominator });
             assert_eq!(parse_tick(text).ok(), expected, "{text}");
         }
+        let unit_missing = parse_tick("250").unwrap_err();
+        assert!(unit_missing.contains("`250Hz` or `250us`"), "{unit_missing}");
         assert_eq!(parse_tick("cycles"), Ok(TickUnit::Cycles));
         assert_eq!(parse_tick("instructions"), Ok(TickUnit::Instructions));
     }
