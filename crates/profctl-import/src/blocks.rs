@@ -12,7 +12,7 @@ pub const BLOCK: usize = 128 << 10;
 pub const RECORD_MAX: usize = 16 << 20;
 
 /// The bytes of one stream, cut into blocks.
-pub struct Source<'a> {
+pub struct BlockSource<'a> {
     bytes: Box<dyn Read + Send + 'a>,
     /// Bytes taken from the input before decompression.
     taken: Arc<AtomicU64>,
@@ -57,7 +57,7 @@ impl CutBlock {
     }
 }
 
-impl<'a> Source<'a> {
+impl<'a> BlockSource<'a> {
     /// Cuts the bytes of an open file into blocks.
     pub fn new(file: OpenFile<'a>) -> Self {
         Self {

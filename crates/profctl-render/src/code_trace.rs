@@ -38,19 +38,19 @@ pub fn write(table: &Table, style: &Style, out: &mut dyn io::Write) -> io::Resul
     };
     let several = !is_one("thread") || !is_one("cpu");
     let widest = table.rows.iter().map(|row| width(&columns.lane(row))).max().unwrap_or(0);
-    Writer::new(Lanes { several, widest }, *style).part(table, out)
+    Writer::new(LaneNames { several, widest }, *style).part(table, out)
 }
 
 /// What is known of all lines of a code trace that is written in parts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Lanes {
+pub struct LaneNames {
     /// Whether there are several threads or CPUs, so that lines name theirs.
     pub several: bool,
     /// The columns that the widest name of a thread and CPU takes.
     pub widest: usize,
 }
 
-impl Lanes {
+impl LaneNames {
     /// Of lines about these threads, on these CPUs.
     pub fn of(places: impl Iterator<Item = (String, Option<u32>)>) -> Self {
         let (mut threads, mut cpus, mut widest) = (BTreeSet::new(), BTreeSet::new(), 0);
@@ -68,7 +68,7 @@ impl Lanes {
 /// first part; where a later line does not fit, it is indented less and its times are rounded.
 #[derive(Debug)]
 pub struct Writer {
-    lanes: Lanes,
+    lanes: LaneNames,
     style: Style,
     layout: Option<Layout>,
     /// The thread and CPU that were named last.
@@ -77,14 +77,14 @@ pub struct Writer {
 
 impl Writer {
     /// For lines of these threads and CPUs.
-    pub fn new(lanes: Lanes, style: Style) -> Self {
+    pub fn new(lanes: LaneNames, style: Style) -> Self {
         Self { lanes, style, layout: None, named: None }
     }
 
     /// Writes some lines.
     pub fn part(&mut self, table: &Table, out: &mut dyn io::Write) -> io::Result<()> {
         let columns = Columns::of(table);
-        let Self { lanes: Lanes { several, widest }, style, named, .. } = self;
+        let Self { lanes: LaneNames { several, widest }, style, named, .. } = self;
         let room = if *several { *widest + 3 } else { 0 };
         let layout = *self.layout.get_or_insert_with(|| Layout::new(table, &columns, style, room));
         let room = if layout.names_lanes { room } else { 0 };

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::End;
-use crate::blocks::{BLOCK, CutBlock, Source};
+use crate::blocks::{BLOCK, BlockSource, CutBlock};
 use crate::decompress::OpenFile;
 use crate::files::{FileId, Files, ReadAt};
 use crate::importer::{Extents, Stream};
@@ -17,7 +17,7 @@ pub(super) struct Feed<'a> {
 
 enum Kind<'a> {
     Stream {
-        source: Source<'a>,
+        source: BlockSource<'a>,
         in_one_block: bool,
     },
     Blocks {
@@ -33,7 +33,7 @@ impl<'a> Feed<'a> {
         let whole = |in_one_block| {
             let file = files.open(stream.file)?;
             let file = if in_one_block { file.limited(files.max_expansion()) } else { file };
-            Ok::<_, io::Error>(Kind::Stream { source: Source::new(file), in_one_block })
+            Ok::<_, io::Error>(Kind::Stream { source: BlockSource::new(file), in_one_block })
         };
         let kind = match &stream.extents {
             Extents::Whole => whole(false)?,
@@ -42,7 +42,7 @@ impl<'a> Feed<'a> {
                 let file = files.open_at(stream.file)?;
                 let bytes = Box::new(Ranges { file, parts: ranges.clone(), next: 0, at: 0 });
                 let file = OpenFile { bytes, compression: None, taken: Arc::default() };
-                Kind::Stream { source: Source::new(file), in_one_block: false }
+                Kind::Stream { source: BlockSource::new(file), in_one_block: false }
             }
             Extents::Blocks(ranges) => {
                 let file = files.open_at(stream.file)?;

@@ -43,6 +43,8 @@ struct Frame {
     below: Below,
     /// The group that was opened for it.
     group: u32,
+    /// How many callees were noted when it began, see [`Recents::count`].
+    noted: usize,
     /// Bits of [`unseen`].
     unseen: u8,
     /// Whether it runs as an interrupt.
@@ -273,6 +275,7 @@ impl Stack {
             off_base: self.off_total,
             below: Below::default(),
             group,
+            noted: self.recent.count(),
             unseen: 0,
             interrupt,
             has_stated,

@@ -4,7 +4,7 @@
 //! Base64 is what makes names from traces harmless: no byte of them can end a script, an attribute
 //! or a comment. A column of zeros is omitted.
 
-use std::io::Write as _;
+use std::io::{BufWriter, Write as _};
 
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
@@ -85,8 +85,10 @@ impl Columns {
 
 /// A block that is one JSON value.
 pub(super) fn json_block(value: &Value) -> String {
-    let mut deflated = deflater();
-    write!(deflated, "{value}").expect("memory takes what is written to it");
+    // For each write, however small, the encoder clears all its free space.
+    let mut buffered = BufWriter::with_capacity(1 << 16, deflater());
+    serde_json::to_writer(&mut buffered, value).expect("memory takes what is written to it");
+    let deflated = buffered.into_inner().expect("memory takes what is written to it");
     base64(&deflated.finish().expect("memory takes what is written to it"))
 }
 

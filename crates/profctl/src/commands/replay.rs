@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use profctl_analyze::replay::{self, Options};
 use profctl_analyze::summarize::By;
 use profctl_model::{CpuId, Names, ThreadId};
-use profctl_render::code_trace::{self, Lanes};
+use profctl_render::code_trace::{self, LaneNames};
 use profctl_render::table::Format;
 
 use crate::args::{Global, Reading, Selection};
@@ -124,11 +124,11 @@ impl Places {
         }
     }
 
-    fn lanes(&self, names: &Names) -> Lanes {
+    fn lanes(&self, names: &Names) -> LaneNames {
         let named = self
             .all
             .iter()
             .map(|&(thread, cpu)| (names.threads[thread].label(), cpu.map(|cpu| names.cpus[cpu])));
-        Lanes::of(named)
+        LaneNames::of(named)
     }
 }

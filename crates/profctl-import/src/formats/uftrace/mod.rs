@@ -29,7 +29,7 @@ mod tests;
 use events::Events;
 use info::{Feature, Info};
 use kernel::Kernel;
-use read::{Contents, Records, Source};
+use read::{Contents, Records, StreamKind};
 use record::Layout;
 use recording::Recording;
 use symbols::Table;
@@ -120,7 +120,7 @@ impl Importer for Directory {
         let page = kernel.as_ref().map(|kernel| kernel.layout.size);
         let (streams, sources) = streams(files, &info, &tasks, &recording, page)?;
         let has_unread = page.is_none() && !pages_of(files).is_empty();
-        if !sources.iter().any(|source| matches!(source, Source::Task { .. })) {
+        if !sources.iter().any(|source| matches!(source, StreamKind::Task { .. })) {
             return Err(ImportError::whole("found no file `TID.dat` in the uftrace recording"));
         }
         let facts = facts(&info, &tasks, &recording, &sources);
@@ -221,7 +221,7 @@ fn streams(
     tasks: &Tasks,
     recording: &Recording,
     page: Option<usize>,
-) -> Result<(Vec<Stream>, Vec<Source>), ImportError> {
+) -> Result<(Vec<Stream>, Vec<StreamKind>), ImportError> {
     let pages = if page.is_some() { pages_of(files) } else { Vec::new() };
     let (mut streams, mut sources) = (Vec::new(), Vec::new());
     // The plugin of QEMU writes exits at another depth than entries. The kernel counts the depth of
@@ -236,7 +236,7 @@ fn streams(
         }
         let pid = tasks.of(tid).map(|task| task.pid);
         streams.push(Stream { file, extents: Extents::Whole, clock: StreamClock::default() });
-        sources.push(Source::Task {
+        sources.push(StreamKind::Task {
             tid,
             pid,
             name: tasks.name_of(tid),
@@ -253,11 +253,11 @@ fn streams(
         }
         let (extents, clock) = (Extents::Blocks(blocks), StreamClock::default());
         streams.push(Stream { file, extents, clock });
-        sources.push(Source::Cpu { cpu: u32::try_from(cpu).unwrap_or(u32::MAX) });
+        sources.push(StreamKind::Cpu { cpu: u32::try_from(cpu).unwrap_or(u32::MAX) });
     }
     for (cpu, file) in pages {
         streams.push(Stream::whole(file));
-        sources.push(Source::Kernel { cpu: u32::try_from(cpu).unwrap_or(u32::MAX) });
+        sources.push(StreamKind::Kernel { cpu: u32::try_from(cpu).unwrap_or(u32::MAX) });
     }
     Ok((streams, sources))
 }
@@ -292,9 +292,9 @@ fn facts(
     info: &Info,
     tasks: &Tasks,
     recording: &Recording,
-    sources: &[Source],
+    sources: &[StreamKind],
 ) -> Vec<(&'static str, String)> {
-    let threads = sources.iter().filter(|source| matches!(source, Source::Task { .. })).count();
+    let threads = sources.iter().filter(|source| matches!(source, StreamKind::Task { .. })).count();
     let mut facts = vec![("layout", format!("version {}", info.version))];
     let mut add = |key, value: Option<String>| facts.extend(value.map(|value| (key, value)));
     add("recorder", info.recorder().map(|version| format!("uftrace {version}")));
@@ -302,7 +302,7 @@ fn facts(
     add("command", info.value("cmdline").map(str::to_owned));
     add("recorded", info.value("record_date").map(str::to_owned));
     add("kernel", info.member("osinfo", "kernel").map(str::to_owned));
-    let is_kernel = |source: &&Source| matches!(source, Source::Kernel { .. });
+    let is_kernel = |source: &&StreamKind| matches!(source, StreamKind::Kernel { .. });
     let cpus = sources.iter().filter(is_kernel).count();
     add("kernel functions", (cpus > 0).then(|| format!("of {cpus} CPUs")));
     add("threads", Some(threads.to_string()));

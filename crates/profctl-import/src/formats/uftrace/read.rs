@@ -22,7 +22,7 @@ use crate::ring_buffer;
 
 /// What a stream holds.
 #[derive(Clone, Debug)]
-pub(super) enum Source {
+pub(super) enum StreamKind {
     /// The functions of a thread.
     Task {
         tid: u64,
@@ -46,7 +46,7 @@ pub(super) struct Contents {
     pub(super) recording: Recording,
     pub(super) events: Events,
     /// The streams.
-    pub(super) sources: Vec<Source>,
+    pub(super) sources: Vec<StreamKind>,
     /// Threads with their process and name.
     pub(super) threads: FastMap<u64, (u64, String)>,
     pub(super) endian: Endian,
@@ -153,7 +153,8 @@ impl Records {
 
     fn task(&mut self, source: usize, block: &Block<'_>, out: &mut Emitter) {
         let contents = Arc::clone(&self.contents);
-        let Source::Task { tid, pid, name, scopes, layout, has_depths } = &contents.sources[source]
+        let StreamKind::Task { tid, pid, name, scopes, layout, has_depths } =
+            &contents.sources[source]
         else {
             return;
         };
@@ -429,7 +430,7 @@ impl Reader for Records {
 
     fn boundary_in(&self, stream: usize, bytes: &[u8]) -> usize {
         match &self.contents.sources[stream] {
-            Source::Task { layout, scopes, .. } => {
+            StreamKind::Task { layout, scopes, .. } => {
                 let mut end = 0;
                 let end_of = |offset, step, _: &mut ScopeNow<'_>| {
                     if let Step::Record(_, length, true) = step {
@@ -440,8 +441,8 @@ impl Reader for Records {
                 end
             }
             // Its blocks are cut in advance.
-            Source::Cpu { .. } => bytes.len(),
-            Source::Kernel { .. } => {
+            StreamKind::Cpu { .. } => bytes.len(),
+            StreamKind::Kernel { .. } => {
                 let size = self.contents.kernel.as_ref().map_or(1, |kernel| kernel.layout.size);
                 bytes.len() / size * size
             }
@@ -459,9 +460,9 @@ impl Reader for Records {
             }
         }
         match self.contents.sources[block.stream] {
-            Source::Task { .. } => self.task(block.stream, block, out),
-            Source::Cpu { cpu } => self.cpu(cpu, block, out),
-            Source::Kernel { cpu } => self.pages(cpu, block, out),
+            StreamKind::Task { .. } => self.task(block.stream, block, out),
+            StreamKind::Cpu { cpu } => self.cpu(cpu, block, out),
+            StreamKind::Kernel { cpu } => self.pages(cpu, block, out),
         }
         None
     }

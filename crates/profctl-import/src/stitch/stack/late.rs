@@ -52,6 +52,8 @@ pub(super) struct Recents {
     list: Vec<Recent>,
     /// If there is a window: what of each was passed on.
     inside: Vec<Below>,
+    /// How many were forgotten because there were too many.
+    forgotten: usize,
 }
 
 impl Recents {
@@ -64,9 +66,28 @@ impl Recents {
     fn push(&mut self, recent: Recent) {
         self.list.push(recent);
         if self.list.len() >= KEPT {
-            self.list.drain(..KEPT / 2);
-            self.inside.drain(..self.inside.len().min(KEPT / 2));
+            self.forget_first();
         }
+    }
+
+    #[cold]
+    fn forget_first(&mut self) {
+        self.list.drain(..KEPT / 2);
+        self.inside.drain(..self.inside.len().min(KEPT / 2));
+        self.forgotten += KEPT / 2;
+    }
+
+    /// How many there were so far, as [`Self::truncate`] takes it.
+    #[inline]
+    pub(super) fn count(&self) -> usize {
+        self.forgotten + self.list.len()
+    }
+
+    /// Drops those that came after there were `count`: the callees of a call that began then. In
+    /// one step, because how many those are cannot be predicted. Not where there is a window.
+    #[inline]
+    pub(super) fn truncate(&mut self, count: usize) {
+        self.list.truncate(count.saturating_sub(self.forgotten));
     }
 
     #[inline]

@@ -221,6 +221,7 @@ impl<S: SpanSink> Run<'_, S> {
             off_base: stack.off_total,
             below: Below::default(),
             group,
+            noted: stack.recent.count(),
             unseen: 0,
             interrupt: false,
             has_stated: false,
@@ -291,7 +292,7 @@ impl<S: SpanSink> Run<'_, S> {
     fn exit(&mut self, exit: &Event, time: Tick, is_laid: bool) -> Option<Tick> {
         let stack = &mut *self.stack;
         let (top, callers) = stack.frames.split_last_mut()?;
-        let Frame { func, start, below, group, depth, .. } = *top;
+        let Frame { func, start, below, group, depth, noted, .. } = *top;
         let (end, wall) = lasted(exit, start, time, is_laid);
         if below.elapsed > wall {
             return None;
@@ -303,7 +304,7 @@ impl<S: SpanSink> Run<'_, S> {
         stack.frames.truncate(level);
         stack.groups.pop(group);
         if self.keeps {
-            stack.forget_recent(level);
+            stack.recent.truncate(noted);
         }
         self.expected = depth;
         let span = Span {
