@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::decompress::OpenFile;
+use crate::pause::is_pause;
 
 /// The default size of a block, chosen to stay in a core's second-level cache.
 pub const BLOCK: usize = 128 << 10;
@@ -21,6 +22,8 @@ pub struct BlockSource<'a> {
     held: Vec<u8>,
     filled: usize,
     at_end: bool,
+    /// Whether the input has nothing more at the moment.
+    is_paused: bool,
     /// Bytes returned so far.
     offset: u64,
     /// The error that ended reading early, if one did.
@@ -66,6 +69,7 @@ impl<'a> BlockSource<'a> {
             held: Vec::new(),
             filled: 0,
             at_end: false,
+            is_paused: false,
             offset: 0,
             broken: None,
         }
@@ -76,8 +80,9 @@ impl<'a> BlockSource<'a> {
         self.taken.load(Ordering::Relaxed)
     }
 
-    /// Reads until `wanted` bytes are held or the input ends. An error of the input (a cut
-    /// compressed stream, a disk that fails) ends it here; what was read before it counts.
+    /// Reads until `wanted` bytes are held, the input ends, or has nothing more at the moment. An
+    /// error of the input (a cut compressed stream, a disk that fails) ends it here; what was read
+    /// before it counts.
     fn fill(&mut self, wanted: usize) {
         if self.held.is_empty() {
             // Zeroed pages straight from the system, which `resize` would write itself.
@@ -85,11 +90,13 @@ impl<'a> BlockSource<'a> {
         } else if self.held.len() < wanted {
             self.held.resize(wanted, 0);
         }
-        while self.filled < wanted && !self.at_end {
+        self.is_paused = false;
+        while self.filled < wanted && !self.at_end && !self.is_paused {
             match self.bytes.read(&mut self.held[self.filled..wanted]) {
                 Ok(0) => self.at_end = true,
                 Ok(n) => self.filled += n,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if is_pause(&error) => self.is_paused = true,
                 Err(error) => {
                     self.at_end = true;
                     self.broken = Some(error);
@@ -106,7 +113,8 @@ impl<'a> BlockSource<'a> {
     }
 
     /// The next block of about `size` bytes, cut where `boundary` says that a record ends. `spare`
-    /// is a buffer to reuse. Nothing after the last block.
+    /// is a buffer to reuse. An input that pauses is not waited for: the records so far, which may be none, are a block.
+    /// Nothing after the last block.
     pub fn next(
         &mut self,
         number: u64,
@@ -129,6 +137,10 @@ impl<'a> BlockSource<'a> {
             let cut = boundary(&self.held[..wanted.min(self.filled)]);
             if cut > 0 {
                 return Some(self.hand_out(number, spare, cut, 0));
+            }
+            if self.is_paused && self.filled <= wanted {
+                // No record ends here; others may ask for what is known so far.
+                return Some(self.hand_out(number, spare, 0, 0));
             }
             if wanted >= RECORD_MAX {
                 return Some(self.skip_record(number, spare));

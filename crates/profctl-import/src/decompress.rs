@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use liblzma::stream::{Action, Status, Stream};
 
+use crate::pause::is_pause;
+
 /// A compressed trace may be inside a compressed archive.
 const LAYERS_MAX: usize = 2;
 const BUFFER: usize = 64 << 10;
@@ -74,7 +76,14 @@ impl<'a> OpenFile<'a> {
         let mut compression = None;
         for _ in 0..LAYERS_MAX {
             let mut magic = Vec::with_capacity(6);
-            if let Err(error) = bytes.by_ref().take(6).read_to_end(&mut magic) {
+            let read = loop {
+                let missing = 6 - magic.len() as u64;
+                match bytes.by_ref().take(missing).read_to_end(&mut magic) {
+                    Err(error) if is_pause(&error) => {}
+                    read => break read,
+                }
+            };
+            if let Err(error) = read {
                 if compression.is_none() {
                     return Err(error);
                 }

@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::decompress::{Failing, MAX_EXPANSION, OpenFile};
+use crate::pause::is_pause;
 
 /// Bytes that are looked at before anything is decided: recognizing the format, reading its
 /// header, finding who runs where at the start.
@@ -196,13 +197,21 @@ pub fn head_size(files: usize) -> usize {
     (HEAD / files.max(1)).max(HEAD_MIN)
 }
 
-/// Reads the head of a file that was just opened, `size` bytes at most. Its first error is one only if nothing could be
-/// read before it; else it comes again when the file is read.
+/// Reads the head of a file that was just opened, `size` bytes at most; of an input that pauses, what
+/// came before the pause. Its first error is one only if nothing could be read before it; else it
+/// comes again when the file is read.
 pub fn read_head(file: &mut OpenFile<'_>, size: usize) -> io::Result<Head> {
     let mut bytes = Vec::new();
-    let result = file.bytes.by_ref().take(size as u64).read_to_end(&mut bytes);
+    let result = loop {
+        let missing = (size - bytes.len()) as u64;
+        match file.bytes.by_ref().take(missing).read_to_end(&mut bytes) {
+            Err(error) if is_pause(&error) && bytes.is_empty() => {}
+            result => break result,
+        }
+    };
     let whole = match result {
         Ok(_) => bytes.len() < size,
+        Err(error) if is_pause(&error) => false,
         Err(error) if bytes.is_empty() => return Err(error),
         Err(error) => {
             // What is after the head is an error that the reader of the file must see.

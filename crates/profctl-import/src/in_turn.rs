@@ -6,6 +6,7 @@ use std::io::{self, Read};
 
 use crate::blocks::{BLOCK, RECORD_MAX};
 use crate::emit::Emitter;
+use crate::pause::is_pause;
 use crate::text::Line;
 
 /// Approximate number of records passed on together.
@@ -57,6 +58,7 @@ impl<'a> Input<'a> {
             match self.source.by_ref().take(n).read_to_end(&mut self.held) {
                 Ok(0) => self.at_end = true,
                 Ok(_) => {}
+                Err(error) if is_pause(&error) => {}
                 Err(error) => {
                     self.at_end = true;
                     self.broken = Some(error);

@@ -19,6 +19,7 @@ pub mod json;
 pub mod kernel_events;
 mod lttng;
 mod options;
+pub mod pause;
 mod ring_buffer;
 pub mod samples;
 pub mod sort;
@@ -33,6 +34,9 @@ mod tags;
 mod tap;
 #[cfg(test)]
 mod testing;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use profctl_model::{Code, Names, SpanSink, Tick, Ticks, Timebase, Trace, TraceBuilder, TraceMeta};
 
@@ -72,6 +76,9 @@ pub struct ReadOptions {
     pub block_size: usize,
     /// By what a call is outermost: its function, unless a report groups by something else.
     pub grouping: Grouping,
+    /// Set by who wants to know what was read so far: the sink then gets a [`profctl_model::Record::SoFar`]
+    /// after the next block.
+    pub asked: Option<Arc<AtomicBool>>,
 }
 
 /// Where a window of time begins or ends.

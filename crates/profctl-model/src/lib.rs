@@ -5,6 +5,7 @@
 pub mod diag;
 pub mod hash;
 pub mod id;
+pub mod meta;
 pub mod names;
 pub mod report;
 pub mod sched;
@@ -18,6 +19,7 @@ pub mod tree;
 
 pub use diag::{Code, DiagLog, Place, Severity};
 pub use id::{CpuId, FuncId, IdVec, SpanId, ThreadId};
+pub use meta::TraceMeta;
 pub use names::{Func, FuncKind, Names, Thread};
 pub use sched::{RunState, ThreadLife, ThreadState, Turn, Wake, WakeEffect, Waker, WakerContext};
 pub use span::{
@@ -26,5 +28,5 @@ pub use span::{
 pub use spool::{BlockStack, SpanRow, Spool};
 pub use table::{Cell, Column, Role, Table};
 pub use time::{Tick, TickUnit, Ticks, Timebase, Timeline};
-pub use trace::{Spans, Trace, TraceBuilder, TraceMeta};
+pub use trace::{Spans, Trace, TraceBuilder};
 pub use tree::{CallTree, NodeId, PairedNode, PairedTree, PathCost, PathOrder, PathRow, PathRows};

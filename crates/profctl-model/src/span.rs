@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::id::{CpuId, FuncId, ThreadId};
+use crate::meta::TraceMeta;
 use crate::names::Names;
 use crate::sched::{ThreadLife, ThreadState, Wake};
 use crate::time::{Tick, Ticks};
@@ -134,7 +135,7 @@ pub struct FuncTotals {
 }
 
 /// Anything that a trace says besides calls.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub enum Record<'a> {
     /// A thread left a state.
     State(&'a ThreadState),
@@ -153,6 +154,8 @@ pub enum Record<'a> {
     Enclosed(&'a Enclosed),
     /// Calls turned out to be outermost: those around them came [`Late`], likewise.
     Outermost(&'a Enclosed),
+    /// What is known of an input that is still being read, for who asked for it.
+    SoFar(&'a TraceMeta),
 }
 
 /// Calls that were passed on as outermost, and lie, as turned out later, in a call of the same

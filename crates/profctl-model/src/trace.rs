@@ -2,42 +2,12 @@
 //!
 //! The streaming summary never builds one; whatever needs the order of calls does.
 
-use crate::diag::DiagLog;
 use crate::id::{CpuId, FuncId, IdVec, SpanId, ThreadId};
+use crate::meta::TraceMeta;
 use crate::names::Names;
 use crate::sched::{ThreadLife, ThreadState, Wake};
 use crate::span::{Fidelity, Gap, Mark, Record, SelectThreads, Span, SpanSink};
-use crate::time::{Tick, Ticks, Timebase, Timeline};
-
-/// What is known of a trace besides its calls.
-#[derive(Clone, Debug)]
-pub struct TraceMeta {
-    /// The clock.
-    pub timebase: Timebase,
-    /// The first and the last time in it; equal if it is empty.
-    pub first: Tick,
-    /// See `first`.
-    pub last: Tick,
-    /// Records read.
-    pub events: u64,
-    /// Whether any record said when a thread was switched out, so that `off_cpu` is known.
-    pub knows_off_cpu: bool,
-    /// What was repaired, lost and skipped.
-    pub diags: DiagLog,
-}
-
-impl TraceMeta {
-    /// Last timestamp minus first timestamp.
-    pub fn real(&self) -> Ticks {
-        self.last - self.first
-    }
-
-    /// Whether the input says how long anything took. A synthetic timeline of no length is one of
-    /// calls that were only counted.
-    pub fn knows_lengths(&self) -> bool {
-        self.timebase.timeline == Timeline::Recorded || self.real() > Ticks(0)
-    }
-}
+use crate::time::{Tick, Ticks};
 
 /// One trace.
 #[derive(Clone, Debug)]
@@ -306,7 +276,7 @@ impl SpanSink for TraceBuilder {
             Record::Mark(mark) => self.marks.push(mark.clone()),
             Record::Total(_) => self.has_totals = true,
             // Which calls are outermost is seen from the whole.
-            Record::Enclosed(_) | Record::Outermost(_) => {}
+            Record::Enclosed(_) | Record::Outermost(_) | Record::SoFar(_) => {}
         }
     }
 }
@@ -345,8 +315,10 @@ impl TraceBuilder {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::diag::DiagLog;
     use crate::names::Func;
     use crate::span::Late;
+    use crate::time::Timebase;
 
     /// Calls nested `depth` deep, each with two leaves before it, take a moment, and their callees
     /// are who they were made by.

@@ -8,7 +8,7 @@ use profctl_model::{IdVec, Span, ThreadId, Tick};
 /// Interrupts kept of a thread; beyond that, old neighbors are joined.
 const KEPT_MAX: usize = 1 << 16;
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Interrupts {
     threads: IdVec<ThreadId, Vec<Entry>>,
     /// When the latest interrupt of each thread began. Calls that began later hold none.

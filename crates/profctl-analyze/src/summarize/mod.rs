@@ -109,7 +109,7 @@ const NET: usize = 1;
 const ELAPSED: usize = 2;
 
 /// Adds up spans as they come.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Summary {
     options: Options,
     /// Usual calls by row, and all others.
@@ -133,7 +133,7 @@ pub struct Summary {
 }
 
 /// Rows by thread: what each of the summary's rows stands for.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Separate {
     rows: FastMap<(ThreadId, usize), usize>,
     /// The thread of each row, and its row in the profile.
@@ -383,7 +383,8 @@ impl SpanSink for Summary {
             | Record::Wake(_)
             | Record::Life(_)
             | Record::Gap(_)
-            | Record::Mark(_) => {}
+            | Record::Mark(_)
+            | Record::SoFar(_) => {}
         }
     }
 }

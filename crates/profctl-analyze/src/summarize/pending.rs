@@ -15,7 +15,7 @@ const BUCKET_BITS: u32 = BUCKETS.next_power_of_two().trailing_zeros();
 const NAMED: usize = 1 << (u32::BITS - BUCKET_BITS);
 
 /// Histograms by their number, and what is still to be counted in them.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Pending {
     tallies: Vec<Tally>,
     notes: Vec<u32>,

@@ -130,7 +130,10 @@ pub(crate) fn read_opened<S: SpanSink + Send>(
         ImportError::whole(format!("{which}cannot be read: {error}"))
     };
     let in_one_reader = reader.fork();
-    let stage = |emitters| StitchStage::new(setup, sink, emitters, sorter, &*in_one_reader, tap);
+    let stage = |emitters| {
+        let asked = options.asked.clone();
+        StitchStage::new(setup, sink, emitters, sorter, &*in_one_reader, tap, asked)
+    };
     let (stage, ends) = if let Some(reader) = reader.in_turn() {
         let file = FileId(0);
         let bytes = files.open(file).map_err(|error| unreadable(file, &error))?;

@@ -1,5 +1,8 @@
 //! The last stage: records are sorted, if they need to be, and stitched.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use profctl_model::SpanSink;
 
 use crate::blocks::CutBlock;
@@ -19,6 +22,8 @@ pub(super) struct StitchStage<'t, S> {
     in_turn: (Box<dyn Reader>, Emitter),
     /// Puts events in order first, where they are in another.
     sorter: Option<Sorter>,
+    /// See [`crate::ReadOptions::asked`].
+    asked: Option<Arc<AtomicBool>>,
     /// Lines before the next block.
     lines: u64,
 }
@@ -39,6 +44,7 @@ impl<'t, S: SpanSink> StitchStage<'t, S> {
         sorter: Option<Sorter>,
         reader: &dyn Reader,
         mut tap: Option<&'t mut dyn Tap>,
+        asked: Option<Arc<AtomicBool>>,
     ) -> Self {
         if let Some(tap) = &mut tap {
             tap.start(&setup);
@@ -49,6 +55,7 @@ impl<'t, S: SpanSink> StitchStage<'t, S> {
             ids: (0..emitters + 2).map(|_| WorkerIds::default()).collect(),
             in_turn: (reader.fork(), Emitter::default()),
             sorter,
+            asked,
             lines: 0,
         }
     }
@@ -64,7 +71,7 @@ impl<'t, S: SpanSink> StitchStage<'t, S> {
     ) -> (Option<State>, (Vec<u8>, Vec<Event>)) {
         let in_turn = self.ids.len() - 2;
         let (emitter, (after, mut events)) = match content {
-            Content::Read { before, after, events } if std::sync::Arc::ptr_eq(&before, state) => {
+            Content::Read { before, after, events } if Arc::ptr_eq(&before, state) => {
                 (emitter, (after, events))
             }
             Content::Read { mut events, .. } => {
@@ -107,6 +114,9 @@ impl<'t, S: SpanSink> StitchStage<'t, S> {
         }
         self.stitch(emitter, events, view);
         self.sorted(false);
+        if self.asked.as_ref().is_some_and(|asked| asked.swap(false, Ordering::Relaxed)) {
+            self.stitcher.so_far();
+        }
     }
 
     fn stitch(&mut self, emitter: usize, events: &mut BlockEvents, view: BlockView<'_>) {

@@ -42,7 +42,7 @@ impl Found {
     }
 
     /// All of it, stream by stream, and then what was found in pairing.
-    pub(super) fn with(self, paired: &DiagLog) -> DiagLog {
+    pub(super) fn with(&self, paired: &DiagLog) -> DiagLog {
         let mut all = DiagLog::default();
         for log in self.by_stream.iter().chain([paired]) {
             all.merge(log);

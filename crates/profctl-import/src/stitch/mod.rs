@@ -16,6 +16,7 @@
 //! - a clock that steps back is clamped to the last time of the thread.
 
 mod clock;
+mod ending;
 mod found;
 mod groups;
 mod lanes;
@@ -561,35 +562,6 @@ impl<S: SpanSink> Stitcher<S> {
         }
         let (sched, mut out) = self.scheduler();
         sched.gap(Stamp { time, cpu: lane.cpu }, &mut out);
-    }
-
-    /// Ends the input: what is open is cut where its thread was last seen.
-    pub fn finish(mut self) -> Stitched<S> {
-        switch_tags::finish(&mut self);
-        for index in 0..self.stacks.len() {
-            let thread = ThreadId::from_index(index);
-            self.stacks[thread].finish(&mut self.core, thread);
-        }
-        let bounds = self.clock.bounds();
-        let (mut first, mut last) = bounds;
-        let (sched, mut out) = self.scheduler();
-        sched.finish(last, &mut out);
-        if self.core.window_is_unset() {
-            self.core.set_window(first);
-        }
-        self.core.name_handlers();
-        first = self.core.window.from.map_or(first, |from| from.max(first));
-        last = self.core.window.until.map_or(last, |until| until.min(last)).max(first);
-        let diags = self.found.with(&self.core.diags);
-        let meta = TraceMeta {
-            timebase: self.core.setup.timebase,
-            first,
-            last,
-            events: self.core.events,
-            knows_off_cpu: self.core.knows_off_cpu,
-            diags,
-        };
-        Stitched { sink: self.core.sink, names: self.core.names, meta, bounds }
     }
 }
 

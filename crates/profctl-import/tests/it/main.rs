@@ -8,6 +8,7 @@ mod differential;
 mod executions;
 mod interchange;
 mod invariants;
+mod pauses;
 mod plain;
 mod properties;
 mod quirks;

@@ -38,6 +38,7 @@ impl SpanSink for Recorder {
             Record::Enclosed(enclosed) => self.enclosed.push(*enclosed),
             Record::Outermost(calls) => self.outermost.push(*calls),
             Record::Total(totals) => self.totals.push(*totals),
+            Record::SoFar(_) => {}
         }
     }
 }
@@ -73,7 +74,7 @@ pub(crate) fn read_parts(
     }
 }
 
-fn read_files(input: &dyn Files, options: &ReadOptions) -> Result<Outcome, ImportError> {
+pub(crate) fn read_files(input: &dyn Files, options: &ReadOptions) -> Result<Outcome, ImportError> {
     let Streamed { sink, names, meta, origin, .. } =
         stream(input, options, Recorder::default(), &|_| ())?;
     Ok(Outcome {

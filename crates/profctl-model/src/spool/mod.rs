@@ -195,7 +195,7 @@ impl<B: BlockStack> SpanSink for Spool<B> {
             Record::Gap(gap) => self.other.gaps.push(*gap),
             Record::Mark(mark) => self.other.marks.push(mark.clone()),
             // Sums of functions are no rows; a caller that wants them has a summary beside this.
-            Record::Total(_) | Record::Enclosed(_) | Record::Outermost(_) => {}
+            Record::Total(_) | Record::Enclosed(_) | Record::Outermost(_) | Record::SoFar(_) => {}
         }
     }
 }

@@ -52,6 +52,7 @@ pub(crate) fn options(
             By::Kind => Grouping::Kind,
             By::Thread | By::Cpu => Grouping::Stack,
         },
+        asked: None,
     })
 }
 
