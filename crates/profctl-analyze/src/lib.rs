@@ -12,9 +12,11 @@
 pub mod critpath;
 pub mod diff;
 pub mod history;
+pub mod neighbors;
 pub mod points;
 pub mod replay;
 pub mod sched;
+pub mod slowest;
 pub mod summarize;
 pub mod sweep;
 pub mod tables;

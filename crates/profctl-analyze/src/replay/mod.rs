@@ -5,6 +5,7 @@
 //! several events share a timestamp.
 
 mod lines;
+mod one;
 mod stream;
 
 use profctl_model::{
@@ -14,6 +15,7 @@ use profctl_model::{
 
 use crate::summarize::{NO_DURATIONS, Quality};
 
+pub use one::{Found, OneCall};
 pub use stream::{Line, Rows};
 
 const SCHEMA: &str = "profctl.replay/1";

@@ -24,7 +24,7 @@ pub use csv::field as csv_field;
 pub use grid::shared_unit;
 pub(crate) use grid::{cell_text as text, unit_of};
 pub use rows::{write_array, write_lines};
-pub use term::{write_facts, write_hanging, write_notes};
+pub use term::{Lines, write_facts, write_hanging, write_notes};
 
 /// An output format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

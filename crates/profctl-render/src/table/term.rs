@@ -14,27 +14,51 @@ const HEADING: Paint = Paint::new().effects(Effects::BOLD);
 const NOTE: Paint = AnsiColor::Yellow.on_default();
 const NOTE_LABEL: &str = "note:";
 
-pub(super) fn write(table: &Table, style: &Style, out: &mut dyn io::Write) -> io::Result<()> {
-    let layout = Layout::new(table, style);
-    let headings: Vec<String> =
-        layout.grid.columns.iter().map(|column| column.heading.clone()).collect();
-    let header = lines(&headings, &layout);
-    let rows: Vec<Vec<String>> = layout.grid.rows.iter().map(|row| lines(row, &layout)).collect();
-    let all = rows.iter().chain([&header]).flatten();
-    let widest = all.map(|line| width(line)).max().unwrap_or(0);
+/// A table in lines without color, for who places them on a screen.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Lines {
+    /// The unit of the times, if there are any.
+    pub caption: Option<String>,
+    /// The headings.
+    pub header: Vec<String>,
+    /// The lines of each row: one, or several where text was broken.
+    pub rows: Vec<Vec<String>>,
+    /// What was reduced or omitted to fit.
+    pub notes: Vec<String>,
+}
 
-    if let Some(caption) = caption(table, style) {
+impl Lines {
+    /// The lines of `table`.
+    pub fn of(table: &Table, style: &Style) -> Self {
+        let layout = Layout::new(table, style);
+        let headings: Vec<String> =
+            layout.grid.columns.iter().map(|column| column.heading.clone()).collect();
+        let rows = layout.grid.rows.iter().map(|row| lines(row, &layout)).collect();
+        let header = lines(&headings, &layout);
+        Self { caption: caption(table, style), header, rows, notes: layout.notes }
+    }
+
+    /// The columns of the widest line.
+    pub fn width(&self) -> usize {
+        let all = self.rows.iter().chain([&self.header]).flatten();
+        all.map(|line| width(line)).max().unwrap_or(0)
+    }
+}
+
+pub(super) fn write(table: &Table, style: &Style, out: &mut dyn io::Write) -> io::Result<()> {
+    let lines = Lines::of(table, style);
+    if let Some(caption) = &lines.caption {
         writeln!(out, "{caption}")?;
     }
     let (on, off) = paint(HEADING, style.color);
-    for line in &header {
+    for line in &lines.header {
         writeln!(out, "{on}{line}{off}")?;
     }
-    writeln!(out, "{}", "-".repeat(widest))?;
-    for line in rows.iter().flatten() {
+    writeln!(out, "{}", "-".repeat(lines.width()))?;
+    for line in lines.rows.iter().flatten() {
         writeln!(out, "{line}")?;
     }
-    write_notes(table.notes.iter().chain(&layout.notes), style, out)
+    write_notes(table.notes.iter().chain(&lines.notes), style, out)
 }
 
 /// The unit of the times in `table`; nothing if it has none.
