@@ -19,7 +19,13 @@ fn main() {
     }
     let commit = git(&["rev-parse", "--short=12", "HEAD"]).unwrap_or_else(|| "unknown".to_owned());
     let has_sql = std::env::var_os("CARGO_FEATURE_TABLES").is_some();
-    let features = if has_sql { "sql, parquet" } else { "none (no sql, no parquet)" };
+    let has_view = std::env::var_os("CARGO_FEATURE_VIEW").is_some();
+    let features = match (has_sql, has_view) {
+        (true, true) => "sql, parquet, view",
+        (true, false) => "sql, parquet (no view)",
+        (false, true) => "view (no sql, no parquet)",
+        (false, false) => "none (no sql, no parquet, no view)",
+    };
     let version = std::env::var("CARGO_PKG_VERSION").unwrap_or_default();
     println!(
         "cargo::rustc-env=PROFCTL_LONG_VERSION={version} (commit {commit}; features: {features})"

@@ -10,6 +10,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 static LIVE: AtomicBool = AtomicBool::new(false);
 /// Whether the live stream was interrupted.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+/// What to do with the terminal if the program ends early.
+static RESTORE: Mutex<Option<fn()>> = Mutex::new(None);
 /// What to remove if the program ends early.
 static TEMPORARY: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
@@ -26,6 +28,10 @@ pub(crate) fn listen() {
             let is_first = !INTERRUPTED.swap(true, Ordering::SeqCst);
             if signal == SIGINT && is_first && LIVE.load(Ordering::SeqCst) {
                 continue;
+            }
+            let restore = *RESTORE.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(restore) = restore {
+                restore();
             }
             for path in &*temporary() {
                 let _ = std::fs::remove_file(path);
@@ -44,6 +50,11 @@ pub(crate) fn listen() {}
 /// Standard input is read, or no longer read.
 pub(crate) fn live(is: bool) {
     LIVE.store(is, Ordering::SeqCst);
+}
+
+/// Sets what gives the terminal back if the program ends early.
+pub(crate) fn restore_with(restore: Option<fn()>) {
+    *RESTORE.lock().unwrap_or_else(PoisonError::into_inner) = restore;
 }
 
 /// Whether a live stream was interrupted.

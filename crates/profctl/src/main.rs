@@ -7,6 +7,7 @@
     clippy::disallowed_methods,
     reason = "this is the rim: it opens files, writes them and looks at the clock"
 )]
+#![cfg_attr(not(feature = "view"), allow(dead_code, reason = "the view uses it"))]
 
 mod args;
 mod commands;

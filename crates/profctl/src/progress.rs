@@ -43,6 +43,11 @@ impl Progress {
         Self { read, before: 0, painter }
     }
 
+    /// Counts in `read`, for who shows it in another way.
+    pub(crate) fn counting(read: Arc<AtomicU64>) -> Self {
+        Self { read, before: 0, painter: None }
+    }
+
     /// Takes the number of bytes read from the current input so far.
     pub(crate) fn at(&self, bytes: u64) {
         self.read.fetch_max(self.before + bytes, Ordering::Relaxed);

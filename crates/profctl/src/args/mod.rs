@@ -17,7 +17,7 @@ pub(crate) use reading::{Expansion, Reading};
 pub(crate) use selection::Selection;
 
 /// Where and how to write.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct Global {
     /// Write to FILE (atomically) instead of standard output
@@ -113,6 +113,11 @@ impl Global {
             return Ok(());
         }
         Err(Failure::usage("--unit has no effect: it is for tables of times"))
+    }
+
+    /// The same, where nothing may be printed while a command runs.
+    pub(crate) fn silent(&self) -> Self {
+        Self { quiet: true, verbose: false, ..self.clone() }
     }
 
     /// The format of a report.

@@ -21,6 +21,7 @@ mod sched;
 mod summarize;
 mod sweep;
 mod tree;
+mod view;
 
 use clap::{ArgGroup, CommandFactory as _, Parser, Subcommand};
 
@@ -75,6 +76,7 @@ pub(crate) fn command() -> clap::Command {
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
     Summarize(summarize::Args),
+    View(view::Args),
     Replay(replay::Args),
     Tree(tree::Args),
     CriticalPath(critical_path::Args),
@@ -119,7 +121,11 @@ impl Command {
             Self::Convert(_) => What::Conversion,
             Self::Report(_) => What::Page,
             Self::Merge(_) => What::Profile,
-            Self::Help(_) | Self::Completions(_) | Self::Man(_) | Self::Generate(_) => What::Text,
+            Self::View(_)
+            | Self::Help(_)
+            | Self::Completions(_)
+            | Self::Man(_)
+            | Self::Generate(_) => What::Text,
         }
     }
 }
@@ -129,6 +135,7 @@ pub(crate) fn run(cli: Cli) -> Result<Exit, Failure> {
     let global = &cli.global;
     match cli.command {
         Command::Summarize(args) => summarize::run(&args, global),
+        Command::View(args) => view::run(args, global),
         Command::Replay(args) => replay::run(&args, global),
         Command::Tree(args) => tree::run(&args, global),
         Command::CriticalPath(args) => critical_path::run(&args, global),

@@ -66,8 +66,9 @@ pub(crate) struct Args {
     reading: Reading,
 }
 
+/// What a row is.
 #[derive(clap::ValueEnum, Clone, Copy, Debug)]
-enum Grouped {
+pub(super) enum Grouped {
     Function,
     Module,
     Thread,

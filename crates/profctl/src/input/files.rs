@@ -19,11 +19,14 @@ pub(crate) struct DiskFiles {
     max_expansion: u64,
 }
 
+/// A file.
 struct DiskFile {
     /// Nothing: standard input.
     path: Option<PathBuf>,
     /// Whether it can be read again, and at any place; a named pipe cannot.
     is_regular: bool,
+    /// Whether it is looked at while it grows.
+    grows: bool,
     /// Bytes of its head that are kept.
     head_size: usize,
     state: Mutex<FileState>,
@@ -66,8 +69,13 @@ impl DiskFiles {
         let (entries, paths): (Vec<_>, Vec<_>) = files.into_iter().unzip();
         let regular = entries.iter().map(|entry| entry.size.is_some());
         let head_size = head_size(paths.len());
-        let file =
-            |(path, is_regular)| DiskFile { path, is_regular, head_size, state: Mutex::default() };
+        let file = |(path, is_regular)| DiskFile {
+            path,
+            is_regular,
+            grows: false,
+            head_size,
+            state: Mutex::default(),
+        };
         let files = paths.into_iter().zip(regular).map(file).collect();
         Self { name, entries, files, max_expansion: MAX_EXPANSION }
     }
@@ -75,6 +83,14 @@ impl DiskFiles {
     /// The same, where a file may grow by so much when all of it is decompressed.
     pub(crate) fn with_max_expansion(mut self, times: u64) -> Self {
         self.max_expansion = times;
+        self
+    }
+
+    /// The same, looked at while it grows: it pauses where there is nothing more yet.
+    pub(crate) fn growing(mut self) -> Self {
+        for file in &mut self.files {
+            file.grows = true;
+        }
         self
     }
 
@@ -113,6 +129,13 @@ impl DiskFile {
     fn start(&self, state: &mut FileState) -> io::Result<OpenFile<'static>> {
         if !self.is_regular && std::mem::replace(&mut state.is_taken, true) {
             return Err(io::Error::other("a pipe can be read only once"));
+        }
+        if self.grows {
+            use super::live::Growing;
+            return OpenFile::new(match &self.path {
+                Some(path) => Box::new(Growing::new(File::open(path)?, self.is_regular)),
+                None => Box::new(Growing::new(io::stdin(), false)),
+            });
         }
         let bytes: Box<dyn Read + Send> = match &self.path {
             Some(path) => Box::new(File::open(path)?),

@@ -49,6 +49,8 @@ pub(crate) struct TraceFile {
     is_directory: bool,
     /// Its size, if it has one.
     pub(crate) bytes: Option<u64>,
+    /// Whether it is looked at while it grows.
+    pub(crate) grows: bool,
 }
 
 /// What turned out to be in it.
@@ -145,6 +147,7 @@ fn walk(directory: &Path, files: &mut Vec<TraceFile>) -> Result<(), Failure> {
                     path: Some(path),
                     is_directory: false,
                     bytes: Some(0),
+                    grows: false,
                 });
                 continue;
             }
@@ -171,11 +174,12 @@ impl TraceFile {
             path: Some(path.to_owned()),
             is_directory: false,
             bytes: metadata.is_file().then_some(metadata.len()),
+            grows: false,
         }
     }
 
     fn stdin() -> Self {
-        Self { name: "-".into(), path: None, is_directory: false, bytes: None }
+        Self { name: "-".into(), path: None, is_directory: false, bytes: None, grows: false }
     }
 
     /// A directory, if its files are one trace.
@@ -187,6 +191,7 @@ impl TraceFile {
             path: Some(path.to_owned()),
             is_directory: true,
             bytes,
+            grows: false,
         });
         Ok(trace)
     }
@@ -207,6 +212,7 @@ impl TraceFile {
             Some(path) => DiskFiles::file(path, self.bytes),
         };
         let input = input.with_max_expansion(max_expansion);
+        let input = if self.grows { input.growing() } else { input };
         let head = input.head(FileId(0)).map_err(unreadable)?;
         if !is_profile(&head.bytes) {
             return Ok(Content::Trace(input));

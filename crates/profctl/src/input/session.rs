@@ -145,6 +145,20 @@ impl<'a> Session<'a> {
         Ok(read)
     }
 
+    /// Reads one trace, or a saved profile; `read` counts its bytes.
+    pub(crate) fn watched<S: SelectThreads + Send>(
+        &mut self,
+        file: &TraceFile,
+        sink: S,
+        read: std::sync::Arc<std::sync::atomic::AtomicU64>,
+    ) -> Result<Item<S>, Failure> {
+        let sink = std::cell::Cell::new(Some(sink));
+        let once = || sink.take().expect("an input has one sink");
+        let item = self.read(file, &once, &Progress::counting(read))?;
+        self.check()?;
+        Ok(item)
+    }
+
     /// Writes one trace in the plain format to `out`, and says how that went.
     pub(crate) fn plain(
         &mut self,

@@ -23,6 +23,8 @@ mod pages;
 mod plot;
 mod pprof;
 mod program;
+#[cfg(unix)]
+mod pty;
 #[cfg(feature = "tables")]
 mod query;
 mod recordings;
@@ -35,5 +37,7 @@ mod tables;
 mod terminal;
 mod tidy;
 mod tutorial;
+#[cfg(all(unix, feature = "view"))]
+mod view;
 mod whatif;
 mod words;

@@ -3,7 +3,8 @@
 //!
 //! A page shows sessions in fences marked `console`: a line `$ command`, then what it prints. A line
 //! `…` stands for any number of lines. The command must exit with 0, or with N in a fence marked
-//! `console exit=N`. `UPDATE_EXPECT=1` writes what is printed into the page, up to the `…` if there
+//! `console exit=N`. In a fence marked `console COLUMNSxROWS KEYS` it runs in a terminal of that size, and
+//! the page shows the screen after these keys, empty lines omitted. `UPDATE_EXPECT=1` writes what is printed into the page, up to the `…` if there
 //! is one.
 
 use std::fs;
@@ -12,6 +13,8 @@ use std::path::{Path, PathBuf};
 use profctl_testkit::fixtures;
 
 use crate::program::{Scratch, command, finish};
+#[cfg(feature = "view")]
+use crate::pty::InTerminal;
 
 /// The command of a page, and what it is said to print.
 struct Session {
@@ -19,6 +22,8 @@ struct Session {
     output: Vec<String>,
     /// The code with which it exits.
     exit: i32,
+    /// The columns and rows of the terminal that it needs, and the keys that are pressed.
+    screen: Option<(u16, u16, String)>,
     /// The lines of the page that `output` takes up.
     lines: std::ops::Range<usize>,
 }
@@ -137,20 +142,52 @@ fn sessions(lines: &[&str]) -> Vec<Session> {
     let mut sessions: Vec<Session> = Vec::new();
     let mut inside = false;
     let mut exit = 0;
+    let mut screen = None;
     for (number, line) in lines.iter().enumerate() {
         if let Some(fence) = line.strip_prefix("```") {
             let code = fence.strip_prefix("console exit=");
-            inside = fence == "console" || code.is_some();
+            screen = fence.strip_prefix("console ").and_then(size_and_keys);
+            inside = fence == "console" || code.is_some() || screen.is_some();
             exit = code.map_or(0, |code| code.parse().expect("an exit code"));
         } else if let Some(command) = line.strip_prefix("$ ").filter(|_| inside) {
             let lines = number + 1..number + 1;
-            sessions.push(Session { command: command.to_owned(), output: Vec::new(), exit, lines });
+            let (command, screen) = (command.to_owned(), screen.clone());
+            sessions.push(Session { command, output: Vec::new(), exit, screen, lines });
         } else if inside && let Some(session) = sessions.last_mut() {
             session.output.push((*line).to_owned());
             session.lines.end = number + 1;
         }
     }
     sessions
+}
+
+/// What a fence says of the terminal: `80x24 {down}{enter}`.
+fn size_and_keys(text: &str) -> Option<(u16, u16, String)> {
+    let (size, keys) = text.split_once(' ').unwrap_or((text, ""));
+    let (columns, rows) = size.split_once('x')?;
+    Some((columns.parse().ok()?, rows.parse().ok()?, keys.to_owned()))
+}
+
+/// The screen of a command that was started in a terminal.
+#[cfg(feature = "view")]
+fn screen(arguments: &[&str], size: (u16, u16), keys: &str, folder: &str) -> String {
+    let is_done = |screen: &str| {
+        !screen.contains("reading") && !screen.contains("waiting") && screen.contains("----")
+    };
+    let mut program = InTerminal::start(arguments, size, Path::new(folder));
+    let mut shown = program.until("all is read", is_done);
+    if !keys.is_empty() {
+        program.press(keys);
+        let before = std::mem::take(&mut shown);
+        let is_answer = |screen: &str| screen != before && !screen.contains("reading");
+        shown = program.until("answer to keys", is_answer);
+    }
+    shown.lines().filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(not(feature = "view"))]
+fn screen(_: &[&str], _: (u16, u16), _: &str, _: &str) -> String {
+    unreachable!("pages with screens are skipped")
 }
 
 /// What a command prints in the scratch directory, where the fixtures are linked to; nothing if it
@@ -173,6 +210,10 @@ fn run(session: &Session, scratch: &str, page: &Path) -> Option<String> {
     };
     if !cfg!(feature = "tables") && needs_tables(arguments) {
         return None;
+    }
+    if let Some((columns, rows, keys)) = &session.screen {
+        let shows = cfg!(feature = "view");
+        return shows.then(|| screen(arguments, (*columns, *rows), keys, scratch));
     }
     let run = finish(command(arguments).current_dir(scratch));
     let printed = format!("{}{}", run.stdout, run.stderr);

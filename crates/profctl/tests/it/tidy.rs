@@ -11,7 +11,7 @@ use profctl_testkit::fixtures::{of_format, root};
 const SPOKES: [&str; 4] = ["profctl-import", "profctl-analyze", "profctl-render", "profctl-frame"];
 
 /// Dependencies that live in one crate only.
-const KEPT_IN: [(&str, &str); 8] = [
+const KEPT_IN: [(&str, &str); 10] = [
     ("polars", "profctl-frame"),
     ("polars-io", "profctl-frame"),
     ("polars-lazy", "profctl-frame"),
@@ -20,6 +20,8 @@ const KEPT_IN: [(&str, &str); 8] = [
     ("plotters", "profctl-render"),
     ("clap", "profctl"),
     ("indicatif", "profctl"),
+    ("ratatui", "profctl"),
+    ("crossterm", "profctl"),
 ];
 
 /// Folders of fixtures that are no format: saved profiles to compare, recordings with answers.
