@@ -2,6 +2,7 @@
 
 use std::io::{self, BufWriter, Stdout, Write as _, stdout};
 use std::panic;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossterm::event::{self, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use crossterm::{cursor, execute, terminal};
@@ -61,13 +62,21 @@ impl Drop for Screen {
     }
 }
 
+/// Whether the terminal is taken over: it is given back once, even if a panic and the end of the
+/// view both do it.
+static IS_TAKEN: AtomicBool = AtomicBool::new(false);
+
 fn take() -> io::Result<()> {
+    IS_TAKEN.store(true, Ordering::SeqCst);
     terminal::enable_raw_mode()?;
     execute!(stdout(), terminal::EnterAlternateScreen, cursor::Hide)
 }
 
 /// Gives the terminal back.
 fn restore() {
+    if !IS_TAKEN.swap(false, Ordering::SeqCst) {
+        return;
+    }
     // What cannot be given back is lost anyway.
     let _ = execute!(stdout(), terminal::LeaveAlternateScreen, cursor::Show);
     let _ = terminal::disable_raw_mode();
