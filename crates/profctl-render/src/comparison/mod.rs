@@ -9,7 +9,7 @@ mod sarif;
 mod terminal;
 
 use profctl_model::report::{Compared, Part, Phrase, Section};
-use profctl_model::{Cell, Column, Role, Table, Timebase};
+use profctl_model::{Cell, Column, Role, Table, Ticks, Timebase};
 
 use crate::number::{self, TimeUnit};
 use crate::table::{self, Format, Style};
@@ -23,9 +23,14 @@ pub use terminal::{gate, paths, terminal};
 
 /// A phrase as text.
 pub fn said(phrase: &Phrase, timebase: &Timebase, unit: TimeUnit) -> String {
+    written_out(phrase, &|ticks| number::length_with_unit(ticks, timebase, unit))
+}
+
+/// A phrase as text, its times as `length` writes them.
+fn written_out(phrase: &Phrase, length: &dyn Fn(Ticks) -> String) -> String {
     let part = |part: &Part| match part {
         Part::Text(text) => text.clone(),
-        Part::Time(ticks) => number::length_with_unit(*ticks, timebase, unit),
+        Part::Time(ticks) => length(*ticks),
         Part::Ratio(ratio) => number::ratio(*ratio),
         Part::Change(ratio) => change(*ratio),
     };
@@ -45,6 +50,28 @@ fn change(ratio: f64) -> String {
 pub fn facts(compared: &Compared, unit: TimeUnit) -> Vec<(&'static str, String)> {
     let value =
         |(name, phrase): &(&'static str, Phrase)| (*name, said(phrase, &compared.timebase, unit));
+    compared.facts.iter().map(value).collect()
+}
+
+/// Significant digits of a time in a rounded fact, unless it has more before the point.
+const DIGITS: usize = 4;
+
+/// The same for the top of a page: times are rounded, and in one unit.
+pub fn rounded_facts(compared: &Compared, unit: TimeUnit) -> Vec<(&'static str, String)> {
+    let timebase = &compared.timebase;
+    let parts = compared.facts.iter().flat_map(|(_, phrase)| &phrase.0);
+    let times = parts.filter_map(|part| match part {
+        Part::Time(ticks) => Some(*ticks),
+        Part::Text(_) | Part::Ratio(_) | Part::Change(_) => None,
+    });
+    let largest = times.max().unwrap_or(Ticks(0));
+    let unit = unit.resolved(timebase, largest);
+    let length = |ticks| {
+        let decimals = DIGITS.saturating_sub(number::whole_digits(ticks, timebase, unit));
+        let length = number::length_rounded(ticks, timebase, unit, decimals);
+        format!("{length} {}", unit.label(timebase))
+    };
+    let value = |(name, phrase): &(&'static str, Phrase)| (*name, written_out(phrase, &length));
     compared.facts.iter().map(value).collect()
 }
 

@@ -54,7 +54,8 @@ fn a_comparison_has_the_verdict_of_the_gate() {
     let sides = ["fixtures/diff/6.1.170", "fixtures/diff/6.1.192-slub-debug"];
     let lost = "the differential flame graph is omitted";
     let regressed = "<div class=\"verdict regressed\" role=\"status\"><strong>regressed</strong>";
-    check(&sides, &[regressed, lost], &["id=\"data-diff\""]);
+    let busy = "<dd>busy 350061 us to 1103506 us (";
+    check(&sides, &[regressed, lost, busy], &["id=\"data-diff\""]);
     let lenient = [&sides[..], &["--max-regression", "1000x"]].concat();
     check(&lenient, &["<div class=\"verdict pass\""], &[]);
     check(&[MCRAE, MCRAE], &["<div class=\"verdict inconclusive\"", "id=\"data-diff\""], &[lost]);

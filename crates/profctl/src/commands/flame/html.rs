@@ -100,7 +100,7 @@ fn of_comparison(
     global: &Global,
 ) -> String {
     let (before, after) = (&comparison.before.name, &comparison.after.name);
-    let facts = profctl_render::comparison::facts(
+    let facts = profctl_render::comparison::rounded_facts(
         &comparison.report(&Shown { top: Some(0), ..Shown::default() }),
         global.unit,
     );

@@ -167,7 +167,7 @@ fn written(
             });
         }
     }
-    let facts = profctl_render::comparison::facts(
+    let facts = profctl_render::comparison::rounded_facts(
         &comparison.report(&Shown { top: Some(0), ..Shown::default() }),
         global.unit,
     );
