@@ -74,7 +74,11 @@ make-trace FORMAT SIZE SEED="1":
 calibrate REPEATS="200":
     @cargo run --quiet --profile calibrate --package profctl-bench --bin calibrate_gate -- --write {{ REPEATS }}
 
-# The same with the recordings in FOLDER (`../shared/kernel/stat`): their runs assigned to two sides, changes planted.
+# The same for steps planted in series of builds.
+calibrate-history REPEATS="4":
+    @cargo run --quiet --profile calibrate --package profctl-bench --bin calibrate_history -- --write {{ REPEATS }}
+
+# Measure the gate with the recordings in FOLDER (`../shared/kernel/stat`): their runs assigned to two sides, changes planted.
 calibrate-real FOLDER="" COMPARISONS="300":
     @cargo run --quiet --profile calibrate --package profctl-bench --bin calibrate_real -- --write "{{ FOLDER }}" {{ COMPARISONS }}
 

@@ -4,6 +4,7 @@
 //! Rates mean little across machines. `scripts/compare/` measures against other programs in the
 //! same run; these benchmarks are for comparing one commit with the next.
 
+pub mod made;
 pub mod page;
 
 use profctl_import::{ImportOptions, ReadOptions, Single, Streamed, stream};

@@ -33,8 +33,14 @@ pub const PLANTED: Block = Block {
     columns: "| change | planted | right answer, % | cause named first, % | verdicts on the function |",
 };
 
+/// Steps planted in series of builds.
+pub const HISTORY: Block = Block {
+    name: "calibrate_history",
+    columns: "| noise, builds | method | 3 %: found, % | 5 % | 10 % | 50 % | precision, % | distance | false |",
+};
+
 /// All of them.
-pub const BLOCKS: [Block; 3] = [SIMULATED, DEALT, PLANTED];
+pub const BLOCKS: [Block; 4] = [SIMULATED, DEALT, PLANTED, HISTORY];
 
 impl Block {
     fn marks(self) -> [String; 2] {

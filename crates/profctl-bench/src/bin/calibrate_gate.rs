@@ -9,10 +9,9 @@ use std::process::ExitCode;
 
 use profctl_analyze::diff::gate::{Policy, judge};
 use profctl_analyze::diff::{Options, Run, Side, Verdict, compare};
-use profctl_analyze::summarize::{self, FuncStats, Lengths, Profile, Row, Source, Summary};
+use profctl_bench::made::{empty, number, row};
 use profctl_bench::page::{PAGE, SIMULATED, error_percent};
 use profctl_model::report::Answer;
-use profctl_model::{DiagLog, FuncKind, Names, Tick, Timebase, TraceMeta};
 use profctl_testkit::generate::{Noise, Random, Runs};
 
 fn main() -> ExitCode {
@@ -179,8 +178,8 @@ fn answer([before, after]: [Side; 2]) -> io::Result<([Answer; 2], Vec<usize>)> {
                 tested.verdict == profctl_analyze::diff::stats::Verdict::Regressed
             })
     });
-    let number = own.filter_map(|function| function.name.strip_prefix('f')?.parse().ok());
-    Ok((answers, number.collect()))
+    let regressed = own.filter_map(|function| number(&function.name));
+    Ok((answers, regressed.collect()))
 }
 
 fn uniform(random: &mut Random) -> f64 {
@@ -272,38 +271,4 @@ fn sides(line: &Line, seed: u64, with_changes: bool) -> ([Side; 2], Vec<bool>) {
         Side { name: name.into(), runs: runs.collect(), skipped: 0 }
     });
     (sides, changed)
-}
-
-fn row(at: usize, calls: u64, net: u64, elapsed: u64) -> Row {
-    let lengths = |sum: u64| Lengths {
-        sum,
-        squares: u128::from(sum) * u128::from(sum) / u128::from(calls),
-        min: sum / calls,
-        max: sum / calls + 1,
-        ..Lengths::default()
-    };
-    let stats = FuncStats {
-        calls,
-        net,
-        elapsed,
-        wall: elapsed,
-        outermost: calls,
-        net_of_calls: lengths(net),
-        elapsed_of_calls: lengths(elapsed),
-        ..FuncStats::default()
-    };
-    Row { name: format!("f{at}"), module: None, kind: Some(FuncKind::Function), stats }
-}
-
-fn empty() -> Profile {
-    let meta = TraceMeta {
-        timebase: Timebase::NANOSECONDS,
-        first: Tick(0),
-        last: Tick(0),
-        events: 0,
-        knows_off_cpu: false,
-        diags: DiagLog::default(),
-    };
-    let source = Source { path: "-".into(), format: "generated".into(), bytes: 0 };
-    Summary::new(summarize::Options::default()).finish(&Names::default(), &meta, source)
 }
