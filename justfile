@@ -51,6 +51,18 @@ fuzz-night:
 budget SIZE="1000000":
     PROFCTL_BUDGET={{ SIZE }} cargo test --release --package profctl --test it -- budget::
 
+# Build and test for other processors and systems, as far as this machine has compilers and emulators.
+targets *TARGETS="":
+    scripts/targets {{ TARGETS }}
+
+# Make the archives, the Debian package and the checksums of a release, in target/dist.
+release *TARGETS="":
+    scripts/release {{ TARGETS }}
+
+# Build the documentation as a book, in target/book (needs mdbook).
+book:
+    mdbook build
+
 # Update expected output: review the diff before you commit it.
 golden:
     UPDATE_EXPECT=1 cargo test --workspace --features profctl/tables

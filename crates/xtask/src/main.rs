@@ -8,7 +8,8 @@ use std::process::{Command, ExitCode};
 
 const USAGE: &str = "usage: cargo xtask docs
 
-docs   writes the pages of docs/ that the program generates: cli.md, diagnostics.md";
+docs   writes the pages of docs/ that are generated: cli.md and diagnostics.md by the program,
+       SUMMARY.md, the contents of the book, from README.md";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -29,7 +30,6 @@ fn main() -> ExitCode {
 /// The program generates the pages; this writes them to `docs/`.
 fn docs() -> Result<(), Box<dyn Error>> {
     for page in ["cli", "diagnostics"] {
-        let path = root().join("docs").join(page).with_extension("md");
         let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
         let output = Command::new(cargo)
             .args(["run", "--quiet", "--package", "profctl", "--", "generate", page])
@@ -39,12 +39,54 @@ fn docs() -> Result<(), Box<dyn Error>> {
         if !output.status.success() {
             return Err(format!("{page}: the program did not write it").into());
         }
-        if std::fs::read(&path).ok().as_ref() != Some(&output.stdout) {
-            std::fs::write(&path, &output.stdout)?;
-            tell(&format!("wrote docs/{page}.md"));
-        }
+        update(page, &output.stdout)?;
+    }
+    update("SUMMARY", summary()?.as_bytes())
+}
+
+fn update(page: &str, bytes: &[u8]) -> Result<(), Box<dyn Error>> {
+    let path = root().join("docs").join(page).with_extension("md");
+    if std::fs::read(&path).ok().as_deref() != Some(bytes) {
+        std::fs::write(&path, bytes)?;
+        tell(&format!("wrote docs/{page}.md"));
     }
     Ok(())
+}
+
+/// The contents of the book, in the order of `docs/README.md`. A folder stands for its pages.
+fn summary() -> Result<String, Box<dyn Error>> {
+    let docs = root().join("docs");
+    let mut summary = String::from("# Summary\n\n[Documentation](README.md)\n");
+    for line in std::fs::read_to_string(docs.join("README.md"))?.lines() {
+        if let Some(part) = line.strip_prefix("## ") {
+            summary.push_str(&format!("\n# {part}\n\n"));
+        }
+        let link = line.strip_prefix("- [").and_then(|line| line.split_once("]("));
+        let Some((path, _)) = link.and_then(|(_, behind)| behind.split_once(')')) else { continue };
+        if docs.join(path).is_file() {
+            summary.push_str(&format!("- [{}]({path})\n", heading(&docs.join(path))?));
+            continue;
+        }
+        let (name, _) = line["- [".len()..].split_once('/').unwrap_or((path, ""));
+        let title = name[..1].to_uppercase() + &name[1..];
+        summary.push_str(&format!("- [{title}]()\n"));
+        let mut pages: Vec<_> = std::fs::read_dir(docs.join(path))?
+            .map(|entry| entry.map(|entry| entry.path()))
+            .collect::<Result<_, _>>()?;
+        pages.sort();
+        for page in pages {
+            let file = page.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            summary.push_str(&format!("  - [{}]({path}/{file})\n", heading(&page)?));
+        }
+    }
+    Ok(summary)
+}
+
+/// The first heading of a page.
+fn heading(page: &Path) -> Result<String, Box<dyn Error>> {
+    let text = std::fs::read_to_string(page)?;
+    let heading = text.lines().find_map(|line| line.strip_prefix("# "));
+    heading.map(str::to_owned).ok_or_else(|| format!("{}: no heading", page.display()).into())
 }
 
 fn root() -> PathBuf {

@@ -18,6 +18,38 @@ fn generated_pages_are_fresh() {
     }
 }
 
+/// A page that is in no list is not found by anyone.
+#[test]
+fn the_book_has_every_page_once_by_its_heading() {
+    let docs = fixtures::root().join("docs");
+    let summary = fs::read_to_string(docs.join("SUMMARY.md")).unwrap();
+    let listed: Vec<(&str, &str)> = summary
+        .lines()
+        .filter_map(|line| line.trim_start().trim_start_matches("- ").strip_prefix('['))
+        .filter_map(|line| line.strip_suffix(')')?.rsplit_once("]("))
+        .filter(|(_, page)| !page.is_empty())
+        .collect();
+    let mut pages = BTreeSet::new();
+    for folder in ["", "formats", "schemas", "decisions"] {
+        for entry in fs::read_dir(docs.join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_some_and(|extension| extension == "md") {
+                let name = path.strip_prefix(&docs).unwrap().to_str().unwrap().replace('\\', "/");
+                pages.insert(name);
+            }
+        }
+    }
+    pages.remove("SUMMARY.md");
+    let hint = "run `cargo xtask docs`, and list new pages in docs/README.md";
+    assert_eq!(listed.len(), pages.len(), "{hint}");
+    for (title, page) in listed {
+        assert!(pages.remove(page), "{page}: {hint}");
+        let text = fs::read_to_string(docs.join(page)).unwrap();
+        let heading = text.lines().find_map(|line| line.strip_prefix("# ")).unwrap();
+        assert_eq!(heading, title, "{page}: {hint}");
+    }
+}
+
 /// Not written as one word, so that this file declares none.
 const DECLARATION: &str = concat!(": Code", " = Code {");
 
