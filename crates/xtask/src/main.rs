@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "tasks read and write files")]
 
 use std::error::Error;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -59,24 +60,24 @@ fn summary() -> Result<String, Box<dyn Error>> {
     let mut summary = String::from("# Summary\n\n[Documentation](README.md)\n");
     for line in std::fs::read_to_string(docs.join("README.md"))?.lines() {
         if let Some(part) = line.strip_prefix("## ") {
-            summary.push_str(&format!("\n# {part}\n\n"));
+            writeln!(summary, "\n# {part}\n")?;
         }
         let link = line.strip_prefix("- [").and_then(|line| line.split_once("]("));
         let Some((path, _)) = link.and_then(|(_, behind)| behind.split_once(')')) else { continue };
         if docs.join(path).is_file() {
-            summary.push_str(&format!("- [{}]({path})\n", heading(&docs.join(path))?));
+            writeln!(summary, "- [{}]({path})", heading(&docs.join(path))?)?;
             continue;
         }
         let (name, _) = line["- [".len()..].split_once('/').unwrap_or((path, ""));
         let title = name[..1].to_uppercase() + &name[1..];
-        summary.push_str(&format!("- [{title}]()\n"));
+        writeln!(summary, "- [{title}]()")?;
         let mut pages: Vec<_> = std::fs::read_dir(docs.join(path))?
             .map(|entry| entry.map(|entry| entry.path()))
             .collect::<Result<_, _>>()?;
         pages.sort();
         for page in pages {
             let file = page.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            summary.push_str(&format!("  - [{}]({path}/{file})\n", heading(&page)?));
+            writeln!(summary, "  - [{}]({path}/{file})", heading(&page)?)?;
         }
     }
     Ok(summary)
