@@ -228,7 +228,9 @@ mod tests {
             let mut values: Vec<f64> = (0..n).map(&mut value).collect();
             if n % 3 == 0 {
                 // Some are equal.
-                values.iter_mut().for_each(|value| *value = (*value * 50.0).round() / 50.0);
+                for value in &mut values {
+                    *value = (*value * 50.0).round() / 50.0;
+                }
             }
             let (mut ranked, ranks) = Ranked::of(&values);
             let (found, expected) = (ranked.best(&ranks), by_definition(&values));
