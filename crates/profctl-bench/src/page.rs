@@ -1,6 +1,8 @@
 //! Tables of `docs/statistics.md` that programs write.
 
+use std::io::Write as _;
 use std::path::Path;
+use std::process::ExitCode;
 use std::{fs, io};
 
 /// The page, seen from the repository.
@@ -71,6 +73,42 @@ impl Block {
         let page = fs::read_to_string(path)?;
         let missing = || io::Error::other(format!("{}: no block {}", path.display(), self.name));
         fs::write(path, self.replaced(&page, text).ok_or_else(missing)?)
+    }
+}
+
+impl Block {
+    /// The `main` of the program of that name: `NAME [--write] [REPEATS [LINE]]`. `table` prints the lines
+    /// whose name contains LINE and returns them; `--write` puts them into the page.
+    pub fn main(
+        self,
+        repeats: u64,
+        table: impl FnOnce(u64, &str, &mut io::StdoutLock<'_>) -> io::Result<String>,
+    ) -> ExitCode {
+        let mut arguments: Vec<String> = std::env::args().skip(1).collect();
+        let n = arguments.len();
+        arguments.retain(|argument| argument != "--write");
+        let is_for_page = arguments.len() < n;
+        let repeats = arguments.first().map_or(Ok(repeats), |text| text.parse());
+        let (Ok(repeats), 0..=2) = (repeats, arguments.len()) else {
+            let _ = writeln!(io::stderr(), "usage: {} [--write] [REPEATS [LINE]]", self.name);
+            return ExitCode::from(2);
+        };
+        let only = arguments.get(1).map_or("", String::as_str);
+        let written = table(repeats, only, &mut io::stdout().lock())
+            .and_then(|text| if is_for_page { self.write(Path::new(PAGE), &text) } else { Ok(()) });
+        ended(self.name, written)
+    }
+}
+
+/// How a program ends. A closed output is no error.
+pub fn ended(program: &str, result: io::Result<()>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(io::stderr(), "{program}: {error}");
+            ExitCode::FAILURE
+        }
     }
 }
 

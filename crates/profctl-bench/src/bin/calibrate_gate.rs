@@ -4,38 +4,17 @@
 //! `docs/statistics.md`.
 
 use std::io::{self, Write};
-use std::path::Path;
 use std::process::ExitCode;
 
 use profctl_analyze::diff::gate::{Policy, judge};
 use profctl_analyze::diff::{Options, Run, Side, Verdict, compare};
 use profctl_bench::made::{empty, number, row};
-use profctl_bench::page::{PAGE, SIMULATED, error_percent};
+use profctl_bench::page::{SIMULATED, error_percent};
 use profctl_model::report::Answer;
 use profctl_testkit::generate::{Noise, Random, Runs};
 
 fn main() -> ExitCode {
-    let mut arguments: Vec<String> = std::env::args().skip(1).collect();
-    let n = arguments.len();
-    arguments.retain(|argument| argument != "--write");
-    let is_for_page = arguments.len() < n;
-    let repeats = arguments.first().map_or(Ok(100), |text| text.parse());
-    let (Ok(repeats), 0..=2) = (repeats, arguments.len()) else {
-        let _ = writeln!(io::stderr(), "usage: calibrate_gate [--write] [REPEATS [LINE]]");
-        return ExitCode::from(2);
-    };
-    let only = arguments.get(1).map_or("", String::as_str);
-    let written = table(repeats, only, &mut io::stdout().lock()).and_then(|text| {
-        if is_for_page { SIMULATED.write(Path::new(PAGE), &text) } else { Ok(()) }
-    });
-    match written {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
-        Err(error) => {
-            let _ = writeln!(io::stderr(), "calibrate_gate: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    SIMULATED.main(100, |repeats, only, out| table(repeats, only, out))
 }
 
 const FUNCTIONS: usize = 200;

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use profctl_analyze::diff::gate::{Judgement, Policy, judge};
 use profctl_analyze::diff::{Comparison, Measure, Options, Run, Side, Verdict, compare};
 use profctl_analyze::summarize::{self, By, Lengths, Profile, Row, Source, Summary};
-use profctl_bench::page::{Block, DEALT, PAGE, PLANTED, error_percent};
+use profctl_bench::page::{Block, DEALT, PAGE, PLANTED, ended, error_percent};
 use profctl_import::{ReadOptions, Single, load};
 use profctl_model::report::Answer;
 use profctl_testkit::generate::Random;
@@ -47,14 +47,7 @@ fn main() -> ExitCode {
         let _ = writeln!(io::stderr(), "skipped: no recordings in {place}; name their folder");
         return ExitCode::SUCCESS;
     }
-    match run(&folder, comparisons, is_for_page) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
-        Err(error) => {
-            let _ = writeln!(io::stderr(), "calibrate_real: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    ended("calibrate_real", run(&folder, comparisons, is_for_page))
 }
 
 #[expect(clippy::disallowed_methods, reason = "a program of its own")]
