@@ -113,8 +113,8 @@ impl<'a> BlockSource<'a> {
     }
 
     /// The next block of about `size` bytes, cut where `boundary` says that a record ends. `spare`
-    /// is a buffer to reuse. An input that pauses is not waited for: the records so far, which may be none, are a block.
-    /// Nothing after the last block.
+    /// is a buffer to reuse. An input that pauses is not waited for: the records so far, which may be
+    /// none, are a block. Nothing after the last block.
     pub fn next(
         &mut self,
         number: u64,

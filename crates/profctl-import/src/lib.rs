@@ -76,8 +76,8 @@ pub struct ReadOptions {
     pub block_size: usize,
     /// By what a call is outermost: its function, unless a report groups by something else.
     pub grouping: Grouping,
-    /// Set by who wants to know what was read so far: the sink then gets a [`profctl_model::Record::SoFar`]
-    /// after the next block.
+    /// Set by who wants to know what was read so far: the sink then gets a
+    /// [`profctl_model::Record::SoFar`] after the next block.
     pub asked: Option<Arc<AtomicBool>>,
 }
 

@@ -11,6 +11,8 @@ use profctl_import::files::{
     Entry, FileId, Head, InOrder, ReadAt, head_size, read_head, with_head,
 };
 
+use super::live;
+
 /// A file, standard input, or the files below a directory.
 pub(crate) struct DiskFiles {
     name: String,
@@ -131,15 +133,14 @@ impl DiskFile {
             return Err(io::Error::other("a pipe can be read only once"));
         }
         if self.grows {
-            use super::live::Growing;
             return OpenFile::new(match &self.path {
-                Some(path) => Box::new(Growing::new(File::open(path)?, self.is_regular)),
-                None => Box::new(Growing::new(io::stdin(), false)),
+                Some(path) => Box::new(live::Growing::new(File::open(path)?, self.is_regular)),
+                None => Box::new(live::Growing::new(io::stdin(), false)),
             });
         }
         let bytes: Box<dyn Read + Send> = match &self.path {
             Some(path) => Box::new(File::open(path)?),
-            None => Box::new(super::live::Stdin::new()),
+            None => Box::new(live::Stdin::new()),
         };
         OpenFile::new(bytes)
     }

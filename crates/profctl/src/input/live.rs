@@ -51,6 +51,11 @@ fn chunks(
                     Ok(chunk)
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                // A pipe that another program made non-blocking: it has nothing yet.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    std::thread::sleep(PATIENCE);
+                    continue;
+                }
                 Err(error) => Err(error),
             };
             if sender.send(read).is_err() {

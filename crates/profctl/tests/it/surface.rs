@@ -24,6 +24,36 @@ fn commands() -> Vec<String> {
     commands.filter_map(|line| line.split_whitespace().next().map(str::to_owned)).collect()
 }
 
+/// Who made the pipe may have made it non-blocking, and then a read finds nothing where more comes
+/// later.
+#[cfg(unix)]
+#[test]
+fn input_that_does_not_block_is_read_to_its_end() {
+    use std::io::Write as _;
+    use std::os::fd::OwnedFd;
+    use std::os::unix::net::UnixStream;
+    use std::process::Stdio;
+
+    let (mut ours, theirs) = UnixStream::pair().unwrap();
+    theirs.set_nonblocking(true).unwrap();
+    let arguments = ["summarize", "--format", "csv", "-"];
+    let mut command = command(&arguments);
+    command.stdin(OwnedFd::from(theirs)).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    // Else it keeps the other end open, and there is no end.
+    drop(command);
+    let (first, second) = TWO.split_at(TWO.len() / 2);
+    for part in [first, second] {
+        std::thread::sleep(std::time::Duration::from_millis(120));
+        ours.write_all(part.as_bytes()).unwrap();
+    }
+    drop(ours);
+    let output = child.wait_with_output().unwrap();
+    let expected = run_with_input(&arguments, TWO.as_bytes()).quiet_success();
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), expected);
+}
+
 #[test]
 fn short_help_fits_a_screen_and_long_help_has_all() {
     let commands = commands();
