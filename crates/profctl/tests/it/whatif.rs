@@ -33,6 +33,20 @@ fn workloads_of_1990_come_out_as_they_were_measured() {
     }
 }
 
+/// The I/O job by itself was measured as 15 and as 16 s.
+#[test]
+fn the_io_job_of_1990_comes_out_alone_with_the_same_parameters() {
+    let scratch = Scratch::new("alone");
+    let both = std::fs::read_to_string(minix("bunnell.toml")).unwrap();
+    let (alone, hog) = both.rsplit_once("[[thread]]").unwrap();
+    assert!(hog.contains("hog") && alone.matches("[[thread]]").count() == 1, "{both}");
+    let workload = scratch.file("alone.toml", alone);
+    let found = json(&["sched", "--workload", &workload, "--whatif", "quantum=100ms"]);
+    let finish = number(&found["scenarios"][0]["threads"][0], "finish") as f64 / 1e9;
+    println!("alone: 15 and 16 s measured, {finish:.2} s in the model");
+    assert!((15.0..=16.0).contains(&finish), "{finish} s");
+}
+
 #[test]
 fn sweeps_of_1990_have_the_factors_that_are_quoted() {
     let factors = |file: &str| -> Vec<f64> {
