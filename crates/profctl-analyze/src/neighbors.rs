@@ -195,8 +195,7 @@ impl Neighbors {
             let earlier = waiting.earlier.iter().map(|(func, sums)| (*func, sums));
             waiting.calls.iter().map(|(func, sums)| (*func, sums)).chain(earlier)
         });
-        for (callee, sums) in waiting.filter(|(callee, _)| is_it(*callee)) {
-            debug_assert!(is_it(callee));
+        for (_, sums) in waiting.filter(|(callee, _)| is_it(*callee)) {
             callers.entry(None).or_default().add(sums);
         }
         #[expect(clippy::iter_over_hash_type, reason = "sums in sorted maps, in any order")]

@@ -157,7 +157,7 @@ fn a_pipe_that_grows_is_shown_while_it_grows() {
     // Calls that are still open are not there.
     assert!(functions(&screen) < 261, "{screen}");
     drop(writer);
-    let screen = view.shows("the input has ended");
+    let screen = view.shows("end of input");
     assert_eq!(functions(&screen), 261);
     view.press("q");
     assert_eq!(view.end(), Some(0));
@@ -224,7 +224,7 @@ fn a_saved_profile_has_a_table() {
     let mut view = InTerminal::start(&["view", &profile], (80, 24), &root());
     view.shows("5 functions by net");
     view.press("{enter}");
-    view.shows("a saved profile holds sums");
+    view.shows("a saved profile has no callers");
 }
 
 fn fixture() -> String {

@@ -46,7 +46,7 @@ pub(crate) fn of_comparison(comparison: &Comparison) -> Option<String> {
     }
     let change = (*after as f64 / *before as f64 - 1.0) * 100.0;
     if change.abs() < 0.5 {
-        return Some("A run takes as much busy time as before, to within 0.5%".to_owned());
+        return Some("Busy time is unchanged (within 0.5%)".to_owned());
     }
     let more = if after > before { "more" } else { "less" };
     let named: Vec<String> = causes

@@ -30,7 +30,7 @@ pub(super) fn run(args: Args, global: &Global) -> Result<Exit, Failure> {
     }
     let is_dumb = std::env::var("TERM").is_ok_and(|term| term == "dumb");
     if !io::stdout().is_terminal() || is_dumb {
-        let failure = Failure::usage("view needs a terminal, and standard output is none");
+        let failure = Failure::usage("view needs a terminal, but standard output is not one");
         return Err(failure.hint("`profctl summarize` prints the same table"));
     }
     if args.trace.as_os_str() == "-" && io::stdin().is_terminal() {

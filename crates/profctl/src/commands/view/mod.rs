@@ -1,4 +1,4 @@
-//! `profctl view`: a trace in the terminal, to walk around in.
+//! `profctl view`: a trace to browse in the terminal.
 //!
 //! What is shown ([`state`]) is apart from how it is drawn ([`draw`]) and from who reads keys and
 //! traces ([`app`], [`source`]): a key, a size or a part of a trace goes into the state, and a
@@ -33,14 +33,14 @@ use crate::exit::{Exit, Failure};
 
 const EXAMPLES: &str = "\
 Examples:
-  profctl view trace.txt                           walk from functions to calls
+  profctl view trace.txt                           browse from functions to calls
   profctl view --thread nginx-812 --sort calls trace.dat
   sudo cat /sys/kernel/tracing/trace_pipe | profctl view --live -";
 
-/// Show a trace in the terminal: functions, callers and callees, slowest calls
+/// Browse a trace in the terminal: functions, callers and callees, slowest calls
 ///
 /// Keys: Enter shows the callers and callees of a function, the right arrow its slowest calls and then
-/// what such a call did; `/` searches, `f` filters, `s` sorts, `?` lists all keys, `q` goes back and
+/// the trace of such a call; `/` searches, `f` filters, `s` sorts, `?` lists all keys, `q` goes back and
 /// quits. Numbers are those of `summarize`, `tree` and `replay`.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
@@ -48,7 +48,7 @@ pub(crate) struct Args {
     /// Trace, saved profile, or `-`
     #[arg(value_name = "TRACE")]
     trace: PathBuf,
-    /// Show the trace while it grows: a pipe, a file that is written, or trace_pipe
+    /// Show the trace while it grows: a pipe, a log file, or trace_pipe
     #[arg(long)]
     live: bool,
     /// Group rows by

@@ -201,7 +201,7 @@ pub(super) fn call(data: &Snapshot, call: &Call, found: Option<&Found>, style: &
     let page =
         Page { title: format!("{name}: {length} on {}", visible(&thread)), ..Page::default() };
     let Some(found) = found else {
-        return Page { items: vec![Item::text("reading the call again …")], ..page };
+        return Page { items: vec![Item::text("rereading the call …")], ..page };
     };
     // Without indentation it is hard to see who calls whom; lines can be moved.
     let width = style.width.map(|width| width.max(INDENTED));
@@ -213,7 +213,7 @@ pub(super) fn call(data: &Snapshot, call: &Call, found: Option<&Found>, style: &
     let callers = found.callers.iter().map(|call| &*data.names.funcs[call.func].name);
     let callers: Vec<&str> = callers.collect();
     let callers = match &callers[..] {
-        [] => "called by no recorded function".to_owned(),
+        [] => "no caller recorded".to_owned(),
         callers => format!("called by {}", visible(&callers.join(" < "))),
     };
     let items = text.lines().map(|line| Item::text(line.trim_end())).collect();

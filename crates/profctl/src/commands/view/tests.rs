@@ -283,7 +283,7 @@ fn what_cannot_be_opened_is_said() {
     let mut live = State::new(About { can_open: false, is_live: true, ..about() }, (80, 24));
     live.update(Event::SoFar(snapshot(SMALL.as_bytes(), By::Function)));
     assert_eq!(press(&mut live, "{right}{right}"), Effect::Nothing);
-    assert!(status(&live).starts_with("a live input cannot be read again"), "{}", status(&live));
+    assert!(status(&live).ends_with("a live input cannot be read again"), "{}", status(&live));
     let mut threads = State::new(About { by: By::Thread, ..about() }, (80, 24));
     threads.update(Event::Read(snapshot(SMALL.as_bytes(), By::Thread)));
     press(&mut threads, "{enter}");
@@ -292,7 +292,7 @@ fn what_cannot_be_opened_is_said() {
     let profile = snapshot(SMALL.as_bytes(), By::Function);
     saved.update(Event::Read(Box::new(Snapshot { calls: None, ..*profile })));
     press(&mut saved, "{right}");
-    assert!(status(&saved).starts_with("a saved profile holds sums"), "{}", status(&saved));
+    assert!(status(&saved).starts_with("a saved profile has no callers"), "{}", status(&saved));
 }
 
 #[test]
@@ -354,7 +354,7 @@ fn a_search_goes_to_matches_and_a_filter_keeps_them() {
     press(&mut state, "{esc}{esc}");
     assert_eq!(state.title(), "trace.txt: 3 functions by net");
     press(&mut state, "{esc}");
-    assert_eq!(status(&state), "q quits");
+    assert_eq!(status(&state), "press q to quit");
 }
 
 #[test]
@@ -370,12 +370,12 @@ fn the_selection_stays_while_numbers_change_and_p_stops_them() {
     assert_eq!(status(&state), "live: 0 bytes read");
     press(&mut state, "p");
     let stopped = screen(&state, (80, 24));
-    assert!(stopped.contains("stopped, p goes on"), "{stopped}");
+    assert!(stopped.contains("paused (p resumes)"), "{stopped}");
     state.update(Event::Read(snapshot(part, By::Function)));
     assert_eq!(screen(&state, (80, 24)), stopped);
     press(&mut state, "p");
     assert_ne!(screen(&state, (80, 24)), stopped);
-    assert_eq!(status(&state).split("  ").next().unwrap(), "the input has ended, 0 bytes read");
+    assert_eq!(status(&state).split("  ").next().unwrap(), "end of input, 0 bytes read");
 }
 
 #[test]

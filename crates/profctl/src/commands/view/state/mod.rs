@@ -325,7 +325,7 @@ impl State {
                 return self.sort(self.sorts.len() - 1);
             }
             Key::Char('f' | 's' | 'S') => {
-                self.message = Some("this is for the first screen".into());
+                self.message = Some("only on the first screen".into());
             }
             Key::Char('<') => {
                 let screen = self.screen();
@@ -337,7 +337,7 @@ impl State {
             Key::Char('?') => return self.push(Kind::Help),
             Key::Char('u') => return self.up(),
             Key::Char(_) | Key::Ctrl(_) => {
-                self.message = Some("no such key: ? lists the keys".into());
+                self.message = Some("unknown key: press ? for help".into());
             }
         }
         Effect::Nothing
@@ -406,7 +406,7 @@ impl State {
             return self.back();
         }
         if self.search.take().is_none() && self.filter.take().is_none() {
-            self.message = Some("q quits".into());
+            self.message = Some("press q to quit".into());
         }
         self.refresh()
     }
@@ -419,7 +419,7 @@ impl State {
         match target {
             Target::Function(function) => {
                 if matches!(&self.shown().kind, Kind::Neighbors(shown) if *shown == function) {
-                    self.message = Some("these are its callers and callees".into());
+                    self.message = Some("its callers and callees are shown".into());
                     return Effect::Nothing;
                 }
                 if self.has_calls() {
@@ -460,7 +460,7 @@ impl State {
     fn has_calls(&mut self) -> bool {
         let has = self.data.as_ref().is_some_and(|data| data.calls.is_some());
         if !has {
-            let why = "a saved profile holds sums: callers and single calls are not known";
+            let why = "a saved profile has no callers or single calls";
             self.message = Some(why.into());
         }
         has
@@ -483,13 +483,13 @@ impl State {
 
     fn open(&mut self, call: Call) -> Effect {
         if !self.about.can_open {
-            let why = "a live input cannot be read again, which single calls need";
+            let why = "single calls are not available: a live input cannot be read again";
             self.message = Some(why.into());
             return Effect::Nothing;
         }
         if call.descendants > BELOW_MAX {
             let n = call.descendants;
-            self.message = Some(format!("{n} calls below: `profctl replay` shows so many"));
+            self.message = Some(format!("{n} calls below, too many to show: use `profctl replay`"));
             return Effect::Nothing;
         }
         self.push(Kind::Call(call, None));
@@ -499,13 +499,13 @@ impl State {
     /// The call that made the shown one.
     fn up(&mut self) -> Effect {
         let Kind::Call(_, found) = &self.shown().kind else {
-            self.message = Some("this is for a call".into());
+            self.message = Some("only where a call is shown".into());
             return Effect::Nothing;
         };
         match found.as_ref().map(|found| found.callers.first().copied()) {
             Some(Some(caller)) => self.open(caller),
             Some(None) => {
-                self.message = Some("no call around it was recorded".into());
+                self.message = Some("no caller recorded".into());
                 Effect::Nothing
             }
             None => Effect::Nothing,
@@ -532,7 +532,7 @@ impl State {
     fn stop(&mut self) -> Effect {
         if self.is_read && self.newer.is_none() {
             self.is_stopped = false;
-            self.message = Some("everything is read".into());
+            self.message = Some("already at the end of input".into());
             return Effect::Nothing;
         }
         self.is_stopped = !self.is_stopped;

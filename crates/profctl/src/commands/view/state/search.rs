@@ -112,7 +112,7 @@ impl State {
 
     pub(super) fn next_match(&mut self, forward: bool) {
         if self.search.is_none() {
-            self.message = Some("nothing was searched: / searches".into());
+            self.message = Some("no search yet: press /".into());
             return;
         }
         let matches = self.matches();

@@ -76,10 +76,10 @@ impl State {
         }
         let read = number::bytes(self.bytes);
         match (self.about.is_live, self.is_read, self.about.total) {
-            _ if self.is_stopped => format!("stopped, p goes on; {read} read"),
+            _ if self.is_stopped => format!("paused (p resumes), {read} read"),
             (true, false, _) if self.data.is_none() => format!("waiting for input, {read} read"),
             (true, false, _) => format!("live: {read} read"),
-            (true, true, _) => format!("the input has ended, {read} read"),
+            (true, true, _) => format!("end of input, {read} read"),
             (false, true, _) => String::new(),
             (false, false, Some(total)) if total > 0 => {
                 let percent = u128::from(self.bytes.min(total)) * 100 / u128::from(total);
@@ -119,7 +119,7 @@ impl State {
             Kind::Call(..) => &[
                 ("←", "back"),
                 ("u", "its caller"),
-                ("< >", "move lines"),
+                ("< >", "scroll sideways"),
                 ("/", "search"),
                 ("?", "help"),
             ],
