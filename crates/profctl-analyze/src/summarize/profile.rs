@@ -53,7 +53,7 @@ pub struct Profile {
     /// The runs that it is the sum of, each with its own sums, where it is of several runs; nothing
     /// where that is not known.
     pub runs: Option<Vec<SavedRun>>,
-    /// The call paths of a single run, if they were kept.
+    /// The call paths, if they were kept; where it is of several runs, each of those has its own.
     pub paths: Option<RunPaths>,
 }
 
@@ -165,12 +165,15 @@ impl Profile {
     /// whatever the order they are given in, and whether or not some of them were saved before.
     pub fn of_runs(mut runs: Vec<SavedRun>) -> Result<Self, String> {
         runs.sort_by(SavedRun::order);
-        let mut iter = runs.iter();
-        let first = iter.next().ok_or("no run, expected one")?;
-        let mut sum = first.profile.in_ticks_of_a_file();
-        for run in iter {
-            sum.merge(run.profile.in_ticks_of_a_file())
-                .map_err(|error| format!("{}: {error}", run.name))?;
+        let mut parts = runs.iter().map(|run| {
+            let mut part = run.profile.in_ticks_of_a_file();
+            // Each of several runs has its own paths.
+            part.paths = part.paths.filter(|_| runs.len() == 1);
+            (run, part)
+        });
+        let (_, mut sum) = parts.next().ok_or("no run, expected one")?;
+        for (run, part) in parts {
+            sum.merge(part).map_err(|error| format!("{}: {error}", run.name))?;
         }
         sum.runs = Some(runs);
         Ok(sum)
@@ -245,8 +248,7 @@ impl Profile {
         }
         self.sources.append(&mut other.sources);
         self.sources.sort();
-        // Paths are of one run: those of several stay with the runs.
-        self.paths = None;
+        self.merge_paths(&mut other);
         self.lanes = self.lanes.max(other.lanes);
         for (ours, theirs) in [
             (&mut self.real, other.real),
@@ -257,7 +259,7 @@ impl Profile {
             *ours = ours.saturating_add(theirs);
         }
         // In a trace without calls, neither is known.
-        let [is_empty, adds_nothing] = [&self.rows, &other.rows].map(Vec::is_empty);
+        let [is_empty, adds_nothing] = [self.rows.is_empty(), other.rows.is_empty()];
         let both = |ours, theirs| (ours || is_empty) && (theirs || adds_nothing);
         self.knows_off_cpu = both(self.knows_off_cpu, other.knows_off_cpu);
         self.has_percentiles = both(self.has_percentiles, other.has_percentiles);
@@ -273,6 +275,32 @@ impl Profile {
             By::Module | By::Thread | By::Cpu | By::Kind => self.n_functions.max(other.n_functions),
         };
         Ok(())
+    }
+
+    /// Adds the call paths of another profile, if those of both are known, be it run by run.
+    fn merge_paths(&mut self, other: &mut Self) {
+        let ours = self.take_paths();
+        let theirs = other.take_paths();
+        self.paths = match (ours, theirs) {
+            (Some(mut ours), Some(theirs)) => {
+                ours.merge(&theirs);
+                Some(ours)
+            }
+            // A trace without calls has no paths.
+            (Some(ours), None) if other.rows.is_empty() => Some(ours),
+            (None, Some(theirs)) if self.rows.is_empty() => Some(theirs),
+            _ => None,
+        };
+    }
+
+    /// The call paths, of all runs together if there are several.
+    fn take_paths(&mut self) -> Option<RunPaths> {
+        let Some(runs) = &mut self.runs else { return self.paths.take() };
+        let mut sum = RunPaths::default();
+        for run in runs {
+            sum.merge(&run.profile.paths.take()?);
+        }
+        Some(sum)
     }
 
     /// The whole number of reported units (nanoseconds, cycles, instructions) in a tick, if it is

@@ -1,5 +1,7 @@
 //! The call paths of one run.
 
+use std::cmp::Reverse;
+
 use profctl_model::hash::FastMap;
 use profctl_model::{CallTree, NodeId, Timebase, Trace};
 
@@ -101,6 +103,15 @@ impl RunPaths {
         paths
     }
 
+    /// Adds the calls of another tree. The result is in one order, callees by name and module below
+    /// their callers, so it does not depend on the order in which trees are added.
+    pub(super) fn merge(&mut self, other: &Self) {
+        let mut tree = Merged::default();
+        tree.add(self);
+        tree.add(other);
+        *self = tree.in_order();
+    }
+
     /// Number of paths.
     pub fn len(&self) -> usize {
         self.nodes.len()
@@ -109,6 +120,79 @@ impl RunPaths {
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
+    }
+}
+
+/// Trees put together, in any order.
+#[derive(Default)]
+struct Merged<'a> {
+    funcs: Vec<Key<'a>>,
+    place_of: FastMap<Key<'a>, u32>,
+    nodes: Vec<RunNode>,
+    /// By parent and function.
+    node_of: FastMap<(Option<u32>, u32), u32>,
+}
+
+/// A function: its name and module.
+type Key<'a> = (&'a str, Option<&'a str>);
+
+impl<'a> Merged<'a> {
+    fn add(&mut self, paths: &'a RunPaths) {
+        let mut funcs = Vec::with_capacity(paths.funcs.len());
+        for (name, module) in &paths.funcs {
+            let key = (name.as_str(), module.as_deref());
+            let next = self.funcs.len() as u32;
+            let place = *self.place_of.entry(key).or_insert(next);
+            if place == next {
+                self.funcs.push(key);
+            }
+            funcs.push(place);
+        }
+        let mut here: Vec<u32> = Vec::with_capacity(paths.nodes.len());
+        for node in &paths.nodes {
+            let func = funcs[node.func as usize];
+            let parent = node.parent.map(|parent| here[parent as usize]);
+            let next = self.nodes.len() as u32;
+            let place = *self.node_of.entry((parent, func)).or_insert(next);
+            if place == next {
+                self.nodes.push(RunNode { func, parent, sums: Sums::default() });
+            }
+            self.nodes[place as usize].sums.add(&node.sums);
+            here.push(place);
+        }
+    }
+
+    /// The tree with a caller before its callees, and those by name and module.
+    fn in_order(&self) -> RunPaths {
+        let mut roots = Vec::new();
+        let mut callees: Vec<Vec<u32>> = vec![Vec::new(); self.nodes.len()];
+        for (place, node) in self.nodes.iter().enumerate() {
+            let list = match node.parent {
+                Some(parent) => &mut callees[parent as usize],
+                None => &mut roots,
+            };
+            list.push(place as u32);
+        }
+        // The last is taken first.
+        let key_of = |place: &u32| Reverse(self.funcs[self.nodes[*place as usize].func as usize]);
+        for list in callees.iter_mut().chain([&mut roots]) {
+            list.sort_unstable_by_key(key_of);
+        }
+        let mut ordered = RunPaths::default();
+        let mut func_of: FastMap<u32, u32> = FastMap::default();
+        let mut to_do: Vec<(Option<u32>, u32)> = roots.iter().map(|&root| (None, root)).collect();
+        while let Some((parent, place)) = to_do.pop() {
+            let node = &self.nodes[place as usize];
+            let func = *func_of.entry(node.func).or_insert_with(|| {
+                let (name, module) = self.funcs[node.func as usize];
+                ordered.funcs.push((name.to_owned(), module.map(str::to_owned)));
+                ordered.funcs.len() as u32 - 1
+            });
+            let here = ordered.nodes.len() as u32;
+            ordered.nodes.push(RunNode { func, parent, sums: node.sums });
+            to_do.extend(callees[place as usize].iter().map(|&callee| (Some(here), callee)));
+        }
+        ordered
     }
 }
 

@@ -243,6 +243,13 @@ fn profiles_with_call_paths_compare_like_their_traces() {
     run(&["summarize", "-q", "--paths", "-o", &several, &traces[0], &traces[0]]).quiet_success();
     let of_runs = paths(&several, &converted);
     assert_eq!(of_runs.as_array().map(Vec::len), saved.as_array().map(Vec::len));
+    // A sum of parts has the paths of all, and of several runs those of each.
+    let merged = scratch.path("merged.profile.json");
+    for parts in [[&summarized, &summarized], [&several, &summarized]] {
+        run(&["merge", "-q", parts[0], parts[1], "-o", &merged]).quiet_success();
+        let of_parts = paths(&merged, &converted);
+        assert_eq!(of_parts.as_array().map(Vec::len), saved.as_array().map(Vec::len));
+    }
     let page = scratch.path("page.html");
     run(&["report", "-q", &summarized, &converted, "-o", &page]);
     let page = fs::read_to_string(page).expect("a page");
