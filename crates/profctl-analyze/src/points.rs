@@ -4,7 +4,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use profctl_model::{
-    CpuId, FuncId, IdVec, Names, Record, SelectThreads, Span, SpanSink, ThreadId, Tick, Ticks,
+    CpuId, Fidelity, FuncId, IdVec, Names, Record, SelectThreads, Span, SpanSink, ThreadId, Tick,
+    Ticks, Trace,
 };
 
 use crate::find;
@@ -29,6 +30,16 @@ pub struct Point {
     pub thread: ThreadId,
     /// The CPU, if the trace says.
     pub cpu: Option<CpuId>,
+}
+
+/// What is looked at of a call.
+struct Call {
+    fidelity: Fidelity,
+    elapsed: Ticks,
+    start: Tick,
+    net: Ticks,
+    thread: ThreadId,
+    cpu: Option<CpuId>,
 }
 
 /// Collects the calls of one function: one of every so many, by their order, and the slowest.
@@ -71,6 +82,26 @@ impl Points {
         }
     }
 
+    /// The calls of a function in a trace. Fails, naming similar functions, if it has none of that
+    /// name.
+    pub fn of(trace: &Trace, function: &str) -> Result<Sample, String> {
+        let mut points = Self::new(function);
+        let spans = &trace.spans;
+        for id in spans.ids() {
+            let row = id.index();
+            let call = Call {
+                fidelity: spans.fidelity[row],
+                elapsed: spans.elapsed(id),
+                start: spans.start[row],
+                net: spans.net[row],
+                thread: spans.thread[row],
+                cpu: spans.cpu[row],
+            };
+            points.call(spans.func[id], &call, &trace.names);
+        }
+        points.finish(&trace.names)
+    }
+
     /// What was collected. Fails, naming similar functions, if the trace has none of that name.
     pub fn finish(self, names: &Names) -> Result<Sample, String> {
         find::functions(names, &self.function)?;
@@ -80,6 +111,24 @@ impl Points {
         points.dedup();
         let Self { every, calls, incomplete, .. } = self;
         Ok(Sample { points, every, calls, incomplete })
+    }
+
+    fn call(&mut self, func: FuncId, call: &Call, names: &Names) {
+        while self.is_it.len() <= func.index() {
+            let next = names.funcs.iter().nth(self.is_it.len());
+            self.is_it.push(next.is_some_and(|func| func.name == self.function));
+        }
+        if !self.is_it[func] {
+            return;
+        }
+        let &Call { fidelity, elapsed, start, net, thread, cpu } = call;
+        if fidelity.start_inferred || fidelity.end_inferred {
+            self.incomplete += 1;
+            return;
+        }
+        let number = self.calls;
+        self.calls += 1;
+        self.take(Point { elapsed, start, number, net, thread, cpu });
     }
 
     fn take(&mut self, point: Point) {
@@ -102,21 +151,9 @@ impl Points {
 
 impl SpanSink for Points {
     fn span(&mut self, span: &Span, names: &Names) {
-        while self.is_it.len() <= span.func.index() {
-            let next = names.funcs.iter().nth(self.is_it.len());
-            self.is_it.push(next.is_some_and(|func| func.name == self.function));
-        }
-        if !self.is_it[span.func] {
-            return;
-        }
-        if span.fidelity.start_inferred || span.fidelity.end_inferred {
-            self.incomplete += 1;
-            return;
-        }
-        let &Span { start, net, thread, cpu, .. } = span;
-        let number = self.calls;
-        self.calls += 1;
-        self.take(Point { elapsed: span.elapsed(), start, number, net, thread, cpu });
+        let &Span { fidelity, start, net, thread, cpu, .. } = span;
+        let call = Call { fidelity, elapsed: span.elapsed(), start, net, thread, cpu };
+        self.call(span.func, &call, names);
     }
 
     fn record(&mut self, _record: Record<'_>, _names: &Names) {}

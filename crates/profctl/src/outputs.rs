@@ -15,6 +15,8 @@ pub(crate) enum What {
     Report,
     /// The same, with JSON by default, which is the saved profile.
     Profile,
+    /// A table for terminals or programs, or one page of HTML.
+    ReportOrPage,
     /// A trace for other programs.
     Conversion,
     /// A picture of calls.
@@ -235,6 +237,7 @@ impl OutputFormat {
     fn serves(&self, what: What) -> bool {
         match what {
             What::Report | What::Profile => self.report.is_some(),
+            What::ReportOrPage => self.serves(What::Report) || self.serves(What::Page),
             What::Conversion => self.conversion.is_some(),
             What::Picture => self.picture.is_some(),
             What::Plot => matches!(self.picture, Some(Picture::Svg | Picture::Png)),
@@ -306,7 +309,7 @@ pub(crate) fn choose(
 
 fn default(what: What) -> Option<&'static OutputFormat> {
     match what {
-        What::Report => named("table"),
+        What::Report | What::ReportOrPage => named("table"),
         What::Profile => named("profile"),
         What::Page => named("html"),
         What::Conversion | What::Picture | What::Plot | What::Text | What::Calibration => None,
@@ -380,6 +383,8 @@ mod tests {
                 None,
                 "profctl: no output format given: use `-o FILE` or `--format NAME`",
             ),
+            (What::ReportOrPage, None, Some("x.html"), "html"),
+            (What::ReportOrPage, None, Some("x.md"), "markdown"),
             (What::Page, None, Some("x.pdf"), "profctl: unknown output extension `.pdf`"),
             (What::Profile, None, None, "profile"),
         ] {

@@ -15,6 +15,19 @@ const SHUFFLES: usize = 199;
 
 const SEED: u64 = 1;
 
+/// The shortest series of which a part may be cut off with a chance of no more than `level`. A cut in
+/// the middle is the least likely one: as good are the orders that leave the values of each half
+/// together, and their mirror images.
+pub(super) fn shortest(level: f64) -> usize {
+    // Of n values, so many choices of half of them.
+    let (mut n, mut choices) = (2, 2.0);
+    while n < 2 * SIDE_MIN || 2.0 / choices > level {
+        n += 1;
+        choices = choices * n as f64 / n.div_ceil(2) as f64;
+    }
+    n
+}
+
 /// A place where a series changes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Cut {
@@ -240,6 +253,19 @@ mod tests {
             assert_eq!(found.is_some(), expected.is_some(), "{n}");
             assert!(found.zip(expected).is_none_or(close), "{n}: {found:?}, {expected:?}");
         }
+    }
+
+    /// A series that is shorter shows not even the clearest step.
+    #[test]
+    fn the_shortest_series_shows_a_step() {
+        assert_eq!(shortest(0.05), 8);
+        let is_found = |n: usize| {
+            let step = |at: usize| if at >= n / 2 { 1.0 } else { 0.0 };
+            let values: Vec<f64> = (0..n).map(|at| step(at) + at as f64 * 1e-6).collect();
+            !cuts(&values, 0.5, 0.05).is_empty()
+        };
+        let found: Vec<usize> = (0..12).filter(|&n| is_found(n)).collect();
+        assert_eq!(found, [8, 9, 10, 11]);
     }
 
     #[test]

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use profctl_model::Ticks;
 
 use crate::diff::stats::{self, Design, Row, test_together};
-use crate::diff::{Measure, Side, WHOLE_RUN, function_key};
+use crate::diff::{Measure, Side, WHOLE_RUN, function_key, natural_order};
 use crate::find;
 
 /// How to look for changes.
@@ -77,6 +77,8 @@ impl History {
     /// Adds the next build. Only a number a function and run is kept of it.
     pub fn add(&mut self, mut build: Build, mut side: Side) {
         side.settle();
+        // As they were made, as far as their names tell: a drift is to be seen.
+        side.runs.sort_by(|a, b| natural_order(&a.name, &b.name));
         build.runs = side.runs.len();
         self.builds.push(build);
         for run in side.runs {
@@ -166,7 +168,10 @@ impl History {
             }
         }
         let changes = self.confirm(&candidates, &looked_at, &of_run, options);
-        let flaky = looked_at.iter().filter_map(|(name, series)| {
+        // Where changes cannot be found, they look like states, and like a difference between builds.
+        let builds_min = divisive::shortest(LEVEL);
+        let is_long = self.builds.len() >= builds_min;
+        let flaky = looked_at.iter().filter(|_| is_long).filter_map(|(name, series)| {
             let cuts: Vec<usize> = changes
                 .iter()
                 .filter(|change| change.function.as_deref() == Some(name.as_str()))
@@ -179,8 +184,9 @@ impl History {
         Found {
             builds: self.builds.clone(),
             flaky: flaky.collect(),
-            functions: looked_at.len(),
-            between_share: self.between_share(&looked_at, &of_run, options),
+            functions: looked_at.iter().filter(|(name, _)| *name != WHOLE_RUN).count(),
+            between_share: self.between_share(&looked_at, &of_run, options).filter(|_| is_long),
+            builds_min,
             margin: options.stats.margin,
             changes,
         }
@@ -452,8 +458,10 @@ pub struct Found {
     /// How many functions were looked at.
     pub functions: usize,
     /// The share of a run's variance that is between builds of the same level, in the middle of the
-    /// functions; nothing where builds have one run each.
+    /// functions; nothing where builds have one run each or are too few.
     pub between_share: Option<f64>,
+    /// So many builds are needed to find a change.
+    pub builds_min: usize,
     /// The change that does not matter, as a ratio less 1.
     pub margin: f64,
 }

@@ -128,6 +128,29 @@ impl Found {
         table
     }
 
+    /// One row per build, in their order.
+    pub fn table_of_builds(&self) -> Table {
+        let columns = vec![
+            Column::new("name", "build", Role::Name),
+            Column::new("runs", "runs", Role::Count),
+            Column::new("commit", "commit", Role::Text),
+            Column::new("date", "date", Role::Text),
+            Column::new("config", "config", Role::Text),
+        ];
+        let mut table = Table::new("profctl.builds/1", Timebase::NANOSECONDS, columns);
+        for build in &self.builds {
+            let text = |text: &Option<String>| text.clone().map_or(Cell::Null, Cell::Text);
+            table.push(vec![
+                build.name.as_str().into(),
+                Cell::Count(build.runs as u64),
+                text(&build.commit),
+                text(&build.date),
+                text(&build.config),
+            ]);
+        }
+        table
+    }
+
     fn cells(&self, change: &Change) -> Vec<Cell> {
         vec![
             self.builds[change.build].name.as_str().into(),
@@ -149,6 +172,14 @@ impl Found {
         let builds = count(self.builds.len() as u64, "build", "builds");
         let functions = count(self.functions as u64, "function", "functions");
         let changes = count(self.changes.len() as u64, "change", "changes");
+        if self.builds.len() < self.builds_min {
+            let least = self.builds_min;
+            notes.push(format!(
+                "{builds}, {functions}: too few to find a change, {least} builds are needed; \
+                 `profctl diff` compares two"
+            ));
+            return notes;
+        }
         let margin = self.margin * 100.0;
         notes.push(format!("{builds}, {functions}: {changes} of more than {margin}%"));
         let hidden = self.changes.len().saturating_sub(top.unwrap_or(usize::MAX));

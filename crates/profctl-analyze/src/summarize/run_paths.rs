@@ -207,3 +207,82 @@ fn reported(sums: &Sums, timebase: &Timebase) -> Sums {
         net_of_calls: reported(sums.net_of_calls),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::summarize::Profile;
+    use crate::testing::{Calls, random_calls};
+
+    proptest! {
+        #[test]
+        fn merging_is_associative_and_commutative(
+            a in random_calls(), b in random_calls(), c in random_calls()
+        ) {
+            let mut sum = with_paths(&a);
+            sum.merge(with_paths(&b)).unwrap();
+            sum.merge(with_paths(&c)).unwrap();
+            let mut right = with_paths(&b);
+            right.merge(with_paths(&c)).unwrap();
+            let mut nested = with_paths(&a);
+            nested.merge(right).unwrap();
+            prop_assert_eq!(&sum.paths, &nested.paths);
+            let mut reverse = with_paths(&c);
+            reverse.merge(with_paths(&b)).unwrap();
+            reverse.merge(with_paths(&a)).unwrap();
+            prop_assert_eq!(&sum.paths, &reverse.paths);
+            let mut known: BTreeMap<Vec<String>, u64> = BTreeMap::new();
+            for calls in [&a, &b, &c] {
+                for (path, n) in paths_of(calls) {
+                    *known.entry(path).or_default() += n;
+                }
+            }
+            prop_assert_eq!(named(sum.paths.as_ref().unwrap()), known);
+        }
+
+        #[test]
+        fn paths_of_a_part_are_not_those_of_all(a in random_calls(), b in random_calls()) {
+            let mut sum = with_paths(&a);
+            sum.merge(b.profile()).unwrap();
+            prop_assert_eq!(sum.paths.is_some(), b.spans.is_empty());
+        }
+    }
+
+    fn with_paths(calls: &Calls) -> Profile {
+        Profile { paths: Some(RunPaths::of(&calls.trace())), ..calls.profile() }
+    }
+
+    /// The calls on each path, found by walking from every call to its callers.
+    fn paths_of(calls: &Calls) -> BTreeMap<Vec<String>, u64> {
+        let trace = calls.trace();
+        let mut found = BTreeMap::new();
+        for id in trace.spans.ids() {
+            let mut path = Vec::new();
+            let mut at = Some(id);
+            while let Some(call) = at {
+                path.push(trace.names.funcs[trace.spans.func[call]].name.clone());
+                at = trace.spans.parent[call.index()];
+            }
+            *found.entry(path).or_default() += 1;
+        }
+        found
+    }
+
+    /// The same of merged paths.
+    fn named(paths: &RunPaths) -> BTreeMap<Vec<String>, u64> {
+        let mut names: Vec<Vec<String>> = Vec::new();
+        let mut found = BTreeMap::new();
+        for node in &paths.nodes {
+            let mut path = vec![paths.funcs[node.func as usize].0.clone()];
+            path.extend(node.parent.iter().flat_map(|&parent| names[parent as usize].clone()));
+            let is_new = found.insert(path.clone(), node.sums.calls + node.sums.partial).is_none();
+            assert!(is_new, "{path:?} is listed twice");
+            names.push(path);
+        }
+        found
+    }
+}

@@ -11,7 +11,7 @@ use profctl_render::TimeUnit;
 use profctl_render::table::Format;
 
 use crate::exit::Failure;
-use crate::outputs::{self, OutputFormat, What};
+use crate::outputs::{self, OutputFormat, Picture, What};
 
 pub(crate) use reading::{Expansion, Reading};
 pub(crate) use selection::Selection;
@@ -118,6 +118,11 @@ impl Global {
     /// The same, where nothing may be printed while a command runs.
     pub(crate) fn silent(&self) -> Self {
         Self { quiet: true, verbose: false, ..self.clone() }
+    }
+
+    /// Whether a command that writes reports and pages was asked for a page.
+    pub(crate) fn writes_page(&self) -> bool {
+        self.chosen.and_then(|chosen| chosen.picture) == Some(Picture::Html)
     }
 
     /// The format of a report.

@@ -1,5 +1,6 @@
 //! The commands, a file each: arguments to options, a library call, a report to a writer.
 
+pub(crate) mod builds;
 mod completions;
 mod convert;
 mod critical_path;
@@ -111,9 +112,9 @@ impl Command {
             | Self::Sched(_)
             | Self::Sweep(_)
             | Self::Diff(_)
-            | Self::History(_)
             | Self::Info(_)
             | Self::Query(_) => What::Report,
+            Self::History(_) => What::ReportOrPage,
             Self::Gate(args) => args.what(),
             Self::Formats(args) => args.what(),
             Self::Flame(_) => What::Picture,

@@ -177,6 +177,47 @@ fn a_policy_file_is_obeyed_and_checked() {
     }
 }
 
+/// What a policy says of single functions. Of 100 us of other work, what `f` takes longer is nothing.
+#[test]
+fn functions_have_owners_margins_and_quarantine() {
+    let scratch = Scratch::new("gate_functions");
+    let base = runs(&scratch, "base", &[("f", 1000), ("g", 2000), ("work", 100_000)]);
+    let slow = runs(&scratch, "slow", &[("f", 1300), ("g", 2000), ("work", 100_000)]);
+    let both = runs(&scratch, "both", &[("f", 1300), ("g", 2600), ("work", 100_000)]);
+    let of = |text: &str, after: &str| {
+        let policy = scratch.file("policy.toml", text);
+        let found = run(&["gate", "-q", "--config", &policy, "--json", "-", &base, after]);
+        let json: Value = serde_json::from_str(&found.stdout).expect("a report");
+        (found.code, json)
+    };
+    let rule = |pattern: &str, what: &str| format!("[[function]]\npattern = '{pattern}'\n{what}\n");
+    let quarantine = rule("^f$", "quarantine = true");
+    for (text, after, expected) in [
+        (String::new(), &slow, 1),
+        (quarantine.clone(), &slow, 0),
+        // Only that function, and not what its pattern is a part of.
+        (quarantine.clone(), &both, 1),
+        (rule("^[fg]$", "quarantine = true"), &both, 0),
+        // The last one counts, and another setting of it leaves the first in force.
+        (quarantine.clone() + &rule("f", "quarantine = false"), &slow, 1),
+        (quarantine.clone() + &rule("f", "max_regression = '10%'"), &slow, 0),
+        (rule("^f$", "max_regression = '40%'"), &slow, 0),
+        (rule("^f$", "max_regression = '40%'"), &both, 1),
+        (rule("^f$", "max_regression = '20%'"), &slow, 1),
+        (rule(".", "max_regression = '40%'") + &rule("g", "max_regression = '10%'"), &both, 1),
+        (rule("g", "max_regression = '10%'") + &rule(".", "max_regression = '40%'"), &both, 0),
+    ] {
+        let (code, json) = of(&text, after);
+        assert_eq!(code, Some(expected), "{text}: {json}");
+    }
+    let (_, json) = of(&(quarantine + &rule("f|g", "owner = 'net team'")), &both);
+    let excused = json["excused"].as_array().expect("excused");
+    assert_eq!(excused.len(), 1, "{excused:?}");
+    assert_eq!(excused[0]["function"], "f", "in quarantine it is reported all the same");
+    assert_eq!(excused[0]["reason"], "in quarantine");
+    assert_eq!(excused[0]["owner"], "net team", "{excused:?}");
+}
+
 #[test]
 fn reports_name_the_baseline_and_agree() {
     let scratch = Scratch::new("gate_reports");

@@ -1,5 +1,7 @@
 //! `profctl history`, and the gate that knows it.
 
+use std::fs;
+
 use serde_json::Value;
 
 use crate::diff::trace;
@@ -49,6 +51,55 @@ fn a_step_is_found_at_its_build() {
     assert!(table.contains("v7") && table.contains("12 builds"), "{table}");
     let markdown = run(&["history", "--format", "markdown", &builds]).quiet_success();
     assert!(markdown.contains("| `f`"), "{markdown}");
+}
+
+#[test]
+fn a_page_has_a_plot_of_each_change() {
+    let scratch = Scratch::new("history_page");
+    let (builds, page) = (builds(&scratch), scratch.path("history.html"));
+    run(&["history", "-o", &page, &builds]).quiet_success();
+    let page = fs::read_to_string(page).expect("a page");
+    let found = run(&["history", "--format", "json", &builds]).quiet_success();
+    let found: Value = serde_json::from_str(&found).unwrap();
+    let changes = found["change_points"].as_array().unwrap();
+    let of_functions = changes.iter().filter(|change| change["function"].is_string()).count();
+    // A dot per run; a line per change of the function, and one of the whole run if it changed.
+    let plots: Vec<&str> = page
+        .split("<svg class=\"plot\"")
+        .skip(1)
+        .map(|plot| plot.split("</svg>").next().unwrap_or_default())
+        .collect();
+    assert_eq!(plots.len(), 1 + of_functions);
+    assert!(plots[0].contains("whole run: net time per run"));
+    let of_f = |plot: &&&str| plot.lines().any(|line| line == "f: net time per call");
+    let f = plots.iter().find(of_f).expect("a plot of f");
+    assert!(f.contains("36 runs") && f.contains("1 change marked") && f.contains("1.20x"), "{f}");
+    assert!(page.contains("Latest change: v7, "), "the sentence on top");
+    assert!(page.contains("4f2a9c1"), "the commit of a build");
+}
+
+#[test]
+fn too_few_builds_are_said_to_be_too_few() {
+    let scratch = Scratch::new("history_few");
+    let all = builds(&scratch);
+    // A step that is as clear, in the middle of eight builds or of six.
+    let some = |from: usize, to: usize| -> Vec<String> {
+        (from..to).map(|build| format!("{all}/v{build}")).collect()
+    };
+    let json = |builds: &[String]| -> Value {
+        let builds: Vec<&str> = builds.iter().map(String::as_str).collect();
+        let found = run(&[&["history", "--format", "json"][..], &builds].concat()).quiet_success();
+        serde_json::from_str(&found).unwrap()
+    };
+    assert_eq!(json(&some(3, 11))["change_points"][0]["build"], "v7");
+    let six = json(&some(4, 10));
+    assert_eq!(six["change_points"], Value::Array(Vec::new()));
+    assert_eq!((&six["between_share"], &six["flaky"]), (&Value::Null, &Value::Array(Vec::new())));
+    let six = some(4, 10);
+    let six: Vec<&str> = six.iter().map(String::as_str).collect();
+    let table = run(&[&["history"][..], &six].concat()).quiet_success();
+    assert!(table.contains("6 builds") && table.contains("8 builds are needed"), "{table}");
+    assert!(table.contains("`profctl diff` compares two"), "{table}");
 }
 
 #[test]

@@ -150,8 +150,7 @@ struct FunctionFile {
     pattern: String,
     max_regression: Option<Text>,
     owner: Option<String>,
-    #[serde(default)]
-    quarantine: bool,
+    quarantine: Option<bool>,
 }
 
 /// The same, read.
@@ -160,7 +159,7 @@ struct FunctionRule {
     pattern: Regex,
     margin: Option<f64>,
     owner: Option<String>,
-    quarantine: bool,
+    quarantine: Option<bool>,
 }
 
 #[derive(Deserialize, Debug)]
@@ -355,7 +354,7 @@ impl Settings {
             let owner = accepted
                 .and_then(|accepted| accepted.owner.clone())
                 .or_else(|| rules.iter().rev().find_map(|rule| rule.owner.clone()));
-            let quarantined = rules.iter().any(|rule| rule.quarantine);
+            let quarantined = rules.iter().rev().find_map(|rule| rule.quarantine) == Some(true);
             let excuse = accepted
                 .map(|accepted| Excuse::Accepted(accepted.reason.clone()))
                 .or(quarantined.then_some(Excuse::Quarantined));

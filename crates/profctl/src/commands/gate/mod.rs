@@ -13,11 +13,11 @@ use profctl_model::report::Answer;
 use profctl_render::comparison;
 use profctl_render::table::Format;
 
+use super::builds::{self, Order};
 use super::diff::ROWS_SHOWN;
 use super::diff::names::SideNames;
 use super::diff::settings::{self, BudgetText, Comparing, LimitText, Settings};
 use super::diff::sides::{self, Keep};
-use super::history::builds::{self, Order};
 use crate::args::{Global, Reading, Selection};
 use crate::exit::{Exit, Failure};
 use crate::outputs::What;

@@ -3,24 +3,22 @@
 use std::path::PathBuf;
 
 use profctl_analyze::diff::Measure;
-use profctl_analyze::history::{History, Options};
-use profctl_model::Timebase;
+use profctl_analyze::history::Options;
 use profctl_render::table::Format;
 
+use super::builds::{self, Order};
 use super::diff::ROWS_SHOWN;
 use super::diff::settings;
 use crate::args::{Global, Reading, Selection};
 use crate::exit::{Exit, Failure};
 use crate::output;
 
-pub(crate) mod builds;
-
-use builds::Order;
+mod page;
 
 const EXAMPLES: &str = "\
 Examples:
   profctl history builds/                          a folder per build, in the order of names
-  profctl history --order git --format json builds/
+  profctl history --order git -o history.html builds/
   profctl history v1/ v2/ v3.profile.json          builds in this order";
 
 /// Find the builds at which functions became slower or faster
@@ -52,7 +50,7 @@ pub(crate) struct Args {
     /// Look only at functions with at least N calls per run [default: 5]
     #[arg(long, value_name = "N", value_parser = settings::calls, hide_short_help = true)]
     min_calls: Option<f64>,
-    /// Show at most N changes [default: 15; JSON and CSV: all]
+    /// Show at most N changes [default: 15; JSON, CSV and HTML: all]
     #[arg(long, value_name = "N")]
     top: Option<usize>,
     #[command(flatten)]
@@ -62,20 +60,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
-    let found_builds = builds::find(&args.builds, args.order)?;
-    let mut history = History::default();
-    let mut timebase: Option<Timebase> = None;
-    for place in found_builds {
-        let side = place.read(&args.reading, &args.selection, global)?;
-        let of_side = side.runs[0].profile.timebase;
-        let first = *timebase.get_or_insert(of_side);
-        if first.unit_name() != of_side.unit_name() {
-            let (a, b) = (of_side.unit_name(), first.unit_name());
-            let message = format!("the build counts {a}, the ones before it {b}");
-            return Err(Failure::input(side.name, message));
-        }
-        history.add(place.build, side);
-    }
+    let places = builds::find(&args.builds, args.order)?;
+    let (history, timebase) = builds::read(places, &args.reading, &args.selection, global)?;
     let mut options = Options::default();
     options.stats.margin = args.max_regression.unwrap_or(options.stats.margin);
     options.calls_min = args.min_calls.unwrap_or(options.calls_min);
@@ -83,11 +69,11 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
         options.measures.clone_from(measures);
     }
     let found = history.find(&options);
-    // Levels are in the unit that a clock reports, whatever its ticks.
-    let timebase = timebase.map_or(Timebase::NANOSECONDS, |timebase| match timebase.unit_name() {
-        "ns" => Timebase::NANOSECONDS,
-        _ => timebase,
-    });
+    if global.writes_page() {
+        let page = page::written(history, &found, timebase, args.top, global);
+        output::write_bytes(page.as_bytes(), global)?;
+        return Ok(Exit::Done);
+    }
     match global.format() {
         Format::Json => output::write_bytes(found.to_json().as_bytes(), global)?,
         Format::Table | Format::Markdown => {

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use profctl_analyze::points::Points;
+use profctl_analyze::points::{Points, Sample};
 use profctl_analyze::summarize::By as Rows;
 use profctl_analyze::utilization::{Use, Utilization};
-use profctl_model::Tick;
+use profctl_model::{Names, Tick, Trace, TraceMeta};
 use profctl_render::number;
 use profctl_render::plot::{
     Axis, Bar, COLORS, Color, Plot, Series, Shape, time_of, value_of, values_of,
@@ -27,11 +27,24 @@ pub(super) fn scatter(request: &Request<'_>) -> Result<(Plot, Exit), Failure> {
     let read = session.one(&inputs[0], Points::new(function))?;
     let (names, meta) = (&read.names, &read.meta);
     let sample = read.sink.finish(names).map_err(Failure::usage)?;
+    let by = args.by.unwrap_or(By::Thread);
+    let plot = scatter_of(function, &sample, (names, meta), by, *length);
+    let exit = session.exit();
+    Ok((plot.map_err(Failure::usage)?, exit))
+}
+
+/// A dot per call of a sample. Fails if there is none.
+pub(crate) fn scatter_of(
+    function: &str,
+    sample: &Sample,
+    (names, meta): (&Names, &TraceMeta),
+    by: By,
+    length: Length,
+) -> Result<Plot, String> {
     if sample.points.is_empty() {
-        return Err(Failure::usage(format!("no complete call of {function}")));
+        return Err(format!("no complete call of {function}"));
     }
     let timebase = &meta.timebase;
-    let by = args.by.unwrap_or(By::Thread);
     let mut groups: BTreeMap<String, Vec<(f64, f64)>> = BTreeMap::new();
     for point in &sample.points {
         let group = match (by, point.cpu) {
@@ -74,16 +87,23 @@ pub(super) fn scatter(request: &Request<'_>) -> Result<(Plot, Exit), Failure> {
         caption.push(format!("{n} not drawn"));
     }
     let title = format!("{function}: {} of each call", length.name());
-    let exit = session.exit();
-    Ok((Plot { title, caption, x, y, series, guides: Vec::new() }, exit))
+    Ok(Plot { title, caption, x, y, series, guides: Vec::new() })
 }
 
-/// A row per CPU, full where all of its time is known.
+/// What the CPUs did.
 pub(super) fn utilization(request: &Request<'_>) -> Result<(Plot, Exit), Failure> {
     let Request { args, global, inputs, .. } = request;
     let mut session = Session::new(&args.reading, &args.selection, Rows::Function, global)?;
     let trace = session.load(&inputs[0])?;
-    let found = Utilization::of(&trace, INTERVALS).map_err(Failure::usage)?;
+    let title = format!("CPU utilization: {}", short_name(&inputs[0]));
+    let plot = utilization_of(&trace, title).map_err(Failure::usage)?;
+    let exit = session.exit();
+    Ok((plot, exit))
+}
+
+/// A row per CPU, full where all of its time is known. Fails if nothing is known of any.
+pub(crate) fn utilization_of(trace: &Trace, title: String) -> Result<Plot, String> {
+    let found = Utilization::of(trace, INTERVALS)?;
     let timebase = &trace.meta.timebase;
     let time = |tick: Tick| time_of(tick, trace.meta.first, timebase);
     let mut rows: Vec<(String, &[Use])> = Vec::new();
@@ -135,7 +155,5 @@ pub(super) fn utilization(request: &Request<'_>) -> Result<(Plot, Exit), Failure
     let last = time(trace.meta.last);
     let x = Axis { to: last.max(1.0), ..Axis::from_zero("time", values_of(timebase), last) };
     let y = Axis::of_names("", rows.into_iter().map(|(name, _)| name).collect());
-    let title = format!("CPU utilization: {}", short_name(&inputs[0]));
-    let exit = session.exit();
-    Ok((Plot { title, caption, x, y, series, guides: Vec::new() }, exit))
+    Ok(Plot { title, caption, x, y, series, guides: Vec::new() })
 }

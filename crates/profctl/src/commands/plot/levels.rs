@@ -1,13 +1,14 @@
 //! A function run by run: of two sides, or over many builds.
 
-use profctl_analyze::diff::{Run, Side};
-use profctl_analyze::history::{Build, History, Options};
+use profctl_analyze::diff::{Measure, Run, Side, WHOLE_RUN};
+use profctl_analyze::history::{Build, Found, History, Options};
+use profctl_model::Timebase;
 use profctl_render::number;
 use profctl_render::plot::{Axis, Color, Guide, Plot, Series, Shape, Values};
 
 use super::{Length, Request, names_of};
+use crate::commands::builds::{self, Order};
 use crate::commands::diff::sides;
-use crate::commands::history::builds::{self, Order};
 use crate::exit::{Exit, Failure};
 
 /// How far the dots of one column are spread, of the distance between columns.
@@ -32,7 +33,9 @@ impl Levels {
             names: Vec::new(),
         };
         for (n, (side, name)) in sides.into_iter().enumerate() {
-            levels.values = unit(&side);
+            if let Some(run) = side.runs.first() {
+                levels.values = unit(&run.profile.timebase);
+            }
             levels.names.push(name.clone());
             for (block, runs) in blocks(side.runs) {
                 let name = block.map_or(name.clone(), |block| format!("{name} {block}"));
@@ -44,12 +47,41 @@ impl Levels {
         levels
     }
 
+    /// Of one side: a column per build.
+    pub(crate) fn over_builds(history: History, timebase: &Timebase) -> Self {
+        let side_of_column = vec![0; history.builds.len()];
+        Self { history, values: unit(timebase), side_of_column, names: Vec::new() }
+    }
+
     /// A dot per run of a function.
     pub(crate) fn plot(&self, function: &str, length: Length) -> Result<Plot, Failure> {
-        let mut plot = columns(function, length, self)?;
+        let mut plot = columns(function, length.measure(), self)?;
         for (series, name) in plot.series.iter_mut().zip(&self.names) {
             series.name.clone_from(name);
         }
+        Ok(plot)
+    }
+
+    /// A dot per run of a function, and the changes that were found.
+    pub(crate) fn with_changes(
+        &self,
+        function: &str,
+        measure: Measure,
+        found: &Found,
+    ) -> Result<Plot, Failure> {
+        let mut plot = columns(function, measure, self)?;
+        let key = History::key(function);
+        let of_function = found.changes.iter().filter(|change| {
+            change.function.as_deref().unwrap_or(WHOLE_RUN) == key && change.measure == measure
+        });
+        plot.guides = of_function
+            .map(|change| {
+                let at = (change.build + change.previous) as f64 / 2.0;
+                Guide::line(number::ratio(change.ratio), true, at)
+            })
+            .collect();
+        let n = plot.guides.len() as u64;
+        plot.caption.push(format!("{} marked", number::count(n, "change", "changes")));
         Ok(plot)
     }
 }
@@ -68,34 +100,25 @@ pub(super) fn runs(request: &Request<'_>) -> Result<(Plot, Exit), Failure> {
 /// A column per build, and the changes that `history` finds.
 pub(super) fn history(request: &Request<'_>) -> Result<(Plot, Exit), Failure> {
     let Request { args, global, inputs, functions, length } = request;
-    let mut history = History::default();
-    let mut values = Values::Times;
-    for place in builds::find(inputs, Order::Name)? {
-        let side = place.read(&args.reading, &args.selection, global)?;
-        values = unit(&side);
-        history.add(place.build, side);
-    }
-    let side_of_column = vec![0; history.builds.len()];
-    let levels = Levels { history, values, side_of_column, names: Vec::new() };
-    let mut plot = levels.plot(&functions[0], *length)?;
-    let history = &levels.history;
-    let found = history.find(&Options { measures: vec![length.measure()], ..Options::default() });
-    let key = History::key(&functions[0]);
-    let of_function = found.changes.iter().filter(|change| change.function.as_ref() == Some(&key));
-    plot.guides = of_function
-        .map(|change| {
-            let at = (change.build + change.previous) as f64 / 2.0;
-            Guide::line(number::ratio(change.ratio), true, at)
-        })
-        .collect();
-    let n = plot.guides.len() as u64;
-    plot.caption.push(format!("{} marked", number::count(n, "change", "changes")));
-    Ok((plot, Exit::Done))
+    let places = builds::find(inputs, Order::Name)?;
+    let (history, timebase) = builds::read(places, &args.reading, &args.selection, global)?;
+    let measure = length.measure();
+    let found = history.find(&Options { measures: vec![measure], ..Options::default() });
+    let levels = Levels::over_builds(history, &timebase);
+    Ok((levels.with_changes(&functions[0], measure, &found)?, Exit::Done))
 }
 
-fn unit(side: &Side) -> Values {
-    let is_time = side.runs.first().is_none_or(|run| run.profile.timebase.is_time());
-    if is_time { Values::Times } else { Values::Counts }
+fn unit(timebase: &Timebase) -> Values {
+    if timebase.is_time() { Values::Times } else { Values::Counts }
+}
+
+/// What is measured, on an axis.
+fn label(measure: Measure) -> &'static str {
+    match measure {
+        Measure::Net => "net time per call",
+        Measure::Total => "net time per run",
+        Measure::Elapsed => "elapsed time per call",
+    }
 }
 
 /// Runs by block, in the order of the blocks.
@@ -108,9 +131,9 @@ fn blocks(runs: Vec<Run>) -> std::collections::BTreeMap<Option<String>, Vec<Run>
 }
 
 /// A dot per run, in columns; a series per side.
-fn columns(function: &str, length: Length, of: &Levels) -> Result<Plot, Failure> {
+fn columns(function: &str, measure: Measure, of: &Levels) -> Result<Plot, Failure> {
     let Levels { history, values, side_of_column, .. } = of;
-    let levels = history.levels(function, length.measure()).map_err(Failure::usage)?;
+    let levels = history.levels(function, measure).map_err(Failure::usage)?;
     let sides = side_of_column.iter().max().map_or(0, |most| most + 1);
     let mut dots: Vec<Vec<(f64, f64)>> = vec![Vec::new(); sides];
     let mut missing = 0;
@@ -132,7 +155,7 @@ fn columns(function: &str, length: Length, of: &Levels) -> Result<Plot, Failure>
     let y = Axis {
         from: (low - room).max(0.0),
         to: high + room,
-        ..Axis::from_zero(format!("{} per call", length.name()), values.clone(), high)
+        ..Axis::from_zero(label(measure), values.clone(), high)
     };
     let names = history.builds.iter().map(|build| build.name.clone()).collect();
     let n_runs = all().count() as u64;
@@ -147,7 +170,7 @@ fn columns(function: &str, length: Length, of: &Levels) -> Result<Plot, Failure>
         color: Color::Number(n),
         shape: Shape::Dots(dots),
     });
-    let title = format!("{function}: {} per call", length.name());
+    let title = format!("{function}: {}", label(measure));
     Ok(Plot {
         title,
         caption,

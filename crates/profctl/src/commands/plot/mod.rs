@@ -13,7 +13,7 @@ use crate::exit::{Exit, Failure};
 use crate::outputs::Picture as Format;
 use crate::{input, output};
 
-mod calls;
+pub(crate) mod calls;
 pub(crate) mod changes;
 pub(crate) mod lengths;
 pub(crate) mod levels;
@@ -113,7 +113,7 @@ impl Length {
 }
 
 #[derive(clap::ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-enum By {
+pub(crate) enum By {
     /// Thread
     Thread,
     /// CPU

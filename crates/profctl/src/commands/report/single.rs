@@ -3,10 +3,11 @@
 use std::cmp::Reverse;
 
 use profctl_analyze::critpath::{self, PathBy};
-use profctl_analyze::summarize::{By, Options, Profile, Quality, Summary, TableOptions};
+use profctl_analyze::points::Points;
+use profctl_analyze::summarize::{By, Options, Profile, Quality, Row, Summary, TableOptions};
 use profctl_analyze::tree;
 use profctl_model::diag::codes;
-use profctl_model::{Cell, Column, Role, Table, Ticks, Timebase, Trace, TraceBuilder};
+use profctl_model::{Cell, Column, FuncKind, Role, Table, Ticks, Timebase, Trace, TraceBuilder};
 use profctl_render::page::{
     self, Begin, CALLS_MAX, Calls, HistogramRow, HistogramText, Histograms, Kind, Page, Picture,
     Section,
@@ -15,6 +16,7 @@ use profctl_render::page::{
 use super::Args;
 use crate::args::Global;
 use crate::commands::flame::{html, sentence};
+use crate::commands::plot::{self, Length, calls};
 use crate::exit::{Exit, Failure};
 use crate::input::Inputs;
 use crate::input::session::{ItemContent, Read, Session};
@@ -103,6 +105,7 @@ fn written(
         sections.push(Section::Text { heading: "Calls".into(), lines: vec![line.into()] });
     }
     sections.push(table("Functions", &functions, Some("net"), true));
+    sections.extend(drawn.and_then(|trace| plots(profile, trace)));
     match histograms(profile) {
         Some(histograms) => sections.push(Section::Histograms(histograms)),
         None => sections.push(Section::Text {
@@ -138,6 +141,28 @@ fn written(
         }),
         sections,
     }))
+}
+
+/// Functions of which each call is plotted.
+const PLOTTED: usize = 3;
+
+/// What the CPUs did over time, and when the calls of the functions with the most net time were how
+/// long.
+fn plots(profile: &Profile, trace: &Trace) -> Option<Section<'static>> {
+    let mut plots = Vec::new();
+    let has_states = !trace.states.is_empty();
+    plots.extend(
+        has_states.then(|| calls::utilization_of(trace, "CPU utilization".into()).ok()).flatten(),
+    );
+    let is_plotted = |row: &&Row| row.kind != Some(FuncKind::Idle) && row.stats.calls > 1;
+    for row in profile.rows.iter().filter(is_plotted).take(PLOTTED) {
+        let sample = Points::of(trace, &row.name).ok();
+        plots.extend(sample.and_then(|sample| {
+            let about = (&trace.names, &trace.meta);
+            calls::scatter_of(&row.name, &sample, about, plot::By::Thread, Length::Elapsed).ok()
+        }));
+    }
+    (!plots.is_empty()).then(|| Section::Plots { heading: "Over time".into(), plots })
 }
 
 /// Segments of a path that a page lists.

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use profctl_analyze::diff::{Side, natural_order};
-use profctl_analyze::history::Build;
+use profctl_analyze::history::{Build, History};
+use profctl_model::Timebase;
 use serde::Deserialize;
 
 use crate::args::{Global, Reading, Selection};
@@ -110,6 +111,34 @@ pub(crate) fn find(named: &[PathBuf], order: Order) -> Result<Vec<Place>, Failur
         }
     }
     Ok(places)
+}
+
+/// What was measured of the builds, and the clock of the first.
+pub(crate) fn read(
+    places: Vec<Place>,
+    reading: &Reading,
+    selection: &Selection,
+    global: &Global,
+) -> Result<(History, Timebase), Failure> {
+    let mut history = History::default();
+    let mut timebase: Option<Timebase> = None;
+    for place in places {
+        let side = place.read(reading, selection, global)?;
+        let of_side = side.runs[0].profile.timebase;
+        let first = *timebase.get_or_insert(of_side);
+        if first.unit_name() != of_side.unit_name() {
+            let (a, b) = (of_side.unit_name(), first.unit_name());
+            let message = format!("the build counts {a}, the ones before it {b}");
+            return Err(Failure::input(side.name, message));
+        }
+        history.add(place.build, side);
+    }
+    // Levels are in the unit that a clock reports, whatever its ticks.
+    let timebase = match timebase {
+        Some(timebase) if timebase.unit_name() != "ns" => timebase,
+        _ => Timebase::NANOSECONDS,
+    };
+    Ok((history, timebase))
 }
 
 fn place(path: PathBuf) -> Result<Place, Failure> {
