@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use profctl_model::hash::FastMap;
-use profctl_model::{CallTree, NodeId, Timebase, Trace};
+use profctl_model::{CallTree, NodeId, SpanId, Spans, Timebase, Trace};
 
 use super::{FuncStats, Lengths};
 
@@ -34,6 +34,8 @@ pub(crate) struct Sums {
     /// The same two, of complete calls only.
     pub(crate) elapsed_of_calls: u64,
     pub(crate) net_of_calls: u64,
+    /// Elapsed time of the interrupts inside complete calls, as [`FuncStats::interrupted`].
+    pub(crate) interrupted: u64,
 }
 
 impl Sums {
@@ -45,6 +47,7 @@ impl Sums {
             (&mut self.net, other.net),
             (&mut self.elapsed_of_calls, other.elapsed_of_calls),
             (&mut self.net_of_calls, other.net_of_calls),
+            (&mut self.interrupted, other.interrupted),
         ] {
             *ours = ours.saturating_add(theirs);
         }
@@ -60,6 +63,7 @@ impl Sums {
             net: self.net,
             net_of_calls: lengths(self.net_of_calls),
             elapsed_of_calls: lengths(self.elapsed_of_calls),
+            interrupted: self.interrupted,
             ..FuncStats::default()
         }
     }
@@ -72,6 +76,7 @@ impl RunPaths {
         let mut tree = CallTree::default();
         let mut sums: Vec<Sums> = Vec::new();
         let mut node_of: Vec<NodeId> = Vec::with_capacity(spans.len());
+        let interrupts = interrupts_inside(spans);
         for id in spans.ids() {
             let row = id.index();
             // Parents come before children, so the caller's node is known.
@@ -84,7 +89,17 @@ impl RunPaths {
                 Sums { partial: 1, elapsed, net, ..Sums::default() }
             } else {
                 let (elapsed_of_calls, net_of_calls) = (elapsed, net);
-                Sums { calls: 1, partial: 0, elapsed, net, elapsed_of_calls, net_of_calls }
+                let interrupted = interrupts[row].min(elapsed);
+                let partial = 0;
+                Sums {
+                    calls: 1,
+                    partial,
+                    elapsed,
+                    net,
+                    elapsed_of_calls,
+                    net_of_calls,
+                    interrupted,
+                }
             };
             sums[node.index()].add(&one);
         }
@@ -121,6 +136,32 @@ impl RunPaths {
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
+}
+
+/// By call: the elapsed time of the interrupts in it, however deep. Nothing of calls that ran as
+/// interrupts themselves.
+fn interrupts_inside(spans: &Spans) -> Vec<u64> {
+    let mut inside = vec![0_u64; spans.len()];
+    // Callees come after their callers.
+    for id in spans.ids().rev() {
+        let row = id.index();
+        let mut caller = spans.parent[row];
+        let mut part = inside[row];
+        if spans.interrupt[row] {
+            inside[row] = 0;
+            part = spans.elapsed(id).0;
+            // What began after the stated end of a call came late, and is its caller's.
+            while let Some(above) = caller.map(SpanId::index)
+                && spans.start[row] >= spans.start[above] + spans.wall[above]
+            {
+                caller = spans.parent[above];
+            }
+        }
+        if let Some(caller) = caller {
+            inside[caller.index()] = inside[caller.index()].saturating_add(part);
+        }
+    }
+    inside
 }
 
 /// Trees put together, in any order.
@@ -205,6 +246,7 @@ fn reported(sums: &Sums, timebase: &Timebase) -> Sums {
         net: reported(sums.net),
         elapsed_of_calls: reported(sums.elapsed_of_calls),
         net_of_calls: reported(sums.net_of_calls),
+        interrupted: reported(sums.interrupted),
     }
 }
 
@@ -212,6 +254,7 @@ fn reported(sums: &Sums, timebase: &Timebase) -> Sums {
 mod tests {
     use std::collections::BTreeMap;
 
+    use profctl_model::Ticks;
     use proptest::prelude::*;
 
     use super::*;
@@ -242,6 +285,19 @@ mod tests {
                 }
             }
             prop_assert_eq!(named(sum.paths.as_ref().unwrap()), known);
+        }
+
+        /// The profile finds the interrupts in a call by their times, in the order of exits.
+        #[test]
+        fn interrupts_are_those_of_the_profile(calls in random_calls()) {
+            let profile = with_paths(&calls);
+            let paths = profile.paths.as_ref().unwrap();
+            for row in &profile.rows {
+                let is_it = |node: &&RunNode| paths.funcs[node.func as usize].0 == row.name;
+                let of_paths = paths.nodes.iter().filter(is_it).map(|node| node.sums.interrupted);
+                let of_row = profile.timebase.reported(Ticks(row.stats.interrupted));
+                prop_assert_eq!(of_paths.sum::<u64>(), of_row, "{}", row.name);
+            }
         }
 
         #[test]

@@ -257,8 +257,8 @@ fn profiles_with_call_paths_compare_like_their_traces() {
     // A path must come after that of its caller.
     let text = fs::read_to_string(&summarized).expect("a profile");
     for (node, why) in [
-        ("[1000000,0,0,0,0,0,0,0]", "not listed"),
-        ("[0,5,0,0,0,0,0,0]", "a caller that is not before it"),
+        ("[1000000,0,0,0,0,0,0,0,0]", "not listed"),
+        ("[0,5,0,0,0,0,0,0,0]", "a caller that is not before it"),
     ] {
         let wrong = text.replacen("\"nodes\":[", &format!("\"nodes\":[{node},"), 1);
         assert_ne!(wrong, text);

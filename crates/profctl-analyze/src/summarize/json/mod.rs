@@ -39,8 +39,8 @@ pub(super) struct PathsFile {
     /// Names and modules.
     pub(super) functions: Vec<(String, Option<String>)>,
     /// Place of the function, place of the caller counted from 1 or 0 for none, calls, partial,
-    /// elapsed, net, and the last two of complete calls.
-    pub(super) nodes: Vec<[u64; 8]>,
+    /// elapsed, net, the last two of complete calls, and the interrupts in those.
+    pub(super) nodes: Vec<[u64; 9]>,
 }
 
 /// One of the runs of a profile: a profile of its own, with its name.

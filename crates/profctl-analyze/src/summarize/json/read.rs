@@ -60,7 +60,8 @@ pub(super) fn profile(file: ProfileFile) -> Result<Profile, String> {
 fn read_paths(file: PathsFile) -> Result<RunPaths, String> {
     let mut nodes = Vec::with_capacity(file.nodes.len());
     for (place, node) in file.nodes.into_iter().enumerate() {
-        let [func, above, calls, partial, elapsed, net, elapsed_of_calls, net_of_calls] = node;
+        let [func, above, sums @ ..] = node;
+        let [calls, partial, elapsed, net, elapsed_of_calls, net_of_calls, interrupted] = sums;
         let func = u32::try_from(func).ok().filter(|&func| (func as usize) < file.functions.len());
         let func =
             func.ok_or_else(|| format!("path {place} is of a function that is not listed"))?;
@@ -68,7 +69,8 @@ fn read_paths(file: PathsFile) -> Result<RunPaths, String> {
         let above = u32::try_from(above).ok().filter(|&above| above as usize <= place);
         let above =
             above.ok_or_else(|| format!("path {place} has a caller that is not before it"))?;
-        let sums = Sums { calls, partial, elapsed, net, elapsed_of_calls, net_of_calls };
+        let sums =
+            Sums { calls, partial, elapsed, net, elapsed_of_calls, net_of_calls, interrupted };
         nodes.push(RunNode { func, parent: above.checked_sub(1), sums });
     }
     Ok(RunPaths { funcs: file.functions, nodes })

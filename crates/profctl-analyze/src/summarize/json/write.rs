@@ -53,9 +53,13 @@ pub(super) fn file(profile: &Profile, tick: u64) -> ProfileFile {
 
 fn write_paths(paths: &RunPaths) -> PathsFile {
     let node = |node: &RunNode| {
-        let Sums { calls, partial, elapsed, net, elapsed_of_calls, net_of_calls } = node.sums;
-        let above = node.parent.map_or(0, |above| u64::from(above) + 1);
-        [node.func.into(), above, calls, partial, elapsed, net, elapsed_of_calls, net_of_calls]
+        let Sums { calls, partial, elapsed, net, elapsed_of_calls, net_of_calls, interrupted } =
+            node.sums;
+        let (func, above) = (node.func.into(), node.parent.map_or(0, |above| u64::from(above) + 1));
+        let sums = [calls, partial, elapsed, net, elapsed_of_calls, net_of_calls, interrupted];
+        let mut numbers = [func, above, 0, 0, 0, 0, 0, 0, 0];
+        numbers[2..].copy_from_slice(&sums);
+        numbers
     };
     PathsFile { functions: paths.funcs.clone(), nodes: paths.nodes.iter().map(node).collect() }
 }
