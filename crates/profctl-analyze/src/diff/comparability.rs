@@ -3,7 +3,7 @@
 use profctl_model::Timeline;
 
 use super::{Options, Run, Side, odd, stats};
-use crate::summarize::{By, Profile, count};
+use crate::summarize::{By, Profile, Quality, count};
 
 /// A difference between the sides that affects how to read the comparison.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -30,6 +30,9 @@ pub(super) fn one_block() -> Warning {
         confounds: true,
     }
 }
+
+/// The code of a warning that runs are incomplete.
+pub(super) const LOSS: &str = "loss";
 
 /// Warns of runs that drift in the order of their names, where the drift alone can make a difference
 /// of more than `margin`.
@@ -100,11 +103,11 @@ pub(super) fn check(
                 let percent = share * 100.0;
                 let limit = options.loss_max * 100.0;
                 let message = format!("{name}: {what}: {percent:.1}%, expected at most {limit}%");
-                say("loss", true, message);
+                say(LOSS, true, message);
             }
         }
-        if let Some(message) = unknown_loss(side) {
-            say("loss", options.loss_max < 1.0, format!("{name}: {message}"));
+        for message in unknown_loss(side) {
+            say(LOSS, options.loss_max < 1.0, format!("{name}: {message}"));
         }
     }
     differences(sides, merged, &mut say);
@@ -259,8 +262,15 @@ fn loss(side: &Side) -> [(&'static str, f64); 3] {
     ]
 }
 
-fn unknown_loss(side: &Side) -> Option<String> {
-    let runs = side.runs.iter().filter(|run| run.profile.quality.lost_events.is_none()).count();
-    let runs = (runs > 0).then(|| count(runs as u64, "run", "runs"))?;
-    Some(format!("{runs} lost an unknown number of events"))
+/// Runs of which it is unknown how much is missing.
+fn unknown_loss(side: &Side) -> impl Iterator<Item = String> {
+    let runs = |is: fn(&Quality) -> bool| {
+        let runs = side.runs.iter().filter(|run| is(&run.profile.quality)).count() as u64;
+        (runs > 0).then(|| count(runs, "run", "runs"))
+    };
+    let lost = runs(|quality| quality.lost_events.is_none())
+        .map(|runs| format!("{runs} lost an unknown number of events"));
+    let damaged = runs(|quality| quality.damaged > 0)
+        .map(|runs| format!("{runs} could not be read to the end"));
+    [lost, damaged].into_iter().flatten()
 }

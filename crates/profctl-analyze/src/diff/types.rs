@@ -3,7 +3,7 @@
 
 use profctl_model::{FuncKind, Timebase};
 
-use super::comparability::Warning;
+use super::comparability::{LOSS, Warning};
 use super::measure::Measure;
 use super::odd::Odd;
 use super::side::SideStats;
@@ -268,6 +268,11 @@ impl Comparison {
     /// Whether something fails any verdict.
     pub fn has_veto(&self) -> bool {
         self.warnings.iter().any(|warning| warning.veto)
+    }
+
+    /// Whether more is missing of a side than a verdict may rest on.
+    pub fn is_incomplete(&self) -> bool {
+        self.warnings.iter().any(|warning| warning.veto && warning.code == LOSS)
     }
 }
 

@@ -7,6 +7,7 @@ use std::process::Command;
 
 use profctl_analyze::diff::{Side, natural_order};
 use profctl_analyze::history::{Build, History};
+use profctl_analyze::summarize::Quality;
 use profctl_model::Timebase;
 use serde::Deserialize;
 
@@ -113,15 +114,25 @@ pub(crate) fn find(named: &[PathBuf], order: Order) -> Result<Vec<Place>, Failur
     Ok(places)
 }
 
-/// What was measured of the builds, and the clock of the first.
+/// What was measured of builds.
+pub(crate) struct Builds {
+    pub(crate) history: History,
+    /// The clock of the first.
+    pub(crate) timebase: Timebase,
+    /// How good each run was.
+    pub(crate) qualities: Vec<Quality>,
+}
+
+/// Reads the runs of builds.
 pub(crate) fn read(
     places: Vec<Place>,
     reading: &Reading,
     selection: &Selection,
     global: &Global,
-) -> Result<(History, Timebase), Failure> {
+) -> Result<Builds, Failure> {
     let mut history = History::default();
     let mut timebase: Option<Timebase> = None;
+    let mut qualities = Vec::new();
     for place in places {
         let side = place.read(reading, selection, global)?;
         let of_side = side.runs[0].profile.timebase;
@@ -131,6 +142,7 @@ pub(crate) fn read(
             let message = format!("the build counts {a}, the ones before it {b}");
             return Err(Failure::input(side.name, message));
         }
+        qualities.extend(sides::qualities(&side));
         history.add(place.build, side);
     }
     // Levels are in the unit that a clock reports, whatever its ticks.
@@ -138,7 +150,7 @@ pub(crate) fn read(
         Some(timebase) if timebase.unit_name() != "ns" => timebase,
         _ => Timebase::NANOSECONDS,
     };
-    Ok((history, timebase))
+    Ok(Builds { history, timebase, qualities })
 }
 
 fn place(path: PathBuf) -> Result<Place, Failure> {

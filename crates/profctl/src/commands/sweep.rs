@@ -191,18 +191,13 @@ pub(crate) fn read(
         Failure::input(format!("{name}:{line}"), error.message().to_owned())
     })?;
     let folder = path.parent().unwrap_or(Path::new(""));
-    let mut exit = Exit::Done;
+    let mut qualities = Vec::new();
     let measured = |cell: &CellText, measure: &Measure| -> Result<Vec<f64>, Failure> {
         let mut values = measure.recorded(cell).to_vec();
         for trace in &cell.traces {
             let path = folder.join(trace);
             let side = sides::one(&path, reading, selection, global)?;
-            for run in &side.runs {
-                let verdict = reports::strict_verdict(&run.profile.quality, reading.strict, global);
-                if exit == Exit::Done {
-                    exit = verdict;
-                }
-            }
+            qualities.extend(sides::qualities(&side));
             values.extend(
                 of_blocks(&side.runs, measure)
                     .map_err(|message| Failure::input(path.display().to_string(), message))?,
@@ -211,7 +206,7 @@ pub(crate) fn read(
         Ok(values)
     };
     let sweep = sweep_of(&manifest, &name, measured)?;
-    Ok((sweep, exit))
+    Ok((sweep, reports::verdict_of_unsaid(&qualities, reading, global)))
 }
 
 fn sweep_of(

@@ -222,6 +222,13 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// Prints which inputs could not be read to the end, for pictures.
+    pub(crate) fn say_damage(&self) {
+        for (_, quality) in &self.qualities {
+            say_damage(quality, self.global);
+        }
+    }
+
     /// How to end after the report was written.
     pub(crate) fn exit(&self) -> Exit {
         let incomplete = self.qualities.iter().find(|(_, quality)| !quality.is_complete());
@@ -454,14 +461,32 @@ pub(crate) fn verdict(quality: &Quality, reading: &Reading, global: &Global) -> 
 
 /// The same for a command that reads no traces.
 pub(crate) fn strict_verdict(quality: &Quality, strict: bool, global: &Global) -> Exit {
-    if matches!(global.format(), Format::Csv | Format::Json) {
-        // Rows of data have no place for it.
-        let notes = quality.notes(Timeline::Recorded);
-        for note in notes.iter().filter(|note| note.starts_with("damaged: ")) {
-            say(note, global);
-        }
+    if lacks_notes(global) {
+        say_damage(quality, global);
     }
     exit_of(quality, strict, global)
+}
+
+/// Whether the output is rows of data, which have no place for what is wrong with the input.
+pub(crate) fn lacks_notes(global: &Global) -> bool {
+    matches!(global.format(), Format::Csv | Format::Json)
+}
+
+/// The same for several inputs, in a report that cannot say how they were.
+pub(crate) fn verdict_of_unsaid(qualities: &[Quality], reading: &Reading, global: &Global) -> Exit {
+    for quality in qualities {
+        say_damage(quality, global);
+    }
+    let incomplete = qualities.iter().find(|quality| !quality.is_complete());
+    incomplete.map_or_else(verdict_of_complete, |one| exit_of(one, reading.strict, global))
+}
+
+/// Says where inputs could not be read further.
+pub(crate) fn say_damage(quality: &Quality, global: &Global) {
+    let notes = quality.notes(Timeline::Recorded);
+    for note in notes.iter().filter(|note| note.starts_with("damaged: ")) {
+        say(note, global);
+    }
 }
 
 fn exit_of(quality: &Quality, strict: bool, global: &Global) -> Exit {

@@ -3,6 +3,7 @@
 
 use std::io::{Read as _, Write as _};
 use std::num::NonZeroU16;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -155,6 +156,16 @@ impl InTerminal {
             std::thread::sleep(Duration::from_millis(10));
         }
     }
+}
+
+/// An input that ends with an error of the system after `content`, which is short: that is how a
+/// pseudo-terminal says that no program has it open.
+pub(crate) fn failing_after(content: &[u8]) -> Stdio {
+    let (pty, pts) = open().expect("the system has pseudo-terminals");
+    let terminal = pts.as_fd().try_clone_to_owned().expect("it is open");
+    std::fs::File::from(terminal).write_all(content).expect("it holds a page");
+    drop(pts);
+    Stdio::from(OwnedFd::from(pty))
 }
 
 impl Drop for InTerminal {

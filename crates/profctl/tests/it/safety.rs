@@ -180,57 +180,157 @@ fn packed(content: &str) -> Vec<u8> {
     encoder.finish().expect("memory takes what is written to it")
 }
 
+/// The same with a wrong checksum: one bit in the last bytes is flipped.
+fn flipped(mut packed: Vec<u8>, from_end: usize) -> Vec<u8> {
+    let at = packed.len() - from_end;
+    packed[at] ^= 1;
+    packed
+}
+
+/// Every report in every format that has no binary reader here, and every picture.
+fn reports<'a>(file: &'a str, good: &'a str) -> Vec<Vec<&'a str>> {
+    let mut reports = Vec::new();
+    for format in ["table", "json", "csv", "markdown"] {
+        for command in ["summarize", "tree", "replay", "critical-path", "info"] {
+            reports.push(vec![command, file, "--format", format]);
+        }
+        reports.push(vec!["diff", good, file, "--format", format]);
+        reports.push(vec!["diff", file, good, "--format", format]);
+        reports.push(vec!["diff", "--paths", good, file, "--format", format]);
+        reports.push(vec!["gate", good, file, "--format", format]);
+        reports.push(vec!["gate", file, good, "--inconclusive", "pass", "--format", format]);
+        reports.push(vec!["history", good, file, "--format", format]);
+    }
+    // Neither the first side after nor the last is the only one that counts.
+    reports.push(vec!["diff", good, file, good]);
+    reports.push(vec!["diff", good, good, file]);
+    reports.push(vec!["summarize", good, file]);
+    let written = |words: &[&'a str]| [&["-o", "out"], words].concat();
+    for format in ["chrome", "perfetto", "speedscope", "folded", "pprof", "plain", "csv", "profile"]
+    {
+        reports.push(written(&["convert", file, "--format", format]));
+    }
+    for format in ["svg", "html", "folded", "png"] {
+        reports.push(written(&["flame", file, "--format", format]));
+    }
+    reports.push(written(&["flame", "--kind", "chart", file, "--format", "svg"]));
+    reports.push(written(&["flame", "--diff", good, file, "--format", "svg"]));
+    reports.push(written(&["report", file, "--format", "html"]));
+    reports.push(written(&["report", good, file, "--format", "html"]));
+    for kind in ["hist", "ecdf", "scatter"] {
+        reports.push(written(&["plot", kind, "splx", file, "--format", "svg"]));
+    }
+    for kind in ["runs", "history"] {
+        reports.push(written(&["plot", kind, "splx", good, file, "--format", "svg"]));
+    }
+    reports
+}
+
+/// A file that cannot be read to its end is an error that each command says, and fails with 5 if it
+/// is to be strict.
 #[test]
 fn damage_is_said_by_every_command() {
     let scratch = Scratch::new("safety_damage");
-    let whole = packed(&WHOLE.repeat(3000));
-    let cut = scratch.file("cut.txt.gz", &whole[..whole.len() / 2]);
-    let mut flipped = whole.clone();
-    let checksum = flipped.len() - 6;
-    flipped[checksum] ^= 1;
-    let flipped = scratch.file("flipped.txt.gz", flipped);
-    let good = scratch.file("good.txt.gz", &whole);
-    let formats =
-        ["chrome", "perfetto", "speedscope", "folded", "pprof", "plain", "csv", "profile"];
-    for file in [&cut, &flipped] {
-        let mut runs: Vec<(Vec<&str>, Option<String>)> = vec![
-            (vec!["summarize", file], None),
-            (vec!["tree", file], None),
-            (vec!["replay", file], None),
-            (vec!["critical-path", file], None),
-            (vec!["info", file], None),
-            (vec!["diff", &good, file], None),
+    let content = WHOLE.repeat(600);
+    let good = scratch.file("good.txt", &content);
+    let whole = packed(&content);
+    let mut zst = zstd::Encoder::new(Vec::new(), 3).unwrap();
+    zst.include_checksum(true).unwrap();
+    zst.write_all(content.as_bytes()).unwrap();
+    let zst = zst.finish().unwrap();
+    let xz = include_bytes!("safety/whole.txt.xz").to_vec();
+    let files = [
+        scratch.file("cut.txt.gz", &whole[..whole.len() / 2]),
+        scratch.file("checksum.txt.gz", flipped(whole, 6)),
+        scratch.file("checksum.txt.zst", flipped(zst, 2)),
+        scratch.file("cut.txt.xz", &xz[..xz.len() - 40]),
+    ];
+    let out = scratch.path("written");
+    let sweep = |file: &str| {
+        let cell = |condition: &str, file: &str| {
+            format!("[[cell]]\nvariant = \"a\"\ncondition = \"{condition}\"\ntraces = [{file:?}]\n")
+        };
+        let head = "title = \"t\"\nmeasure = \"real\"\nreference = \"x\"\n";
+        scratch.file("sweep.toml", format!("{head}{}{}", cell("x", &good), cell("y", file)))
+    };
+    for (n, file) in files.iter().enumerate() {
+        let manifest = sweep(file);
+        let sweeps = [
+            vec!["sweep", &manifest],
+            vec!["sweep", &manifest, "--format", "csv"],
+            vec!["plot", "sweep", &manifest, "--format", "svg", "-o", "out"],
         ];
-        let out = |name: &str| scratch.path(name);
-        for format in formats {
-            runs.push((vec!["convert", "--format", format, file], Some(out(format))));
-        }
-        for picture in ["p.svg", "p.html", "p.folded", "p.png"] {
-            runs.push((vec!["flame", file], Some(out(picture))));
-        }
-        runs.push((vec!["flame", "--kind", "chart", file], Some(out("c.svg"))));
-        runs.push((vec!["report", file], Some(out("r.html"))));
-        for (words, out) in &runs {
-            let mut words = words.clone();
-            words.push("--strict");
-            if let Some(out) = out {
-                words.extend(["-o", out]);
-            }
-            let found = run(&words);
+        // All are read by the same code: each report of the first, each command of the others.
+        let is_tried = |words: &Vec<&str>| {
+            n == 0 || !words.iter().any(|word| matches!(*word, "csv" | "markdown" | "json" | "-o"))
+        };
+        for words in reports(file, &good).into_iter().chain(sweeps).filter(is_tried) {
+            let words: Vec<&str> =
+                words.into_iter().map(|word| if word == "out" { &out } else { word }).collect();
+            let found = run(&[&words[..], &["--strict"]].concat());
             assert_eq!(found.code, Some(5), "{words:?}: {}", found.stderr);
-            let written = out.as_ref().map(|out| fs::read(out).unwrap());
-            let all = format!(
-                "{}{}{}",
-                found.stdout,
-                found.stderr,
-                String::from_utf8_lossy(&written.unwrap_or_default())
-            );
+            let written = fs::read(&out).unwrap_or_default();
+            let all =
+                format!("{}{}{}", found.stdout, found.stderr, String::from_utf8_lossy(&written));
             let is_said = all.contains("damaged: ") || all.contains("input/damaged");
             assert!(is_said, "{words:?}: {}{}", found.stdout, found.stderr);
+            let _ = fs::remove_file(&out);
         }
-        let gate = run(&["gate", &good, file]);
-        assert_eq!(gate.code, Some(4), "{}{}", gate.stdout, gate.stderr);
-        assert!(gate.stdout.contains("damaged: "), "{}", gate.stdout);
+    }
+}
+
+/// One damaged run among good ones rules out a verdict: what was read of it may be wrong.
+#[test]
+fn a_gate_does_not_rest_on_a_damaged_run() {
+    let scratch = Scratch::new("safety_gate");
+    let content = WHOLE.repeat(300);
+    for run in ["before/1.txt", "before/2.txt", "before/3.txt", "after/1.txt", "after/2.txt"] {
+        scratch.file(run, &content);
+    }
+    let last = scratch.file("after/3.txt", &content);
+    let [before, after] = ["before", "after"].map(|side| scratch.path(side));
+    assert_eq!(run(&["gate", "--strict", &before, &after]).code, Some(0));
+    fs::remove_file(last).unwrap();
+    scratch.file("after/3.txt.gz", flipped(packed(&content), 6));
+    for (flags, code) in [
+        (&[][..], 4),
+        (&["--inconclusive", "pass"], 0),
+        (&["--strict"], 5),
+        (&["--strict", "--inconclusive", "pass"], 5),
+        (&["--strict", "--bisect", "--function", "splx"], 125),
+        (&["--strict", "--max-loss", "100%"], 0),
+        (&["--strict", "--budget", "splx<=1us"], 5),
+    ] {
+        let found = run(&[&["gate", &before, &after], flags].concat());
+        assert_eq!(found.code, Some(code), "{flags:?}: {}{}", found.stdout, found.stderr);
+        assert!(found.stdout.contains("damaged: "), "{flags:?}: {}", found.stdout);
+    }
+    let found = run(&["gate", "--strict", "--format", "json", &before, &after]);
+    let verdict: serde_json::Value = serde_json::from_str(&found.stdout).unwrap();
+    assert_eq!((&verdict["verdict"], &verdict["exit_code"]), (&"inconclusive".into(), &5.into()));
+    let why = &verdict["reasons"][0];
+    assert_eq!(why, "after: 1 run could not be read to the end");
+}
+
+/// A disk that fails, here a terminal whose other end is closed, ends the input, and is said.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_read_error_is_said_by_every_command() {
+    let scratch = Scratch::new("safety_error");
+    let out = scratch.path("calls.plain");
+    for words in [
+        &["summarize", "-"][..],
+        &["summarize", "--format", "json", "-"],
+        &["tree", "-"],
+        &["replay", "-"],
+        &["info", "-"],
+        &["convert", "-", "-o", &out],
+    ] {
+        let failing = crate::pty::failing_after(WHOLE.repeat(4).as_bytes());
+        let found = finish(command(&[words, &["--strict"]].concat()).stdin(failing));
+        let said = format!("{}{}", found.stdout, found.stderr);
+        assert_eq!(found.code, Some(5), "{words:?}: {said}");
+        assert!(said.contains("Input/output error"), "{words:?}: {said}");
     }
 }
 

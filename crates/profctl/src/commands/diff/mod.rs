@@ -143,14 +143,25 @@ fn side_by_side(args: &Args, settings: &Settings, global: &Global) -> Result<Exi
         );
     }
     output::write_table(&table, global)?;
-    Ok(verdict(&comparisons[0], &args.reading, global))
+    Ok(verdict_of_all(&comparisons, &args.reading, global))
 }
 
 /// How to end: `--strict` rejects an incomplete side.
 pub(crate) fn verdict(comparison: &Comparison, reading: &Reading, global: &Global) -> Exit {
-    let sides = [&comparison.before, &comparison.after];
-    let incomplete = sides.into_iter().find(|side| !side.profile.quality.is_complete());
-    incomplete.map_or(Exit::Done, |side| read::verdict(&side.profile.quality, reading, global))
+    verdict_of_all(std::slice::from_ref(comparison), reading, global)
+}
+
+fn verdict_of_all(comparisons: &[Comparison], reading: &Reading, global: &Global) -> Exit {
+    // All of them have the same side before.
+    let before = comparisons.iter().take(1).map(|comparison| &comparison.before);
+    let sides = before.chain(comparisons.iter().map(|comparison| &comparison.after));
+    let incomplete: Vec<_> =
+        sides.map(|side| &side.profile.quality).filter(|quality| !quality.is_complete()).collect();
+    let Some((last, others)) = incomplete.split_last() else { return Exit::Done };
+    for quality in others.iter().filter(|_| read::lacks_notes(global)) {
+        read::say_damage(quality, global);
+    }
+    read::verdict(last, reading, global)
 }
 
 /// Reads two sides and compares them by function, without the runs of the names in `exclude`.

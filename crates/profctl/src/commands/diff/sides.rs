@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use profctl_analyze::diff::{Run, SeriesSink, Side};
-use profctl_analyze::summarize::{By, Options, Profile, RunPaths, SavedRun, Summary};
+use profctl_analyze::summarize::{By, Options, Profile, Quality, RunPaths, SavedRun, Summary};
 use profctl_model::TraceBuilder;
 
 use crate::args::{Global, Reading, Selection};
@@ -70,6 +70,11 @@ pub(crate) fn one(
     let one = side(&mut session, path, Keep::default(), false, global)?;
     session.check()?;
     Ok(one)
+}
+
+/// How good each run of a side is.
+pub(crate) fn qualities(side: &Side) -> impl Iterator<Item = Quality> + '_ {
+    side.runs.iter().map(|run| run.profile.quality.clone())
 }
 
 fn side(

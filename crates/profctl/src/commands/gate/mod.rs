@@ -36,7 +36,7 @@ Examples:
 /// without `--budget` or `--calibration`. With `--self-test`, the exit code says whether the gate
 /// works: 0 the injected regression was caught, 1 it was missed, 4 nothing could be injected.
 #[derive(clap::Args, Debug)]
-#[command(after_help = EXAMPLES, mut_arg("strict", |arg| arg.help("Fail on suspect functions too")))]
+#[command(after_help = EXAMPLES, mut_arg("strict", |arg| arg.help("Fail on suspect functions too; exit with 5 where a side misses more than --max-loss")))]
 pub(crate) struct Args {
     /// Baseline: a trace, a saved profile, or a directory of runs
     ///
@@ -196,6 +196,7 @@ fn conclude(
     let exit = match judgement.answer {
         Answer::Pass => Exit::Done,
         Answer::Regressed => Exit::Regressed,
+        Answer::Inconclusive if policy.strict && comparison.is_incomplete() => Exit::Incomplete,
         Answer::Inconclusive if passes => Exit::Done,
         Answer::Inconclusive => Exit::Inconclusive,
     };
@@ -203,7 +204,15 @@ fn conclude(
     record["strict"] = policy.strict.into();
     record["inconclusive"] = if passes { "pass" } else { "fail" }.into();
     record["allow_confounded"] = policy.allow_confounded.into();
+    if read::lacks_notes(global) {
+        for side in [&comparison.before, &comparison.after] {
+            read::say_damage(&side.profile.quality, global);
+        }
+    }
     write(args, &Judged { comparison, judgement, policy, record, exit }, global)?;
+    if exit == Exit::Incomplete {
+        read::say("a side is incomplete (--strict)", global);
+    }
     if args.bisect {
         return Ok(Exit::of_bisect(exit));
     }

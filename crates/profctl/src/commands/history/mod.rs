@@ -6,12 +6,12 @@ use profctl_analyze::diff::Measure;
 use profctl_analyze::history::Options;
 use profctl_render::table::Format;
 
-use super::builds::{self, Order};
+use super::builds::{self, Builds, Order};
 use super::diff::ROWS_SHOWN;
 use super::diff::settings;
 use crate::args::{Global, Reading, Selection};
 use crate::exit::{Exit, Failure};
-use crate::output;
+use crate::{output, read};
 
 mod page;
 
@@ -61,7 +61,8 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     let places = builds::find(&args.builds, args.order)?;
-    let (history, timebase) = builds::read(places, &args.reading, &args.selection, global)?;
+    let Builds { history, timebase, qualities } =
+        builds::read(places, &args.reading, &args.selection, global)?;
     let mut options = Options::default();
     options.stats.margin = args.max_regression.unwrap_or(options.stats.margin);
     options.calls_min = args.min_calls.unwrap_or(options.calls_min);
@@ -72,7 +73,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     if global.writes_page() {
         let page = page::written(history, &found, timebase, args.top, global);
         output::write_bytes(page.as_bytes(), global)?;
-        return Ok(Exit::Done);
+        return Ok(read::verdict_of_unsaid(&qualities, &args.reading, global));
     }
     match global.format() {
         Format::Json => output::write_bytes(found.to_json().as_bytes(), global)?,
@@ -84,5 +85,5 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
             output::write_table(&found.table(timebase, args.top), global)?;
         }
     }
-    Ok(Exit::Done)
+    Ok(read::verdict_of_unsaid(&qualities, &args.reading, global))
 }

@@ -29,6 +29,7 @@ pub(super) fn scatter(request: &Request<'_>) -> Result<(Plot, Exit), Failure> {
     let sample = read.sink.finish(names).map_err(Failure::usage)?;
     let by = args.by.unwrap_or(By::Thread);
     let plot = scatter_of(function, &sample, (names, meta), by, *length);
+    session.say_damage();
     let exit = session.exit();
     Ok((plot.map_err(Failure::usage)?, exit))
 }
@@ -97,6 +98,7 @@ pub(super) fn utilization(request: &Request<'_>) -> Result<(Plot, Exit), Failure
     let trace = session.load(&inputs[0])?;
     let title = format!("CPU utilization: {}", short_name(&inputs[0]));
     let plot = utilization_of(&trace, title).map_err(Failure::usage)?;
+    session.say_damage();
     let exit = session.exit();
     Ok((plot, exit))
 }

@@ -9,6 +9,7 @@ use crate::commands::diff::settings::{Comparing, Settings};
 use crate::commands::diff::{self, sides::Keep};
 use crate::commands::sweep;
 use crate::exit::{Exit, Failure};
+use crate::read;
 
 /// Default number of functions.
 pub(crate) const FUNCTIONS: usize = 30;
@@ -33,7 +34,8 @@ pub(super) fn forest(request: &Request<'_>) -> Result<(Plot, Exit), Failure> {
     let title = format!("{} → {}", names[0], names[1]);
     let plot = forest_of(&comparison, args.top.unwrap_or(FUNCTIONS).max(1), title)
         .ok_or_else(|| Failure::usage("no function that both sides have differs"))?;
-    Ok((plot, diff::verdict(&comparison, &args.reading, global)))
+    let sides = [comparison.before, comparison.after].map(|side| side.profile.quality);
+    Ok((plot, read::verdict_of_unsaid(&sides, &args.reading, global)))
 }
 
 /// The largest changes of a comparison, at most `top`; nothing if no function of both sides differs.

@@ -185,6 +185,7 @@ fn read(request: &Request<'_>) -> Result<(Vec<Distribution>, Exit), Failure> {
             "no complete call of the function, so that nothing can be drawn",
         ));
     }
+    session.say_damage();
     let exit = session.exit();
     Ok((all, exit))
 }

@@ -2,14 +2,16 @@
 
 use profctl_analyze::diff::{Measure, Run, Side, WHOLE_RUN};
 use profctl_analyze::history::{Build, Found, History, Options};
+use profctl_analyze::summarize::Quality;
 use profctl_model::Timebase;
 use profctl_render::number;
 use profctl_render::plot::{Axis, Color, Guide, Plot, Series, Shape, Values};
 
 use super::{Length, Request, names_of};
-use crate::commands::builds::{self, Order};
+use crate::commands::builds::{self, Builds, Order};
 use crate::commands::diff::sides;
 use crate::exit::{Exit, Failure};
+use crate::read;
 
 /// How far the dots of one column are spread, of the distance between columns.
 const SPREAD: f64 = 0.5;
@@ -93,19 +95,23 @@ pub(super) fn runs(request: &Request<'_>) -> Result<(Plot, Exit), Failure> {
     let keep = sides::Keep::default();
     let mut both = sides::read(paths, &args.reading, &args.selection, keep, global)?;
     sides::exclude(&mut both, &args.exclude_run)?;
+    let qualities: Vec<Quality> = both.iter().flat_map(sides::qualities).collect();
     let levels = Levels::of(both.into_iter().zip(names_of(*inputs)));
-    Ok((levels.plot(&request.functions[0], request.length)?, Exit::Done))
+    let plot = levels.plot(&request.functions[0], request.length)?;
+    Ok((plot, read::verdict_of_unsaid(&qualities, &args.reading, global)))
 }
 
 /// A column per build, and the changes that `history` finds.
 pub(super) fn history(request: &Request<'_>) -> Result<(Plot, Exit), Failure> {
     let Request { args, global, inputs, functions, length } = request;
     let places = builds::find(inputs, Order::Name)?;
-    let (history, timebase) = builds::read(places, &args.reading, &args.selection, global)?;
+    let Builds { history, timebase, qualities } =
+        builds::read(places, &args.reading, &args.selection, global)?;
     let measure = length.measure();
     let found = history.find(&Options { measures: vec![measure], ..Options::default() });
     let levels = Levels::over_builds(history, &timebase);
-    Ok((levels.with_changes(&functions[0], measure, &found)?, Exit::Done))
+    let plot = levels.with_changes(&functions[0], measure, &found)?;
+    Ok((plot, read::verdict_of_unsaid(&qualities, &args.reading, global)))
 }
 
 fn unit(timebase: &Timebase) -> Values {

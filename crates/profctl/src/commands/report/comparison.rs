@@ -16,6 +16,7 @@ use profctl_render::plot::Plot;
 
 use super::{Args, single};
 use crate::args::{Global, Reading};
+use crate::commands::diff;
 use crate::commands::diff::settings::Settings;
 use crate::commands::diff::sides::{self, Keep};
 use crate::commands::flame::{html, sentence};
@@ -24,7 +25,7 @@ use crate::commands::plot::levels::Levels;
 use crate::commands::plot::{self, Length, changes, lengths};
 use crate::exit::{Exit, Failure};
 use crate::input::{Content, Inputs};
-use crate::{output, read};
+use crate::output;
 
 /// The columns of the table of changes, and what to call them.
 const COLUMNS: [(&str, &str); 16] = [
@@ -79,10 +80,7 @@ pub(super) fn run(args: &Args, after: &PathBuf, global: &Global) -> Result<Exit,
     };
     let page = written(&comparison, paths.as_ref(), &plots, &policy, global);
     output::write_bytes(page.as_bytes(), global)?;
-    let sides = [&comparison.before, &comparison.after];
-    let incomplete = sides.into_iter().find(|side| !side.profile.quality.is_complete());
-    Ok(incomplete
-        .map_or(Exit::Done, |side| read::verdict(&side.profile.quality, &args.reading, global)))
+    Ok(diff::verdict(&comparison, &args.reading, global))
 }
 
 /// What plots need besides the comparison.
