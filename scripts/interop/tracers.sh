@@ -35,6 +35,19 @@ if installed trace-cmd; then
         case $dat in *zlib*) continue ;; esac
         theirs=$(trace-cmd report -N -i "$dat" 2>/dev/null | grep -cE '\[[0-9]{3}\] +[0-9.]+:')
         same_number "records of $dat, trace-cmd report -N" "$(total events "$dat")" "$theirs"
+        # The same recording in both versions.
+        for as in "--file-version 6" "--file-version 7" "--compression none"; do
+            # shellcheck disable=SC2086 # an option and its value
+            trace-cmd convert -i "$dat" -o "$work/converted.dat" $as >"$work/said" 2>&1 ||
+                { cat "$work/said"; exit 1; }
+            # It writes version 6 without CPUs if the file does not state their number.
+            trace-cmd report -i "$work/converted.dat" 2>/dev/null | grep -q : || continue
+            for file in "$dat" "$work/converted.dat"; do
+                "$PROFCTL" summarize --quiet --format csv "$file" >"$work/$(basename "$file").csv"
+            done
+            cmp "$work/$(basename "$dat").csv" "$work/converted.dat.csv"
+        done
+        echo "$check: $dat: converted to both versions, the same"
     done
 fi
 

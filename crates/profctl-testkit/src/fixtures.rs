@@ -82,6 +82,28 @@ pub fn read(path: &Path) -> Vec<u8> {
     std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
+/// The files of a tar archive. Only what those of the captures have: plain files with short names.
+///
+/// # Panics
+/// If it is no such archive.
+pub fn unpack(archive: &[u8]) -> Vec<(String, &[u8])> {
+    let mut files = Vec::new();
+    let mut rest = archive;
+    while let Some((head, body)) = rest.split_at_checked(512)
+        && head[0] != 0
+    {
+        let text = |range: std::ops::Range<usize>| {
+            let field =
+                head[range].split(|byte| *byte == 0).next().expect("a part before the first NUL");
+            str::from_utf8(field).expect("a header of ASCII").trim().to_owned()
+        };
+        let size = usize::from_str_radix(&text(124..136), 8).expect("an octal size");
+        files.push((text(0..100), &body[..size]));
+        rest = &body[size.next_multiple_of(512).min(body.len())..];
+    }
+    files
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -93,24 +93,6 @@ fn states_fill_the_lives_of_threads_and_the_time_of_cpus() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The files of an archive. Only what this one has: plain files with short names.
-fn unpack(archive: &[u8]) -> Vec<(String, &[u8])> {
-    let mut files = Vec::new();
-    let mut rest = archive;
-    while let Some((head, body)) = rest.split_at_checked(512)
-        && head[0] != 0
-    {
-        let text = |range: std::ops::Range<usize>| {
-            let field = head[range].split(|byte| *byte == 0).next().unwrap();
-            str::from_utf8(field).unwrap().trim().to_owned()
-        };
-        let size = usize::from_str_radix(&text(124..136), 8).unwrap();
-        files.push((text(0..100), &body[..size]));
-        rest = &body[size.next_multiple_of(512).min(body.len())..];
-    }
-    files
-}
-
 /// Recordings in nanoseconds of which there are answers, by name: one is a fixture, the others are
 /// where they can be had.
 fn in_nanoseconds(scratch: &Scratch) -> Vec<(String, String)> {
@@ -121,7 +103,7 @@ fn in_nanoseconds(scratch: &Scratch) -> Vec<(String, String)> {
     let mut archive = Vec::new();
     let packed = fs::File::open(packed).unwrap();
     liblzma::read::XzDecoder::new(packed).read_to_end(&mut archive).unwrap();
-    for (file, bytes) in unpack(&archive) {
+    for (file, bytes) in fixtures::unpack(&archive) {
         let Some(name) = file.strip_suffix(".dat") else { continue };
         if answers_of(name).exists() {
             found.push((name.to_owned(), scratch.file(&file, bytes)));
