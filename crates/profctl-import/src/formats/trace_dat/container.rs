@@ -7,7 +7,7 @@
 use super::cut;
 use super::data::CpuData;
 use super::input::{Compression, Cursor, at};
-use super::options::Options;
+use super::options::{CpuStat, Options};
 use crate::bytes::Endian;
 use crate::files::ReadAt;
 use crate::formats::ImportError;
@@ -39,6 +39,8 @@ pub(super) struct Container {
     pub(super) cmdlines: Vec<u8>,
     pub(super) options: Options,
     pub(super) buffers: Vec<Buffer>,
+    /// CPUs whose records the file had before it was cut.
+    pub(super) absent: Vec<CpuStat>,
     /// The file holds the text of a latency tracer instead of records.
     pub(super) has_text: bool,
 }
@@ -190,15 +192,15 @@ impl Container {
         let (mut offset, mut behind) = (first, None);
         for _ in 0..COUNT_MAX {
             let Some(end) = cut::whole_section(source, offset, self.endian) else {
-                let buffer = behind
-                    .filter(|_| self.compression != Compression::None)
-                    .and_then(|at| cut::buffer(source, at, self.endian, self.page_size));
-                let Some(cpus) = buffer else {
-                    let message = "the file is cut: the list of what it holds, which version 7 \
-                                   keeps at the end, stood here";
-                    return Err(at(offset, message));
+                let found =
+                    behind.and_then(|at| cut::buffer(source, at, self.endian, self.page_size));
+                let Some(cpus) = found else {
+                    return Err(ImportError::whole(format!(
+                        "is truncated before its records: they and the list of them, at byte \
+                         {offset}, are missing"
+                    )));
                 };
-                self.buffers.push(Buffer { cpus, ..Buffer::default() });
+                self.add_cut(cpus);
                 return Ok(());
             };
             let next = self.read_list(source, offset)?;
@@ -208,6 +210,28 @@ impl Container {
             (offset, behind) = (next, Some(end));
         }
         Err(at(offset, "too many lists of options"))
+    }
+
+    /// Takes the CPUs that were found in the buffer in which the file is cut. Which buffer that is,
+    /// and which CPUs had events, is known if the kernel's statistics are there, in the list before.
+    fn add_cut(&mut self, mut cpus: Vec<CpuData>) {
+        let mut expected: Vec<&CpuStat> = Vec::new();
+        let mut names: Vec<&str> = Vec::new();
+        for stat in &self.options.stats {
+            if !names.contains(&stat.buffer.as_str()) {
+                names.push(&stat.buffer);
+            }
+            if names.len() > self.buffers.len() && stat.events > 0 {
+                expected.push(stat);
+            }
+        }
+        let name = names.get(self.buffers.len()).copied().unwrap_or_default().to_owned();
+        for (cpu, stat) in cpus.iter_mut().zip(&expected).filter(|(_, stat)| stat.buffer == name) {
+            cpu.cpu = stat.cpu;
+        }
+        let absent = expected.into_iter().skip(cpus.len());
+        self.absent = absent.cloned().collect();
+        self.buffers.push(Buffer { name, cpus, ..Buffer::default() });
     }
 
     /// Reads a list of options; says where the next one is, or 0.

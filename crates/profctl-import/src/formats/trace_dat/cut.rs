@@ -20,8 +20,8 @@ pub(super) fn whole_section(source: &dyn ReadAt, offset: u64, endian: Endian) ->
     (end <= source.len()).then_some(end)
 }
 
-/// The records of the buffer whose section is at `offset`, as far as the file has them. They are
-/// compressed; each CPU begins with a page and with the number of its chunks. CPUs are counted.
+/// The records of the buffer whose section is at `offset`, as far as the file has them, with what
+/// is missing of the section in the last range. CPUs are counted.
 pub(super) fn buffer(
     source: &dyn ReadAt,
     offset: u64,
@@ -32,9 +32,44 @@ pub(super) fn buffer(
     let (kind, flags) = (cursor.u16().ok()?, cursor.u16().ok()?);
     cursor.u32().ok()?;
     let end = cursor.at.checked_add(8)?.checked_add(cursor.u64().ok()?)?;
-    if kind != RECORDS || flags & COMPRESSED == 0 || page == 0 {
+    if kind != RECORDS || page == 0 {
         return None;
     }
+    let cpus = match flags & COMPRESSED {
+        0 => plain(&mut cursor, end, page.into()),
+        _ => compressed(&mut cursor, end, page),
+    }?;
+    (!cpus.is_empty()).then_some(cpus)
+}
+
+/// Pages. The pages of a CPU are in time order: one that is earlier than the page before it is
+/// the first of the next CPU.
+fn plain(cursor: &mut Cursor<'_>, end: u64, page: u64) -> Option<Vec<CpuData>> {
+    let mut cpus: Vec<CpuData> = Vec::new();
+    let mut before = 0;
+    cursor.at = cursor.at.next_multiple_of(page);
+    while cursor.at < end
+        && let Ok(time) = cursor.u64()
+    {
+        let place = cursor.at - 8;
+        if cpus.is_empty() || time < before {
+            if let Some(last) = cpus.last_mut() {
+                last.range.end = place;
+            }
+            let cpu = cpus.len() as u32;
+            if cpu == CPUS_MAX {
+                return None;
+            }
+            cpus.push(CpuData { cpu, range: place..end, compressed: false });
+        }
+        before = time;
+        cursor.at = place.checked_add(page)?;
+    }
+    Some(cpus)
+}
+
+/// Each CPU begins with a page and with the number of its chunks.
+fn compressed(cursor: &mut Cursor<'_>, end: u64, page: u32) -> Option<Vec<CpuData>> {
     let mut cpus = Vec::new();
     for cpu in 0..CPUS_MAX {
         cursor.at = cursor.at.next_multiple_of(page.into());
@@ -42,7 +77,7 @@ pub(super) fn buffer(
             break;
         }
         let start = cursor.at.checked_add(4)?;
-        let chunks = cursor.u32().ok().and_then(|count| chunks_end(&mut cursor, count));
+        let chunks = cursor.u32().ok().and_then(|count| chunks_end(cursor, count));
         // What is missing is the rest of the section.
         let range = start..chunks.unwrap_or(end);
         cpus.push(CpuData { cpu, range, compressed: true });
@@ -50,7 +85,7 @@ pub(super) fn buffer(
             break;
         }
     }
-    (!cpus.is_empty()).then_some(cpus)
+    Some(cpus)
 }
 
 /// The end of so many chunks, if the file has all of them.

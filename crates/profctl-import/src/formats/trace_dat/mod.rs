@@ -29,7 +29,7 @@ use container::Container;
 use data::Data;
 use opened::Parts;
 
-pub use read::UNKNOWN_EVENT;
+pub use read::{MISSING_RECORDS, UNKNOWN_EVENT};
 
 /// The importer of `trace_dat`.
 pub struct TraceDat;
@@ -38,7 +38,7 @@ static DESCRIPTOR: Descriptor = Descriptor {
     name: "trace_dat",
     about: "trace.dat of trace-cmd, versions 6 and 7; trace_pipe_raw beside the events/ of its tracefs",
     recognized: "its first ten bytes; a directory: events/header_page and per_cpu/cpu*/trace_pipe_raw",
-    codes: &[&UNKNOWN_EVENT],
+    codes: &[&MISSING_RECORDS, &UNKNOWN_EVENT],
     ..Descriptor::PLAIN
 };
 
@@ -98,10 +98,28 @@ impl Importer for TraceDat {
             compressed: data.compressed,
         });
         let data = data.collect();
-        let Container { compression, formats, kallsyms, printk, cmdlines, options: found, .. } =
-            file;
-        let parts =
-            Parts { compression, formats, kallsyms, printk, cmdlines, found, clock, data, facts };
+        let Container {
+            compression,
+            formats,
+            kallsyms,
+            printk,
+            cmdlines,
+            options: found,
+            absent,
+            ..
+        } = file;
+        let parts = Parts {
+            compression,
+            formats,
+            kallsyms,
+            printk,
+            cmdlines,
+            found,
+            clock,
+            data,
+            absent,
+            facts,
+        };
         parts.opened(layout, options)
     }
 }

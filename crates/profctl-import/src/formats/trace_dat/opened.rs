@@ -7,8 +7,8 @@ use profctl_model::{TickUnit, Ticks, Timebase, Timeline};
 use super::data::Data;
 use super::input::Compression;
 use super::names;
-use super::options::Options;
-use super::read::{Clock, DatReader, Recording};
+use super::options::{CpuStat, Options};
+use super::read::{Clock, Cut, DatReader, Recording};
 use super::survey::survey;
 
 use crate::formats::{Extents, ImportError, ImportOptions, Opened, Quirks, Stream, StreamClock};
@@ -30,6 +30,8 @@ pub(super) struct Parts {
     /// The clock, if stated for the buffer; else it is that of the options.
     pub(super) clock: Option<String>,
     pub(super) data: Vec<Data>,
+    /// CPUs whose records are missing.
+    pub(super) absent: Vec<CpuStat>,
     /// What `info` shows before what follows from the parts.
     pub(super) facts: Vec<(&'static str, String)>,
 }
@@ -83,7 +85,7 @@ impl Parts {
             return Err(ImportError::whole("has both compressed and plain records"));
         }
         let compression = if packed == 0 { Compression::None } else { self.compression };
-        let cut = cut(&data)?;
+        let cut = cut(&data, &self.absent)?;
         let seen = survey(&data, &layout, compression, &decoders);
         let clock = self.clock.or_else(|| found.clock.clone()).unwrap_or_else(|| "local".into());
         let (unit, is_nanos) = timebase(&clock, found.tsc.is_some());
@@ -135,22 +137,24 @@ impl Parts {
     }
 }
 
-/// How many bytes of records their files lack, and the stream with which that is said.
-fn cut(data: &[Data]) -> Result<Option<(usize, u64)>, ImportError> {
+/// What the file lacks at its end, and the stream with which that is said.
+fn cut(data: &[Data], absent: &[CpuStat]) -> Result<Option<Cut>, ImportError> {
     let lacking = |data: &Data| {
         let end = data.source.len().clamp(data.range.start, data.range.end);
+        let lacking = data.range.end - end;
         // The number of chunks may be counted or not: four bytes are not loss.
-        Some(data.range.end - end).filter(|&lacking| lacking > 4)
+        (lacking > 4).then(|| format!("CPU {}: the last {lacking} bytes are missing", data.cpu))
     };
-    let bytes = data.iter().filter_map(lacking).fold(0, u64::saturating_add);
-    if bytes == 0 {
+    let mut losses: Vec<String> = data.iter().filter_map(lacking).collect();
+    losses.extend(absent.iter().map(|stat| {
+        format!("CPU {}{}: all {} events are missing", stat.cpu, stat.of_buffer(), stat.events)
+    }));
+    if losses.is_empty() {
         return Ok(None);
     }
     match data.iter().rposition(|data| data.range.start < data.source.len()) {
-        Some(stream) => Ok(Some((stream, bytes))),
-        None => Err(ImportError::whole(format!(
-            "is truncated before its records: all {bytes} bytes of them are missing"
-        ))),
+        Some(stream) => Ok(Some(Cut { stream, losses })),
+        None => Err(ImportError::whole("is truncated before its records: all of them are missing")),
     }
 }
 
@@ -165,10 +169,7 @@ fn add_facts(
     fact("trace-cmd", found.version.clone());
     fact("trace clock", Some(clock));
     for stat in found.stats.iter().filter(|stat| stat.overrun > 0 || stat.dropped > 0) {
-        let of = match stat.buffer.as_str() {
-            "" => String::new(),
-            buffer => format!(" of {buffer}"),
-        };
+        let of = stat.of_buffer();
         let lost = format!("{} overwritten, {} dropped", stat.overrun, stat.dropped);
         fact("lost", Some(format!("CPU {}{of}: {lost}", stat.cpu)));
     }

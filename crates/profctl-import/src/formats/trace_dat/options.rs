@@ -35,10 +35,22 @@ pub(super) struct CpuStat {
     /// The buffer; empty for the main one.
     pub(super) buffer: String,
     pub(super) cpu: u32,
+    /// Events that were read while it recorded, and those that were left at the end: all in the file.
+    pub(super) events: u64,
     /// Events that were overwritten before they were read.
     pub(super) overrun: u64,
     /// Events for which there was no space, and so were not recorded.
     pub(super) dropped: u64,
+}
+
+impl CpuStat {
+    /// ` of NAME`, unless it is the main buffer.
+    pub(super) fn of_buffer(&self) -> String {
+        match self.buffer.as_str() {
+            "" => String::new(),
+            buffer => format!(" of {buffer}"),
+        }
+    }
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -110,6 +122,9 @@ impl Options {
                         ..CpuStat::default()
                     });
                 }
+                ("entries" | "read events", Some(stat)) => {
+                    stat.events = stat.events.saturating_add(value.parse().unwrap_or(0));
+                }
                 ("overrun", Some(stat)) => stat.overrun = value.parse().unwrap_or(0),
                 ("dropped events", Some(stat)) => stat.dropped = value.parse().unwrap_or(0),
                 _ => {}
@@ -165,8 +180,13 @@ mod tests {
         let cpu = "CPU: 1\nentries: 47\noverrun: 1558\ncommit overrun: 0\nbytes: 1688\n\
                    oldest event ts:   492.704850\nnow ts: 1\ndropped events: 3\nread events: 6335\n";
         let found = options(&[(2, cpu), (2, "\nBuffer: evbuf\n\n\0"), (2, cpu), (2, "CPU: x")]);
-        let stat =
-            |buffer: &str| CpuStat { buffer: buffer.into(), cpu: 1, overrun: 1558, dropped: 3 };
+        let stat = |buffer: &str| CpuStat {
+            buffer: buffer.into(),
+            cpu: 1,
+            events: 6382,
+            overrun: 1558,
+            dropped: 3,
+        };
         assert_eq!(found.stats, [stat(""), stat("evbuf")]);
     }
 

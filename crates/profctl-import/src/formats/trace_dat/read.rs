@@ -28,6 +28,23 @@ pub static UNKNOWN_EVENT: Code = Code {
            saves the descriptions of the events that it records",
 };
 
+/// Records that a truncated file lacks.
+pub static MISSING_RECORDS: Code = Code {
+    name: "trace_dat/missing-records",
+    severity: Severity::DataLoss,
+    help: "the file is truncated, as when a copy was interrupted: the last records of these CPUs are \
+           missing, so that sums are too small and calls that were open are incomplete",
+};
+
+/// What a truncated file lacks.
+#[derive(Debug)]
+pub(super) struct Cut {
+    /// The stream with which it is said.
+    pub(super) stream: usize,
+    /// By CPU.
+    pub(super) losses: Vec<String>,
+}
+
 /// What all workers share.
 #[derive(Debug)]
 pub(super) struct Recording {
@@ -42,8 +59,7 @@ pub(super) struct Recording {
     /// The CPU of each stream.
     pub(super) cpus: Vec<u32>,
     pub(super) clock: Clock,
-    /// Bytes of records that the file lacks at its end, and the stream with which that is said.
-    pub(super) cut: Option<(usize, u64)>,
+    pub(super) cut: Option<Cut>,
     pub(super) scope: Scope,
 }
 
@@ -150,13 +166,13 @@ impl Reader for DatReader {
         } else {
             self.chunks(&recording, block, out);
         }
-        if let Some((stream, bytes)) = recording.cut
+        if let Some(cut) = &recording.cut
             && block.at_end
-            && block.stream == stream
+            && block.stream == cut.stream
         {
-            out.diag(&codes::CUT_RECORD, block.bytes.len(), || {
-                format!("the file lacks {bytes} bytes of records")
-            });
+            for loss in &cut.losses {
+                out.diag(&MISSING_RECORDS, block.bytes.len(), || loss.clone());
+            }
         }
         (self.applier.irqs() != before).then(|| Arc::new(self.applier.irqs().clone()) as State)
     }

@@ -113,7 +113,7 @@ struct Frame<'a> {
 }
 
 impl Records {
-    /// All calls, in the order of time, each with its CPU if it is of an idle task, of which every
+    /// All calls, in time order, each with its CPU if it is of an idle task, of which every
     /// CPU has one.
     fn calls(&self) -> Vec<((u64, u64), &Call)> {
         let mut calls = Vec::new();
