@@ -66,7 +66,8 @@ peer_babeltrace() {
     own babeltrace2 "ctf, babeltrace2 to a dummy sink" "$(directory ctf)" \
         babeltrace2 FILE --component sink.utils.dummy
 }
-# The `summarize` of https://github.com/rust-lang/measureme, which no registry has.
+# The `summarize` of https://github.com/rust-lang/measureme, which no registry has:
+# RUSTFLAGS='--cap-lints warn' cargo install --git https://github.com/rust-lang/measureme summarize
 peer_measureme() {
     has summarize || return 0
     local file=$scratch/measureme-$size.mm_profdata

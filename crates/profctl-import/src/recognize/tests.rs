@@ -1,9 +1,11 @@
 //! Every fixture is recognized by its own format and by no other: as it is, compressed, and
 //! as a stream that can be read once.
 
+use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use expect_test::expect;
 use profctl_testkit::fixtures;
 
 use super::*;
@@ -87,6 +89,102 @@ fn every_file_is_claimed_by_its_format_alone() {
         }
     }
     assert_eq!(wrong, [""; 0]);
+}
+
+/// Recordings of the kernel's tracers, where function_graph and the others share most of their lines.
+#[test]
+fn traces_of_other_fixtures_are_claimed_by_one_format() {
+    let mut counted = BTreeMap::new();
+    for folder in ["fixtures/sched", "fixtures/sched/hand"] {
+        let traces = fixtures::files(&fixtures::root().join(folder)).into_iter();
+        for path in traces.filter(|path| base(path).contains(".trace.txt")) {
+            let bytes = fixtures::read(&path);
+            let found = claimants(&Single::new("-", Box::new(&*bytes)));
+            let [format] = found[..] else { panic!("{}: {found:?}", path.display()) };
+            *counted.entry((folder, format)).or_insert(0) += 1;
+        }
+    }
+    expect![[r#"
+        {
+            (
+                "fixtures/sched",
+                "ftrace",
+            ): 5,
+            (
+                "fixtures/sched",
+                "function_graph",
+            ): 1,
+            (
+                "fixtures/sched/hand",
+                "ftrace",
+            ): 3,
+        }
+    "#]]
+    .assert_debug_eq(&counted);
+}
+
+/// The same of recordings that are too large to commit.
+#[test]
+fn captures_are_claimed_by_one_format() {
+    let Some(shared) = fixtures::shared() else { return };
+    let mut wrong = Vec::new();
+    let mut counted = BTreeMap::new();
+    for folder in ["small", "large", "dat", "dat/oracle", "sched/text", "sched/report"] {
+        for path in fixtures::files(&shared.join("kernel").join(folder)) {
+            let name = base(&path);
+            if ["tsv", ".stat.", ".summary."].iter().any(|other| name.contains(other)) {
+                continue;
+            }
+            let bytes = fixtures::read(&path);
+            let found = claimants(&Single::new("-", Box::new(&*bytes)));
+            match found[..] {
+                [format] => *counted.entry((folder, format)).or_insert(0) += 1,
+                _ => wrong.push(format!("{name}: {found:?}")),
+            }
+        }
+    }
+    assert_eq!(wrong, [""; 0]);
+    expect![[r#"
+        {
+            (
+                "dat",
+                "trace_dat",
+            ): 13,
+            (
+                "dat/oracle",
+                "trace_cmd_report",
+            ): 13,
+            (
+                "large",
+                "ftrace",
+            ): 2,
+            (
+                "large",
+                "function_graph",
+            ): 16,
+            (
+                "sched/report",
+                "trace_cmd_report",
+            ): 6,
+            (
+                "sched/text",
+                "ftrace",
+            ): 5,
+            (
+                "sched/text",
+                "function_graph",
+            ): 1,
+            (
+                "small",
+                "ftrace",
+            ): 33,
+            (
+                "small",
+                "function_graph",
+            ): 87,
+        }
+    "#]]
+    .assert_debug_eq(&counted);
 }
 
 #[test]

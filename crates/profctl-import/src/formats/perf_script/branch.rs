@@ -131,9 +131,16 @@ pub(super) fn branch(text: &[u8]) -> Option<Branch<'_>> {
         if first_word(right).1.is_empty() {
             continue;
         }
-        if let (Some(from), Some(to)) = (frame(left), frame(right)) {
+        if let (Some(from), Some(to)) = (source(left), frame(right)) {
             return Some(Branch { kind, from, to });
         }
     }
     None
+}
+
+/// Where a branch comes from: a frame, which `callindent` precedes with the name of a function and
+/// its padding.
+fn source(left: &[u8]) -> Option<Symbol<'_>> {
+    let padded = memchr::memmem::rfind(left, b"  ").and_then(|at| frame(&left[at + 2..]));
+    padded.or_else(|| frame(left))
 }

@@ -87,6 +87,13 @@ pub(super) fn parse(line: &[u8]) -> Line<'_> {
 
 fn record(line: &[u8]) -> Option<Line<'_>> {
     let (head, body) = head(line)?;
+    if body.starts_with(b"(")
+        && let Some(end) = memchr::memchr(b')', body)
+        && let Some(branch) = branch(&body[end + 1..])
+    {
+        // `callindent` with addresses, but without the event.
+        return Some(Line::Branch(head, branch));
+    }
     if let Some(indented) = indented(body) {
         return Some(Line::CallTrace(head, indented));
     }
@@ -338,6 +345,15 @@ mod tests {
             (
                 "a 1 [000] 2.000005: 1 branches:u: tr end  syscall 10 f+0x4 (a) => 0 [unknown] ([unknown])",
                 "<a> -/1 0 2000005000.6 TraceEnd(Syscall: 10 f+0x4 in a => 0 [unknown] in [unknown]",
+            ),
+            // With `callindent`: names that could be addresses, and an object.
+            (
+                "a 1 [000] 2.000005: 1 branches:u: call      add              10 f+0x4 (a) => 20 add+0x0 (a)",
+                "<a> -/1 0 2000005000.6 Call: 10 f+0x4 in a => 20 add+0x0 in a",
+            ),
+            (
+                "a 1 [000] 2.000005: (/bin/a )\t return        f(int, char)   10 f(int, char)+0x4 (/bin/a) => 20 g+0x9 (/bin/a)",
+                "<a> -/1 0 2000005000.6 Return: 10 f(int, char+0x4 in /bin/a => 20 g+0x9 in /bin/a",
             ),
             (
                 "a 1 [000] 2.000005: 1 branches:u: jcc (x) 10 f (a) => 20 g (a)",

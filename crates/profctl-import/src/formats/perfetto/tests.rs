@@ -250,6 +250,40 @@ fn tracks_of_one_name_are_not_one_track() {
     );
 }
 
+/// Track 0 is that of the processor, named once. Around an interrupt all calls end and begin again.
+#[test]
+fn what_renode_writes() {
+    let descriptor = [number(1, 0), text(2, b"cpu")].concat();
+    let on = |kind: u64, time: u64, name: Option<&str>| {
+        let name = name.map(|name| text(23, name.as_bytes())).unwrap_or_default();
+        let event = [number(9, kind), number(11, 0), name].concat();
+        text(1, &[number(8, time), number(10, 1), text(11, &event)].concat())
+    };
+    check(
+        &[
+            text(1, &[number(10, 1), text(60, &descriptor)].concat()),
+            on(1, 0, Some("main")),
+            on(1, 10, Some("work")),
+            // An interrupt.
+            on(2, 50, None),
+            on(2, 50, None),
+            on(1, 50, Some("isr")),
+            on(2, 60, None),
+            on(1, 60, Some("main")),
+            on(1, 60, Some("work")),
+            on(2, 90, None),
+            on(2, 100, None),
+        ],
+        expect![[r#"
+            cpu 0 main 0+50 net 10
+            cpu 1 work 10+40 net 40
+            cpu 0 isr 50+10 net 10
+            cpu 0 main 60+40 net 10
+            cpu 1 work 60+30 net 30
+        "#]],
+    );
+}
+
 #[test]
 fn compressed_packets_do_not_nest_and_have_an_end() {
     // Stored as they are, for places must not depend on who compresses.

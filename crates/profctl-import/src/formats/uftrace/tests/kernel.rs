@@ -31,7 +31,11 @@ fn functions_of_the_kernel_are_as_uftrace_reports_them() {
             others.push(format!("{name}: missing"));
             continue;
         };
-        let found = [row.total, row.min, row.max, row.own, row.own_min, row.own_max];
+        let found = [
+            [row.total, row.avg, row.min, row.max],
+            [row.own, row.own_avg, row.own_min, row.own_max],
+        ]
+        .concat();
         let found: Vec<u64> =
             found.iter().zip(times).map(|(n, (_, step))| n / step * step).collect();
         let expected: Vec<u64> = times.iter().map(|(time, _)| *time).collect();

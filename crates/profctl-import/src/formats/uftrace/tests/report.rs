@@ -155,8 +155,9 @@ pub(super) fn compare_with(name: &str, parts: &Parts, report: &Path) -> String {
     told.join("\n")
 }
 
-/// A row of `uftrace report`: times as they are printed, rounded down to three decimals of their unit.
-pub(super) fn printed(line: &str) -> (String, [(u64, u64); 6], u64) {
+/// A row of `uftrace report`: its eight times as they are printed, rounded down to three decimals of
+/// their unit, in ns, each with that unit's thousandth; and the calls.
+pub(super) fn printed(line: &str) -> (String, [(u64, u64); 8], u64) {
     let words: Vec<&str> = line.split_whitespace().collect();
     let time = |n: usize| {
         let (value, unit) = (words[2 * n], words[2 * n + 1]);
@@ -168,5 +169,5 @@ pub(super) fn printed(line: &str) -> (String, [(u64, u64); 6], u64) {
         };
         (value.replace('.', "").parse::<u64>().unwrap() * step, step)
     };
-    (words[17..].join(" "), [0, 2, 3, 4, 6, 7].map(time), words[16].parse().unwrap())
+    (words[17..].join(" "), std::array::from_fn(time), words[16].parse().unwrap())
 }
