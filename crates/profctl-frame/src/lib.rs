@@ -10,8 +10,10 @@ mod order;
 mod parquet;
 mod query;
 mod sql;
+mod stored;
 
 pub use columns::SpanNames;
 pub use error::Error;
 pub use parquet::{Described, ParquetFile, store_report};
 pub use query::{Database, tables_of};
+pub use stored::Stored;

@@ -75,8 +75,8 @@ pub fn store_report(report: &Table, out: impl Write) -> Result<(), Error> {
     let mut frame = frame_of_report(report)?;
     let notes = report.notes.join("\n");
     let said = vec![
-        ("profctl.schema".to_owned(), report.schema.to_owned()),
-        ("profctl.unit".to_owned(), report.timebase.unit_name().to_owned()),
+        (SCHEMA_KEY.to_owned(), report.schema.to_owned()),
+        (UNIT_KEY.to_owned(), report.timebase.unit_name().to_owned()),
         ("profctl.notes".to_owned(), notes),
     ];
     ParquetWriter::new(out)
@@ -87,7 +87,10 @@ pub fn store_report(report: &Table, out: impl Write) -> Result<(), Error> {
 }
 
 /// The column that a partitioned dataset has in the names of its directories.
-const RUN: &str = "run";
+pub(crate) const RUN: &str = "run";
+/// Under which keys a file says which table is in it, and what its times are counted in.
+pub(crate) const SCHEMA_KEY: &str = "profctl.schema";
+pub(crate) const UNIT_KEY: &str = "profctl.unit";
 
 fn types_in(what: &Described<'_>) -> Schema {
     let mut types = schema_of(what.table);
@@ -116,8 +119,8 @@ fn metadata(what: &Described<'_>) -> Vec<(String, String)> {
     let arrow = schema_to_metadata_key(&schema);
     vec![
         (arrow.key, arrow.value.unwrap_or_default()),
-        ("profctl.schema".into(), what.table.version.into()),
-        ("profctl.unit".into(), what.unit.into()),
+        (SCHEMA_KEY.into(), what.table.version.into()),
+        (UNIT_KEY.into(), what.unit.into()),
         ("profctl.producer".into(), what.producer.into()),
     ]
 }

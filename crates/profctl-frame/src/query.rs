@@ -16,6 +16,7 @@ use crate::columns::{SpanNames, frame_of, frame_of_spans, schema_of};
 use crate::error::Error;
 use crate::order::settled;
 use crate::sql::checked;
+use crate::stored::{Stored, as_named, scan};
 
 /// The name of a result in JSON.
 const SCHEMA: &str = "profctl.query/1";
@@ -43,6 +44,7 @@ pub fn tables_of(sql: &str) -> Result<Vec<&'static TableSchema>, Error> {
 pub struct Database {
     frames: BTreeMap<&'static str, Vec<DataFrame>>,
     span_files: Vec<PathBuf>,
+    stored: BTreeMap<&'static str, Vec<Stored>>,
 }
 
 impl Database {
@@ -61,6 +63,11 @@ impl Database {
     /// Adds calls that were written with [`crate::ParquetFile`]; they stay where they are.
     pub fn add_span_file(&mut self, path: &Path) {
         self.span_files.push(path.to_owned());
+    }
+
+    /// Adds a file of a table, which is read where it is.
+    pub fn add_stored(&mut self, file: Stored) {
+        self.stored.entry(file.table.name).or_default().push(file);
     }
 
     /// The answer to a query. Without an `ORDER BY`, rows and groups come as they first appear.
@@ -93,8 +100,10 @@ impl Database {
         if table.name == SPANS.name && !self.span_files.is_empty() {
             let paths = self.span_files.iter().map(|path| PlRefPath::try_from_path(path));
             let paths: Vec<PlRefPath> = paths.collect::<PolarsResult<_>>()?;
-            let options = ScanArgsParquet { glob: false, ..ScanArgsParquet::default() };
-            return Ok(as_sql(LazyFrame::scan_parquet_files(paths.into(), options)?, table));
+            return Ok(as_sql(LazyFrame::scan_parquet_files(paths.into(), as_named())?, table));
+        }
+        if let Some(files) = self.stored.get(table.name) {
+            return scan(table, files);
         }
         let mut frames = self.frames.get(table.name).into_iter().flatten();
         let mut whole = match frames.next() {
@@ -109,7 +118,8 @@ impl Database {
 
     fn collect(&self, sql: &str) -> Result<DataFrame, Error> {
         let plan = self.plan(sql)?;
-        let engine = if self.span_files.is_empty() { Engine::InMemory } else { Engine::Streaming };
+        let is_in_memory = self.span_files.is_empty() && self.stored.is_empty();
+        let engine = if is_in_memory { Engine::InMemory } else { Engine::Streaming };
         Ok(plan.collect_with_engine(engine)?.unwrap_single())
     }
 }
@@ -126,7 +136,7 @@ fn on_large_stack<T: Send>(work: impl FnOnce() -> Result<T, Error> + Send) -> Re
 
 /// Names as text, as what SQL does to text it does not do to categories. What is not asked for is
 /// not turned.
-fn as_sql(rows: LazyFrame, table: &TableSchema) -> LazyFrame {
+pub(crate) fn as_sql(rows: LazyFrame, table: &TableSchema) -> LazyFrame {
     let names = table.columns.iter().filter(|column| column.kind == ColumnKind::Name);
     let text = names.map(|column| col(column.name).cast(DataType::String));
     rows.with_columns(text.collect::<Vec<_>>())

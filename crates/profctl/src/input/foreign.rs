@@ -23,7 +23,12 @@ const MAGIC: &[(usize, &[u8], &str, &str)] = &[
     (0, b"\xa1\xb2\x3c\x4d", PCAP, ""),
     (0, b"\x0a\x0d\x0d\x0a", PCAP, ""),
     (0, b"FLR\0", "a Java Flight Recorder file, which holds samples and no function calls", ""),
-    (0, b"PAR1", "a Parquet table", "read the trace that it was made from"),
+    (
+        0,
+        b"PAR1",
+        "a Parquet table",
+        "`profctl query FILE SQL` reads those that `profctl convert` wrote; other commands read the trace",
+    ),
     (0, b"SQLite format 3\0", "an SQLite database", ""),
     (0, b"gmon", "a gprof profile (gmon.out), which holds call counts and no times of calls", ""),
     (0, b"\x89PNG", "a PNG image", ""),

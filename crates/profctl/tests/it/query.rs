@@ -283,6 +283,89 @@ fn parquet_is_written_whole_or_not_at_all() {
     assert!(message.contains("already exists"), "{message}");
 }
 
+/// Asked in place, a table says what it says of the traces it was converted from.
+#[test]
+fn parquet_is_asked_where_it_is() {
+    let scratch = Scratch::new("query_stored");
+    let kernel =
+        fixtures::root().join("fixtures/function_graph/default-7.3.txt").display().to_string();
+    let cut = scratch.file("runs/a b=ä.txt", CUT);
+    let whole = scratch.file("runs/whole.txt", WHOLE);
+    let (one, parts) = (scratch.path("one.parquet"), scratch.path("parts"));
+    run(&["convert", "-q", &kernel, &cut, &whole, "-o", &one]);
+    run(&[
+        "convert",
+        "-q",
+        "--partition",
+        &kernel,
+        &cut,
+        &whole,
+        "--format",
+        "parquet",
+        "-o",
+        &parts,
+    ]);
+    let queries = [
+        SUMMARY.to_owned() + " ORDER BY name, module",
+        "SELECT * FROM spans ORDER BY run, id".into(),
+        "SELECT run, thread, MAX(\"end\") AS last FROM spans GROUP BY run, thread ORDER BY run, thread".into(),
+        "SELECT c.name AS callee, p.name AS caller, COUNT(*) AS n FROM spans c JOIN spans p \
+         ON c.parent = p.id AND c.run = p.run GROUP BY callee, caller ORDER BY n DESC, callee, caller"
+            .into(),
+        "SELECT COUNT(*) AS n FROM spans WHERE run LIKE '%ä.txt' AND start > 5".into(),
+    ];
+    for query in &queries {
+        let of_traces =
+            rows(&run(&["query", "-q", "--format", "json", &kernel, &cut, &whole, query]));
+        assert!(!of_traces.is_empty(), "{query}");
+        assert_eq!(ask(&one, query), of_traces, "{query}");
+        assert_eq!(ask(&parts, query), of_traces, "{query}");
+    }
+    // Twice the file, twice the calls; a part of the dataset is one of its runs.
+    let n = |inputs: &[&str]| {
+        let sql = "SELECT COUNT(*) AS n FROM spans";
+        let found = run(&[&["query", "--format", "json"], inputs, &[sql]].concat());
+        rows(&found)[0]["n"].as_u64().unwrap()
+    };
+    assert_eq!(n(&[&one, &one]), 2 * n(&[&one]));
+    assert_eq!(n(&[&parts]), n(&[&one]));
+    let functions = scratch.path("functions.parquet");
+    run(&["convert", "-q", "--table", "functions", &kernel, &cut, &whole, "-o", &functions]);
+    let sql = "SELECT f.run, f.name, f.calls, f.partial, COUNT(s.id) AS n \
+               FROM functions f JOIN spans s ON f.name = s.name AND f.run = s.run \
+               GROUP BY f.run, f.name, f.calls, f.partial";
+    let joined = rows(&run(&["query", "--format", "json", &functions, &one, sql]));
+    let number = |row: &Value, name: &str| row[name].as_u64().unwrap();
+    let is_whole = |row: &Value| number(row, "calls") + number(row, "partial") == number(row, "n");
+    assert!(joined.len() > 300 && joined.iter().all(is_whole), "{joined:?}");
+    let shown = run(&["query", "--schema", &one]).quiet_success();
+    assert_eq!(shown, run(&["query", "--schema", &kernel]).quiet_success());
+    for (arguments, said) in [
+        (&[one.as_str(), &whole, "SELECT 1 FROM spans"][..], "is a trace"),
+        (&[&one, &parts, "SELECT 1 FROM spans"], "asked alone"),
+        (&[&one, "SELECT * FROM functions"], "hold spans, not functions"),
+        (&["--from", "1us", &one, "SELECT 1 FROM spans"], "--from has no effect"),
+        (&["--match", "f", &one, "SELECT 1 FROM spans"], "--match has no effect"),
+    ] {
+        let found = run(&[&["query"], arguments].concat()).failure(2);
+        assert!(found.contains(said), "{found}");
+    }
+    let bytes = fs::read(&one).unwrap();
+    for (name, wrong) in [
+        ("cut.parquet", &bytes[..bytes.len() / 2]),
+        ("head.parquet", &bytes[..4]),
+        ("tail.parquet", &[&bytes[..4], &bytes[bytes.len() - 40..]].concat()),
+    ] {
+        let wrong = scratch.file(name, wrong);
+        let found = run(&["query", &wrong, "SELECT 1 FROM spans"]).failure(3);
+        assert!(found.contains(name) && found.contains("damaged or cut Parquet"), "{found}");
+    }
+    let report = scratch.path("report.parquet");
+    run(&["summarize", "-q", "-o", &report, &whole]).quiet_success();
+    let found = run(&["query", &report, "SELECT 1 FROM spans"]).failure(3);
+    assert!(found.contains("a Parquet file of profctl."), "{found}");
+}
+
 #[test]
 fn states_and_wakes_sum_to_what_sched_says() {
     let trace = fixtures::root().join("fixtures/sched/blkio.trace.txt.zst").display().to_string();

@@ -11,6 +11,7 @@ use profctl_model::{Cell, Column, Role, Table, Timebase};
 use profctl_render::table::{self, Format};
 
 use super::Args;
+use super::datasets::Datasets;
 use crate::args::Global;
 use crate::exit::{Exit, Failure};
 use crate::input::session::Session;
@@ -40,10 +41,27 @@ pub(super) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
         return Err(Failure::usage("a trace or a query is missing: profctl query TRACE… SQL"));
     }
     let tables = tables_of(sql).map_err(|error| explained(error, &[]))?;
+    if let Some(datasets) = Datasets::of(traces, args)? {
+        answer(args, sql, &tables, &datasets.database(&tables)?, global)?;
+        return Ok(Exit::Done);
+    }
     let wanted = Wanted::of(&tables, args.spill_above);
     let mut runs = Runs::read(traces, session(args, global)?, wanted)?;
     let database = database(&mut runs, &tables, args.spill_above, global)?;
-    let explained = |error| explained(error, &tables);
+    answer(args, sql, &tables, &database, global)?;
+    runs.session.say_quality();
+    Ok(runs.session.exit())
+}
+
+/// Writes the answer, or how it would be found.
+fn answer(
+    args: &Args,
+    sql: &str,
+    tables: &[&TableSchema],
+    database: &Database,
+    global: &Global,
+) -> Result<(), Failure> {
+    let explained = |error| explained(error, tables);
     if args.explain {
         let plan = database.explain(sql).map_err(explained)?;
         output::write_bytes(format!("{}\n", plan.trim_end()).as_bytes(), global)?;
@@ -54,8 +72,7 @@ pub(super) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     } else {
         write(&database.ask(sql).map_err(explained)?, global)?;
     }
-    runs.session.say_quality();
-    Ok(runs.session.exit())
+    Ok(())
 }
 
 fn session<'a>(args: &'a Args, global: &'a Global) -> Result<Session<'a>, Failure> {
@@ -166,6 +183,9 @@ fn schema(args: &Args, global: &Global) -> Result<Exit, Failure> {
 }
 
 fn unit(traces: &[PathBuf], args: &Args, global: &Global) -> Result<String, Failure> {
+    if let Some(datasets) = Datasets::of(traces, args)? {
+        return Ok(datasets.unit);
+    }
     let wanted = Wanted::of(&[], args.spill_above);
     let runs = Runs::read(traces, session(args, global)?, wanted)?;
     Ok(runs.unit.name())

@@ -1,0 +1,97 @@
+//! Tables that were written with [`crate::ParquetFile`] and are read where they are.
+
+use std::io::{ErrorKind, Read, Seek};
+use std::path::{Path, PathBuf};
+
+use polars::prelude::*;
+use polars_parquet::read::read_metadata;
+use profctl_model::tables::{ALL, TableSchema};
+
+use crate::error::Error;
+use crate::parquet::{RUN, SCHEMA_KEY, UNIT_KEY};
+use crate::query::as_sql;
+
+/// A file of rows of one table.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Stored {
+    path: PathBuf,
+    /// Which table is in it.
+    pub table: &'static TableSchema,
+    /// What its times are counted in.
+    pub unit: String,
+    /// Whether its run is not in a column, but in the name of the directory that it is in.
+    pub is_part: bool,
+}
+
+impl Stored {
+    /// Looks at an open file, which lies at `path`: nothing if it is not Parquet. `is_part`:
+    /// whether it is in a directory that names its run. Fails if it cannot be read, or has none of the
+    /// tables.
+    pub fn of(
+        mut file: impl Read + Seek,
+        path: &Path,
+        is_part: bool,
+    ) -> Result<Option<Self>, Error> {
+        let mut magic = [0; 4];
+        match file.read_exact(&mut magic) {
+            Ok(()) if magic == *b"PAR1" => {}
+            Ok(()) => return Ok(None),
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(None),
+            Err(error) => return Err(PolarsError::from(error).into()),
+        }
+        let about = read_metadata(&mut file)
+            .map_err(|error| Error::File(format!("damaged or cut Parquet: {error}")))?;
+        let said = |key: &str| {
+            let mut pairs = about.key_value_metadata.iter().flatten();
+            pairs.find(|pair| pair.key == key).and_then(|pair| pair.value.clone())
+        };
+        let Some(version) = said(SCHEMA_KEY) else {
+            return Err(Error::File("a Parquet file that profctl did not write".into()));
+        };
+        let Some(table) = ALL.into_iter().find(|table| table.version == version) else {
+            return Err(Error::File(format!(
+                "a Parquet file of {version}, expected a table that `profctl convert` writes"
+            )));
+        };
+        let columns = table.columns.iter().map(|column| column.name);
+        let has = |name: &str| {
+            about.schema_descr.columns().iter().any(|column| column.path_in_schema[0] == name)
+        };
+        let missing = columns.filter(|name| !has(name)).find(|name| !(is_part && *name == RUN));
+        if let Some(missing) = missing {
+            return Err(Error::File(format!("has no column {missing}, expected {version}")));
+        }
+        let unit = said(UNIT_KEY).unwrap_or_default();
+        let is_part = is_part && !has(RUN);
+        Ok(Some(Self { path: path.to_owned(), table, unit, is_part }))
+    }
+}
+
+/// How files are read: nothing about a path has a meaning.
+pub(crate) fn as_named() -> ScanArgsParquet {
+    let hive_options = HiveOptions { enabled: Some(false), ..HiveOptions::default() };
+    ScanArgsParquet { glob: false, hive_options, ..ScanArgsParquet::default() }
+}
+
+/// The rows of files of one table, whole files or parts of one dataset; only what a query needs of
+/// them is read. One scan, as a union counts its rows with numbers that this engine is built without.
+pub(crate) fn scan(table: &TableSchema, files: &[Stored]) -> PolarsResult<LazyFrame> {
+    let paths = files.iter().map(|file| PlRefPath::try_from_path(&file.path));
+    let paths: Vec<PlRefPath> = paths.collect::<PolarsResult<_>>()?;
+    let mut options = as_named();
+    if let (Some(first), Some(path)) = (files.first().filter(|file| file.is_part), paths.first()) {
+        // `run=NAME/FILE` is at the end of the path of each.
+        let names = first.path.iter().rev().take(2).map(|name| name.to_string_lossy().len() + 1);
+        let start = path.as_str().len().saturating_sub(names.sum());
+        let types = Schema::from_iter([(RUN.into(), DataType::String)]);
+        options.hive_options = HiveOptions {
+            enabled: Some(true),
+            hive_start_idx: start,
+            schema: Some(types.into()),
+            try_parse_dates: false,
+        };
+    }
+    let rows = LazyFrame::scan_parquet_files(paths.into(), options)?;
+    let columns: Vec<Expr> = table.columns.iter().map(|column| col(column.name)).collect();
+    Ok(as_sql(rows.select(columns), table))
+}
