@@ -5,10 +5,12 @@
 //!         workload-369   [000]   445.522020: sys_exit:             NR 1 = 1
 //! workload-279       0d..2. 89768us+: sched_switch: …
 //!         workload     318   1 0 00000000 00000000 [02082bac] 93.640ms (+0.038ms): sys_exit: …
+//! workload-484     0...1.   716.134983: funcgraph_exit: …
 //! ```
 //!
-//! Names of tasks may hold anything. The first 16 columns are the name in all but the third form,
-//! which cuts it to 8; only a report of several buffers puts more in front.
+//! Names of tasks may hold anything. The first 16 columns are the name in all but the third and the
+//! fifth form (`trace-cmd report -l`), which cut it to 8; only a report of several buffers puts more in
+//! front.
 
 use super::{context_of_flags, context_of_letters};
 use crate::emit::WakerContext;
@@ -43,6 +45,9 @@ pub enum Stamp {
     /// Nanoseconds since the beginning of the trace (`latency-format`).
     SinceStart(u64),
 }
+
+/// Letters that the flags have at least, where they are behind the CPU.
+const FLAGS: usize = 4;
 
 /// Columns that a name is padded to.
 const NAME_WIDTH: usize = 16;
@@ -87,9 +92,24 @@ fn usual(line: &[u8], dash: usize) -> Option<EventLine<'_>> {
         rest = skip_spaces(&rest[end..]);
     }
     let (time, body) = stamp(rest)?;
+    let body = without_difference(body);
     let task = line[..dash].trim_ascii();
     let cpu = u32::try_from(cpu).ok()?;
     Some(EventLine { task, tid, pid, cpu, context, time, body })
+}
+
+/// What is after the time since the line before, `(+27)`, of `trace-cmd report --ts-diff`; the
+/// first line has spaces there.
+#[inline]
+fn without_difference(body: &[u8]) -> &[u8] {
+    if body.first() == Some(&b' ') {
+        return skip_spaces(body);
+    }
+    let difference = body.strip_prefix(b"(+").and_then(number);
+    match difference.and_then(|(_, rest)| rest.strip_prefix(b")")) {
+        Some(rest) => skip_spaces(rest),
+        None => body,
+    }
 }
 
 /// `35.691546: …` or `12588316: …`
@@ -122,17 +142,26 @@ fn stamp(text: &[u8]) -> Option<(Stamp, &[u8])> {
     None
 }
 
-/// The third form, if the name ends at `dash`.
+/// The third form, or the fifth, if the name ends at `dash`.
 fn latency(line: &[u8], dash: usize) -> Option<EventLine<'_>> {
     let (tid, rest) = number(&line[dash + 1..])?;
     let rest = rest.strip_prefix(b" ")?;
     let (cpu, rest) = number(skip_spaces(rest))?;
     let end = memchr::memchr(b' ', &rest[..rest.len().min(16)])?;
     let letters = &rest[..end];
-    let (micros, rest) = number(skip_spaces(&rest[end..]))?;
-    let rest = rest.strip_prefix(b"us")?;
-    // The mark says how long it took until the next line.
-    let body = rest.get(1..)?.strip_prefix(b":")?;
+    let rest = skip_spaces(&rest[end..]);
+    let (time, body) = match stamp(rest) {
+        Some((time @ Stamp::Nanos(_), body)) if letters.len() >= FLAGS => {
+            (time, without_difference(body))
+        }
+        _ => {
+            let (micros, rest) = number(rest)?;
+            let rest = rest.strip_prefix(b"us")?;
+            // The mark says how long it took until the next line.
+            let body = rest.get(1..)?.strip_prefix(b":")?;
+            (Stamp::SinceStart(micros.checked_mul(1000)?), body)
+        }
+    };
     Some(EventLine {
         task: line[..dash].trim_ascii(),
         tid,
@@ -143,7 +172,7 @@ fn latency(line: &[u8], dash: usize) -> Option<EventLine<'_>> {
         } else {
             context_of_letters(letters)
         },
-        time: Stamp::SinceStart(micros.checked_mul(1000)?),
+        time,
         body: body.strip_prefix(b" ").unwrap_or(body),
     })
 }

@@ -39,8 +39,7 @@ impl Records {
         Self { contents, names: FastMap::default(), lanes: FastMap::default() }
     }
 
-    fn name(&mut self, event: &Event, of: FuncKind, out: &mut Emitter) -> NameRef {
-        let Event { kind, label, .. } = *event;
+    fn name(&mut self, kind: u64, label: u64, of: FuncKind, out: &mut Emitter) -> NameRef {
         if let Some(&known) = self.names.get(&(kind, label)) {
             return known;
         }
@@ -69,7 +68,10 @@ impl Records {
 /// What lies in a part, in whole or with one of its ends.
 #[derive(Clone, Copy)]
 struct Piece {
-    event: Event,
+    kind: u64,
+    label: u64,
+    /// Else it is an instant.
+    is_call: bool,
     start: u64,
     end: u64,
     /// Whether it began in an earlier part, and whether it ends in a later one.
@@ -77,6 +79,37 @@ struct Piece {
     goes_on: bool,
     /// The event, from the start of the block; those of one time are nested as they ended.
     row: usize,
+}
+
+/// What a part says of a thread.
+struct Pieces {
+    thread: u32,
+    /// The latest end in the parts before.
+    before: Option<u64>,
+    list: Vec<Piece>,
+}
+
+/// What a part says, by thread, in the order in which they are met.
+#[derive(Default)]
+struct Threads {
+    met: Vec<Pieces>,
+    rows: FastMap<u32, usize>,
+    /// The row of the thread that was met last.
+    latest: usize,
+}
+
+impl Threads {
+    /// That of a thread; `before` says the latest end in the parts before.
+    #[inline]
+    fn of(&mut self, thread: u32, before: impl FnOnce() -> Option<u64>) -> &mut Pieces {
+        if self.met.get(self.latest).is_none_or(|pieces| pieces.thread != thread) {
+            self.latest = *self.rows.entry(thread).or_insert_with(|| {
+                self.met.push(Pieces { thread, before: before(), list: Vec::new() });
+                self.met.len() - 1
+            });
+        }
+        &mut self.met[self.latest]
+    }
 }
 
 /// A call that is open.
@@ -89,30 +122,29 @@ struct Open {
 
 impl Records {
     /// Says what the events of one thread in one part are, in time order.
-    fn pieces(&mut self, pieces: &mut [Piece], out: &mut Emitter) {
+    fn pieces(&mut self, of: &mut Pieces, out: &mut Emitter) {
+        let pieces = &mut of.list;
         // Callers before what they call: the longer ones first, and of equals the one that ended
         // last.
         pieces.sort_by_key(|piece| {
             (!piece.has_begun, piece.start, Reverse(piece.end), Reverse(piece.row))
         });
-        let Some(first) = pieces.first() else { return };
-        let (size, lane) =
-            (self.contents.version.event_bytes(), self.lane(first.event.thread, out));
+        let (size, lane) = (self.contents.version.event_bytes(), self.lane(of.thread, out));
         let at = |time: u64, row: usize| At { time: Some(time), lane, offset: row * size };
         let mut open: Vec<Open> = Vec::new();
         for piece in pieces.iter() {
-            let is_call = matches!(piece.event.payload, Payload::Interval { .. });
             if !piece.has_begun {
                 while let Some(ended) = open.pop_if(|open| open.end <= piece.start) {
                     out.exit(at(ended.end, ended.row), Some(ended.name), Stated::NOTHING);
                 }
             }
-            if !is_call {
-                let name = self.name(&piece.event, FuncKind::Mark, out);
+            let Piece { kind, label, .. } = *piece;
+            if !piece.is_call {
+                let name = self.name(kind, label, FuncKind::Mark, out);
                 out.instant(at(piece.start, piece.row), name);
                 continue;
             }
-            let name = self.name(&piece.event, FuncKind::Function, out);
+            let name = self.name(kind, label, FuncKind::Function, out);
             if !piece.has_begun {
                 out.enter(at(piece.start, piece.row), name, Stated::NOTHING);
             }
@@ -138,56 +170,47 @@ impl Reader for Records {
     }
 
     fn read(&mut self, block: &Block<'_>, _state: &State, out: &mut Emitter) -> Option<State> {
-        let contents = Arc::clone(&self.contents);
+        let contents = &*Arc::clone(&self.contents);
         let version = contents.version;
         let size = version.event_bytes();
         let first = usize::try_from(block.offset).unwrap_or(usize::MAX) / size / PART;
         let whole = block.bytes.len() / size * size;
         for (n, part) in block.bytes[..whole].chunks(size * PART).enumerate() {
-            // By thread, in the order in which they are met.
-            let mut rows: FastMap<u32, usize> = FastMap::default();
-            let mut threads: Vec<Vec<Piece>> = Vec::new();
+            let mut threads = Threads::default();
             let mut numbers = Vec::new();
-            let mut of_thread = |thread: u32, piece: Piece| {
-                let row = *rows.entry(thread).or_insert_with(|| {
-                    threads.push(Vec::new());
-                    threads.len() - 1
-                });
-                threads[row].push(piece);
-            };
+            let before = |thread| move || contents.open_calls.before(first + n, thread);
             for (m, bytes) in part.chunks_exact(size).enumerate() {
                 let event = version.event(bytes);
                 let row = n * PART + m;
                 out.records += 1;
-                let thread = event.thread;
-                match event.payload {
-                    Payload::Interval { start, end } => {
-                        let before = contents.open_calls.before(first + n, thread);
-                        let has_begun = before.is_some_and(|before| start < before);
-                        let piece = Piece { event, start, end, has_begun, goes_on: false, row };
-                        of_thread(thread, piece);
-                    }
-                    Payload::Instant(start) => {
-                        let (has_begun, goes_on) = (false, false);
-                        let piece = Piece { event, start, end: start, has_begun, goes_on, row };
-                        of_thread(thread, piece);
-                    }
+                let Event { kind, label, thread, payload } = event;
+                let (is_call, start, end) = match payload {
+                    Payload::Interval { start, end } => (true, start, end),
+                    Payload::Instant(start) => (false, start, start),
                     // It has no time, and is said behind what has.
-                    Payload::Integer(value) => numbers.push((event, value, row)),
-                }
+                    Payload::Integer(value) => {
+                        numbers.push((event, value, row));
+                        continue;
+                    }
+                };
+                let of = threads.of(thread, before(thread));
+                let has_begun = is_call && of.before.is_some_and(|before| start < before);
+                let goes_on = false;
+                of.list.push(Piece { kind, label, is_call, start, end, has_begun, goes_on, row });
             }
             let row = n * PART;
             for call in contents.open_calls.begun_in(first + n) {
-                let OpenCall { event, start, end } = *call;
-                let piece = Piece { event, start, end, has_begun: false, goes_on: true, row };
-                of_thread(event.thread, piece);
+                let OpenCall { event: Event { kind, label, thread, .. }, start, end } = *call;
+                let (is_call, has_begun, goes_on) = (true, false, true);
+                let of = threads.of(thread, before(thread));
+                of.list.push(Piece { kind, label, is_call, start, end, has_begun, goes_on, row });
             }
-            for pieces in &mut threads {
-                self.pieces(pieces, out);
+            for of in &mut threads.met {
+                self.pieces(of, out);
             }
             for (event, value, row) in numbers {
                 let lane = self.lane(event.thread, out);
-                let name = self.name(&event, FuncKind::Mark, out);
+                let name = self.name(event.kind, event.label, FuncKind::Mark, out);
                 out.counter(At { time: None, lane, offset: row * size }, name, value as f64);
             }
         }

@@ -217,6 +217,10 @@ fn indented(body: &[u8]) -> Option<Indented<'_>> {
     let inner = body.strip_prefix(b"(")?;
     let end = memchr::memchr(b')', inner)?;
     let object = inner[..end].trim_ascii();
+    // `(+27)` of a report of trace-cmd: the time since the line before.
+    if object.starts_with(b"+") {
+        return None;
+    }
     let rest = inner[end + 1..].strip_prefix(b"\t").unwrap_or(&inner[end + 1..]);
     let (flags, behind) = flags(rest.trim_ascii_start()).unwrap_or((b"", rest));
     let behind = behind.trim_ascii_start();

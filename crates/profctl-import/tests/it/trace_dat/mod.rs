@@ -98,6 +98,14 @@ fn reports_say_what_the_file_says() {
         let report = fixture(&format!("trace_cmd_report/{name}.txt"));
         assert_same(name, &dat, &report, 1_001);
     }
+    // As `report -l` prints it, and `report --ts-diff`.
+    for (name, dat) in
+        [("graph-events-latency-6.1", "graph-events-6.1"), ("syscalls-diff-6.1", "syscalls-6.1")]
+    {
+        let dat = fixture(&format!("trace_dat/{dat}-v7-zstd.dat"));
+        let report = fixture(&format!("trace_cmd_report/{name}.txt"));
+        assert_same(name, &dat, &report, 1_001);
+    }
     // Cycles, which both show as they are.
     let dat = fixture("trace_dat/events-tsc-6.1-v7-zlib.dat");
     assert_same("cycles", &dat, &fixture("trace_cmd_report/events-tsc-6.1.txt"), 0);

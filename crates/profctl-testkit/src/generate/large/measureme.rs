@@ -43,8 +43,7 @@ pub(super) fn write(bytes: u64, seed: u64, out: &mut impl Write) -> io::Result<u
     let kind = string("GenericActivity", &mut table);
     let names: Vec<u64> = walk.names.iter().map(|name| string(name, &mut table)).collect();
     let metadata = string(
-        "{\"start_time\":{\"secs_since_epoch\":1,\"nanos_since_epoch\":0},\"process_id\":1000,\
-         \"cmd\":\"/usr/bin/made\"}",
+        "{\"start_time\":1000000000,\"process_id\":1000,\"cmd\":\"/usr/bin/made\"}",
         &mut table,
     );
     let mut index = header(*b"MMSI");
