@@ -26,6 +26,14 @@ pub(crate) fn schema_of(table: &TableSchema) -> Schema {
     table.columns.iter().map(|column| (column.name.into(), type_of(column.kind))).collect()
 }
 
+/// Names as text, as what SQL does to text it does not do to categories. What is not asked for is
+/// not turned.
+pub(crate) fn as_sql(rows: LazyFrame, table: &TableSchema) -> LazyFrame {
+    let names = table.columns.iter().filter(|column| column.kind == ColumnKind::Name);
+    let text = names.map(|column| col(column.name).cast(DataType::String));
+    rows.with_columns(text.collect::<Vec<_>>())
+}
+
 /// A table of the model.
 pub(crate) fn frame_of(table: &Table, schema: &TableSchema) -> PolarsResult<DataFrame> {
     let types = schema_of(schema);

@@ -9,10 +9,10 @@ use std::thread;
 use polars::prelude::*;
 use polars::sql::{SQLContext, extract_table_identifiers};
 use polars_io::parquet::write::{ParquetWriter, StatisticsOptions};
-use profctl_model::tables::{ALL, ColumnKind, SPANS, TableSchema};
+use profctl_model::tables::{ALL, SPANS, TableSchema};
 use profctl_model::{Cell, Column as Heading, Role, SpanRow, Table, TickUnit, Timebase};
 
-use crate::columns::{SpanNames, frame_of, frame_of_spans, schema_of};
+use crate::columns::{SpanNames, as_sql, frame_of, frame_of_spans, schema_of};
 use crate::error::Error;
 use crate::order::settled;
 use crate::sql::checked;
@@ -132,14 +132,6 @@ fn on_large_stack<T: Send>(work: impl FnOnce() -> Result<T, Error> + Send) -> Re
         let worker = worker.map_err(PolarsError::from)?;
         worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
-}
-
-/// Names as text, as what SQL does to text it does not do to categories. What is not asked for is
-/// not turned.
-pub(crate) fn as_sql(rows: LazyFrame, table: &TableSchema) -> LazyFrame {
-    let names = table.columns.iter().filter(|column| column.kind == ColumnKind::Name);
-    let text = names.map(|column| col(column.name).cast(DataType::String));
-    rows.with_columns(text.collect::<Vec<_>>())
 }
 
 fn table_of(frame: &DataFrame) -> Result<Table, Error> {

@@ -7,9 +7,9 @@ use polars::prelude::*;
 use polars_parquet::read::read_metadata;
 use profctl_model::tables::{ALL, TableSchema};
 
+use crate::columns::as_sql;
 use crate::error::Error;
 use crate::parquet::{RUN, SCHEMA_KEY, UNIT_KEY};
-use crate::query::as_sql;
 
 /// A file of rows of one table.
 #[derive(Clone, PartialEq, Eq, Debug)]
