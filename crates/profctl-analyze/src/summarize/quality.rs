@@ -178,6 +178,21 @@ impl Quality {
         self.diagnostics.iter().find(|diagnostic| diagnostic.code == code.name)
     }
 
+    /// Which inputs end within a record. One that has a buffer for each CPU may do so in several.
+    fn truncated(&self) -> Option<String> {
+        let cut = self.diagnostic(&codes::CUT_RECORD)?;
+        let mut sources: Vec<&str> =
+            cut.samples.iter().map(|sample| sample.place.source.as_str()).collect();
+        sources.sort_unstable();
+        sources.dedup();
+        Some(match (cut.count, sources.len()) {
+            (0, _) => return None,
+            (1, _) => "truncated: the input ends within a record".to_owned(),
+            (n, 1) => format!("truncated: the input ends within a record in {n} places"),
+            (n, _) => format!("truncated: inputs end within a record in {n} places"),
+        })
+    }
+
     /// Notes for a report, one line each.
     pub fn notes(&self, timeline: Timeline) -> Vec<String> {
         let mut notes = Vec::new();
@@ -216,11 +231,7 @@ impl Quality {
         if self.skipped_records > 0 {
             notes.push(format!("skipped: {}", count(self.skipped_records, "record", "records")));
         }
-        match self.cut_records {
-            0 => {}
-            1 => notes.push("truncated: the input ends within a record".to_owned()),
-            n => notes.push(format!("truncated: {n} inputs end within a record")),
-        }
+        notes.extend(self.truncated());
         if let Some(damaged) = self.diagnostic(&codes::DAMAGED) {
             let places = damaged.samples.iter();
             notes.extend(places.map(|one| format!("damaged: {}: {}", one.place, one.message)));

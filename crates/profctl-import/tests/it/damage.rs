@@ -15,16 +15,16 @@ use crate::recorder::{Outcome, read, read_parts};
 type Parts = Vec<(String, Vec<u8>)>;
 
 /// Bytes that are kept of a file.
-const KEPT: usize = 20_000;
+pub(crate) const KEPT: usize = 20_000;
 
 /// How many damaged copies of each fixture are read; more with `PROFCTL_DAMAGED=N`.
-fn copies() -> u64 {
+pub(crate) fn copies() -> u64 {
     let wanted = std::env::var("PROFCTL_DAMAGED").ok();
     wanted.and_then(|wanted| wanted.parse().ok()).unwrap_or(3)
 }
 
 /// Flips, cuts, removes and repeats.
-fn damage(bytes: &mut Vec<u8>, random: &mut Random) {
+pub(crate) fn damage(bytes: &mut Vec<u8>, random: &mut Random) {
     for _ in 0..=random.below(6) {
         let Some(last) = bytes.len().checked_sub(1) else { return };
         let at = random.below(last as u64 + 1) as usize;
@@ -54,7 +54,7 @@ fn memchr(bytes: &[u8], from: usize) -> usize {
 }
 
 /// The seed of the first of them; `PROPTEST_RNG_SEED` sets it, as for properties.
-fn first_seed() -> u64 {
+pub(crate) fn first_seed() -> u64 {
     let wanted = std::env::var("PROPTEST_RNG_SEED").ok();
     wanted.and_then(|wanted| wanted.parse::<u64>().ok()).unwrap_or(0) * 1_000
 }
@@ -67,19 +67,22 @@ fn one_answer(what: &str, options: &ReadOptions, parts: &Parts) -> Result<bool, 
         let often = ReadOptions { workers, block_size, ..options.clone() };
         let found = read_parts(parts, &often);
         if let Some(differs) = difference(&expected, &found) {
-            if let Ok(folder) = std::env::var("PROFCTL_DAMAGED_TO") {
-                for (name, bytes) in parts {
-                    let name = name.rsplit('/').next().unwrap_or(name);
-                    let seed = what.rsplit(' ').next().unwrap_or_default();
-                    let file = std::path::Path::new(&folder).join(format!("{seed}-{name}"));
-                    std::fs::write(file, bytes).unwrap();
-                }
-            }
+            keep(what.rsplit(' ').next().unwrap_or_default(), parts);
             let how = format!("{workers} workers, blocks of {block_size}");
             return Err(format!("{what}: {how}: {differs}"));
         }
     }
     Ok(expected.is_ok())
+}
+
+/// Writes what failed to the folder `PROFCTL_DAMAGED_TO`, if it is set.
+pub(crate) fn keep(seed: &str, parts: &[(String, Vec<u8>)]) {
+    let Ok(folder) = std::env::var("PROFCTL_DAMAGED_TO") else { return };
+    for (name, bytes) in parts {
+        let name = name.rsplit('/').next().unwrap_or(name);
+        let file = std::path::Path::new(&folder).join(format!("{seed}-{name}"));
+        std::fs::write(file, bytes).unwrap();
+    }
 }
 
 fn difference<E: ToString>(one: &Result<Outcome, E>, other: &Result<Outcome, E>) -> Option<String> {
@@ -240,7 +243,7 @@ proptest! {
     }
 }
 
-fn as_format(format: &str) -> ReadOptions {
+pub(crate) fn as_format(format: &str) -> ReadOptions {
     ReadOptions { format: Some(format.into()), ..ReadOptions::default() }
 }
 

@@ -142,14 +142,6 @@ pub(super) fn verb(word: &Word<'_>) -> Option<Verb> {
 }
 
 impl Verb {
-    /// Whether a line may do without a time where others have one: what it says then happens
-    /// between its neighbors, or at no time.
-    pub(super) fn may_lack_time(self) -> bool {
-        use Verb::{Diag, Incomplete, Instant, IrqEnter, IrqExit, Lost, NameThread, Runs, Sum};
-        matches!(self, Lost | Incomplete | Instant)
-            || matches!(self, Runs | IrqEnter | IrqExit | NameThread | Sum | Diag)
-    }
-
     /// The kind of a function that it names, unless a mark says otherwise.
     pub(super) fn kind(self) -> FuncKind {
         match self {

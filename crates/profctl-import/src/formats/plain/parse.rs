@@ -55,7 +55,7 @@ impl Lines {
             word = words.next().ok_or("a verb, such as `>`")?;
         }
         let verb = lex::verb(&word).ok_or("a verb, such as `>`")?;
-        let time = self.time(&time, verb)?;
+        let time = self.time(&time)?;
         match (verb, &thread) {
             (Verb::Switch, Some(_)) => return Err("`switch FROM TO` without a thread before"),
             (Verb::Runs, None) => return Err("a thread before `runs`"),
@@ -65,8 +65,9 @@ impl Lines {
         line.said(words, out)
     }
 
-    /// The time of a line: as the timeline asks, but a loss or a change of threads may lack it.
-    fn time(&self, word: &Word<'_>, verb: Verb) -> Result<Option<u64>, &'static str> {
+    /// The time of a line. Damaged records of other formats may have lost theirs: any line may lack
+    /// it, and then happens at the latest time before it.
+    fn time(&self, word: &Word<'_>) -> Result<Option<u64>, &'static str> {
         let stated = match word.spelling {
             b"-" => None,
             digits => Some(text::decimal(digits, 0).ok_or("a time in whole ticks, or `-`")?),
@@ -77,9 +78,6 @@ impl Lines {
             }
             (Some(_), Timeline::Synthetic) => Err("`-` for the time, because the timeline is \
                                                    synthetic"),
-            (None, Timeline::Recorded) if !verb.may_lack_time() => {
-                Err("a time, because the timeline is recorded")
-            }
             (stated, _) => Ok(stated),
         }
     }
@@ -444,7 +442,8 @@ fn parse_name(
         (true, _) => return Err("`[module]` or a mark after the closing quote"),
         (false, _) => lossy(before),
     };
-    if name.is_empty() {
+    // A damaged record of another format may have lost its name; in quotes that can be said.
+    if name.is_empty() && !word.quoted {
         return Err("a name");
     }
     let kind = mark.map_or(by_verb, |&(_, kind)| kind);

@@ -176,7 +176,6 @@ fn lines_that_are_refused() {
         "10 cpu0 sh-7",
         "10 sh 7 > f",
         "ten > f",
-        "- > f",
         "1.5 > f",
         "18446744073709551615 > f",
         "10 >",
@@ -209,7 +208,6 @@ fn lines_that_are_refused() {
         found `10 cpu0 sh-7`, expected a verb, such as `>`
         found `10 sh 7 > f`, expected a verb, such as `>`
         found `ten > f`, expected a time in whole ticks, or `-`
-        found `- > f`, expected a time, because the timeline is recorded
         found `1.5 > f`, expected a time in whole ticks, or `-`
         found `18446744073709551615 > f`, expected a time that fits the counter
         found `10 >`, expected a name
@@ -242,6 +240,15 @@ fn a_timeline_is_recorded_or_synthetic_throughout() {
             - . f 3
             input/skipped-record +45: found `5 . g 3`, expected `-` for the time, because the timeline is synthetic
         "#]],
+    );
+    check(
+        "# profctl plain 1\n5 > f\n- . \"\" 3\n- < f\n",
+        expect![[r#"
+        # profctl plain 1 unit=ns
+        5 > f
+        - . "" 3
+        - < f
+    "#]],
     );
     check(
         "# profctl plain 1 counter-bits=8\n255 > f\n256 < f\n",

@@ -14,6 +14,8 @@ use crate::formats::{ImportError, ImportOptions, InTurn, Input, Opened};
 const MAGIC: &[u8] = b"<SALEAE>";
 /// What the channel is called: the file does not say.
 const NAME: &str = "digital";
+/// What no capture lasts, in nanoseconds.
+const CENTURIES: u64 = i64::MAX as u64;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
@@ -107,11 +109,22 @@ impl Transitions {
             fields.seconds()?;
             let n_transitions = fields.integer(8)?;
             let origin = *origin.get_or_insert(begin.min(0));
-            let tick =
-                |time: i128| u64::try_from(time.saturating_sub(origin).max(0)).unwrap_or(u64::MAX);
+            let mut latest = 0;
+            // A damaged time is that of the transition before.
+            let mut tick = |time: i128, offset: usize, out: &mut Emitter| {
+                let time = time.saturating_sub(origin).max(0);
+                match u64::try_from(time).ok().filter(|&time| time <= CENTURIES) {
+                    Some(time) => latest = time,
+                    None => out.diag(&SKIPPED_RECORD, offset, || {
+                        "found a time beyond three centuries, expected seconds".into()
+                    }),
+                }
+                latest
+            };
             // Between two chunks nothing was recorded.
             if chunk > 0 {
-                self.sampler.blackout(&mut levels, tick(begin), start, out);
+                let at = tick(begin, start, out);
+                self.sampler.blackout(&mut levels, at, start, out);
             }
             for transition in 0..=n_transitions {
                 let offset = input.offset();
@@ -119,7 +132,8 @@ impl Transitions {
                 for (_, source) in self.plan.sources() {
                     self.sampler.change(&mut levels, source, level, 0);
                 }
-                self.sampler.settle(&mut levels, tick(time), offset, out);
+                let at = tick(time, offset, out);
+                self.sampler.settle(&mut levels, at, offset, out);
                 out.records += u64::from(transition > 0);
                 level ^= 1;
                 input.hand_on(out);
