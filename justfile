@@ -47,6 +47,19 @@ fuzz SECONDS="60" *TARGETS="":
 fuzz-night:
     scripts/fuzz --write 600
 
+# Change the stitcher, the selection and the statistics in small ways, SHARD of all (`0/100`), and list changes that no test notices (needs cargo-mutants).
+mutants SHARD="0/100" *ARGUMENTS="":
+    cargo mutants --shard {{ SHARD }} {{ ARGUMENTS }}
+
+# Run the model and what calls are paired with under an interpreter that finds undefined behavior (needs the nightly compiler with miri).
+miri:
+    cargo +nightly miri test --package profctl-model --lib
+    PROPTEST_CASES=2 cargo +nightly miri test --package profctl-import --lib -- stitch::stack stitch::orphans
+
+# Check licenses, sources, advisories and what must not come in (needs cargo-deny).
+deny:
+    cargo deny --all-features check
+
 # Hold a release build to the budget of time and memory with inputs of up to SIZE calls, names, threads.
 budget SIZE="1000000":
     PROFCTL_BUDGET={{ SIZE }} cargo test --release --package profctl --test it -- budget::
@@ -58,6 +71,10 @@ targets *TARGETS="":
 # Make the archives, the Debian package and the checksums of a release, in target/dist.
 release *TARGETS="":
     scripts/release {{ TARGETS }}
+
+# Make the image of a container (needs podman or docker, and `just release`).
+image:
+    $(command -v podman || command -v docker) build --file Containerfile --tag profctl target/dist
 
 # Build the documentation as a book, in target/book (needs mdbook).
 book:

@@ -172,3 +172,16 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
     paths.sort();
     paths
 }
+
+/// CI builds with the lowest supported version, so that it is known to do.
+#[test]
+fn the_compiler_is_the_lowest_supported_one() {
+    let read = |file: &str| fs::read_to_string(root().join(file)).expect("it is there");
+    let stated = |text: &str, key: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(" = "));
+        line.map(|value| value.trim_matches('"').to_owned())
+    };
+    let lowest = stated(&read("Cargo.toml"), "rust-version").expect("it is stated");
+    let pinned = stated(&read("rust-toolchain.toml"), "channel").expect("it is stated");
+    assert_eq!(pinned, format!("{lowest}.0"));
+}
