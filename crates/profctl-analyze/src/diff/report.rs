@@ -7,6 +7,7 @@ use profctl_model::report::{
 };
 
 use super::gate::{Excuse, Judgement, Limit, Policy, Spent, State, What};
+use super::side::rounded;
 use super::types::Why;
 use super::types::{Comparison, Function, Interval, SideSummary};
 use super::whole::WHOLE_RUN;
@@ -301,7 +302,7 @@ fn side(side: &SideSummary) -> Phrase {
     formats.dedup();
     let formats = formats.into_iter().fold(String::new(), |all, one| all + ", " + one);
     Phrase::text(format!("{}: {of_runs}, ", side.name))
-        .with(Part::Time(Ticks(profile.busy() / runs.max(1))))
+        .with(Part::Time(Ticks(rounded(profile.busy(), runs.max(1)))))
         .then(format!(" busy{}{formats}", if runs == 1 { "" } else { " per run" }))
 }
 
