@@ -51,10 +51,9 @@ fuzz-night:
 mutants SHARD="0/100" *ARGUMENTS="":
     cargo mutants --shard {{ SHARD }} {{ ARGUMENTS }}
 
-# Run the model and what calls are paired with under an interpreter that finds undefined behavior (needs the nightly compiler with miri).
+# Run the model under an interpreter that finds undefined behavior (needs the nightly compiler with miri).
 miri:
     cargo +nightly miri test --package profctl-model --lib
-    PROPTEST_CASES=2 cargo +nightly miri test --package profctl-import --lib -- stitch::stack stitch::orphans
 
 # Check licenses, sources, advisories and what must not come in (needs cargo-deny).
 deny:

@@ -3,8 +3,8 @@
 use profctl_testkit::generate::{Noise, Random, Runs};
 
 use crate::diff::stats::{
-    Design, Options, Outcome, Replicate, Row, Tested, Verdict, hodges_lehmann, mann_whitney_exact,
-    permutation_p, selected_level, test,
+    Design, Level, Options, Outcome, Quantiles, Replicate, Row, Tested, Verdict, Weighted,
+    hodges_lehmann, mann_whitney_exact, permutation_p, selected_level, test,
 };
 
 fn rows(noise: Noise, n_boots: usize, n_runs: usize, seed: u64) -> Vec<Row> {
@@ -384,4 +384,20 @@ fn intervals_of_selected_functions_are_wider() {
     let (low, high) = row.interval(level);
     assert!(low < row.ci_low && high > row.ci_high);
     assert!((row.interval(0.95).0 - row.ci_low).abs() < 1e-12);
+}
+
+/// R: `t.test(c(1, 2, 3, 6))$conf.int` is -0.4374 to 6.4374.
+#[test]
+fn a_level_has_the_interval_of_students_t() {
+    let level = |values: &[f64]| {
+        let weighted = Weighted::of(values.iter().map(|&value| (value, 1.0)).collect());
+        Level::of(weighted, &mut Quantiles::default())
+    };
+    let four = level(&[1.0, 2.0, 3.0, 6.0]);
+    assert_eq!((four.mean, four.n), (3.0, 4));
+    assert!((four.reach - 3.437_4).abs() < 1e-4, "{four:?}");
+    let one = level(&[5.0]);
+    assert!(one.mean == 5.0 && one.reach.is_nan() && one.n == 1, "{one:?}");
+    let none = level(&[]);
+    assert!(none.mean.is_nan() && none.reach.is_nan() && none.n == 0, "{none:?}");
 }
