@@ -61,7 +61,7 @@ fn slower_and_faster_stand_apart() {
     let after = runs(&scratch, "after", &[("f", 1300), ("g", 1500), ("h", 700), ("new", 90)]);
     let found = run(&["diff", &before, &after]).quiet_success();
     let found = found.replace(&scratch.path(""), "");
-    expect![[r#"
+    expect![[r"
         before     before: 6 runs, 37.294 us busy per run, plain
         after      after: 6 runs, 36.104 us busy per run, plain
         whole run  busy 37.294 us to 36.104 us (-3.19%; 95%: -3.66% to -2.72%), 41 calls: equivalent
@@ -93,7 +93,7 @@ fn slower_and_faster_stand_apart() {
          0.141     0.014       60  6 of 6    old
 
         note: matched: 1 function by suffix (2 names)
-    "#]]
+    "]]
     .assert_eq(&found);
     let markdown = run(&["diff", "--format", "markdown", &before, &after]).quiet_success();
     assert!(markdown.contains("### slower: 1") && markdown.contains("| `f` "), "{markdown}");
