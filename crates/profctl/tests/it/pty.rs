@@ -7,6 +7,7 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use pty_process::Size;
@@ -22,6 +23,8 @@ pub(crate) struct InTerminal {
     pty: Arc<Pty>,
     pub(crate) child: Child,
     emulator: Arc<Mutex<Emulator>>,
+    /// Hands what is written to the emulator, until no program has the terminal open.
+    reader: JoinHandle<()>,
 }
 
 struct Emulator {
@@ -67,17 +70,17 @@ impl InTerminal {
         let child = command.spawn(pts).expect("the program starts");
         let (pty, parser) = (Arc::new(pty), vt100::Parser::new(size(rows), size(columns), 0));
         let emulator = Arc::new(Mutex::new(Emulator { parser, changed: Instant::now() }));
-        let (reader, screen) = (Arc::clone(&pty), Arc::clone(&emulator));
-        std::thread::spawn(move || {
+        let (output, screen) = (Arc::clone(&pty), Arc::clone(&emulator));
+        let reader = std::thread::spawn(move || {
             let mut bytes = [0; 4096];
             // An error is how a pseudo-terminal says that no program has it open.
-            while let Ok(n @ 1..) = (&*reader).read(&mut bytes) {
+            while let Ok(n @ 1..) = (&*output).read(&mut bytes) {
                 let mut emulator = screen.lock().expect("no thread panics with it");
                 emulator.parser.process(&bytes[..n]);
                 emulator.changed = Instant::now();
             }
         });
-        Self { pty, child, emulator }
+        Self { pty, child, emulator, reader }
     }
 
     fn emulator(&self) -> MutexGuard<'_, Emulator> {
@@ -147,9 +150,10 @@ impl InTerminal {
     pub(crate) fn end(&mut self) -> Option<i32> {
         let began = Instant::now();
         loop {
-            if let Some(status) = self.child.try_wait().expect("it was started") {
-                // What it wrote last.
-                self.until("end", |_| true);
+            // What it wrote last is on the screen.
+            if self.reader.is_finished()
+                && let Some(status) = self.child.try_wait().expect("it was started")
+            {
                 return status.code();
             }
             assert!(began.elapsed() < PATIENCE, "it does not end:\n{}", self.screen());
