@@ -15,17 +15,16 @@ const SHUFFLES: usize = 199;
 
 const SEED: u64 = 1;
 
-/// The shortest series of which a part may be cut off with a chance of no more than `level`. A cut in
-/// the middle is the least likely one: as good are the orders that leave the values of each half
-/// together, and their mirror images.
+/// The shortest series in which the clearest step is found: of a shorter one, too many orders are
+/// cut as well.
 pub(super) fn shortest(level: f64) -> usize {
-    // Of n values, so many choices of half of them.
-    let (mut n, mut choices) = (2, 2.0);
-    while n < 2 * SIDE_MIN || 2.0 / choices > level {
-        n += 1;
-        choices = choices * n as f64 / n.div_ceil(2) as f64;
-    }
-    n
+    let is_found = |n: &usize| {
+        let step = |at: usize| if at >= n / 2 { 1.0 } else { 0.0 };
+        // No two are equal, as measured values are not.
+        let values: Vec<f64> = (0..*n).map(|at| step(at) + at as f64 * 1e-6).collect();
+        !cuts(&values, 0.5, level).is_empty()
+    };
+    (2 * SIDE_MIN..SHUFFLES).find(is_found).unwrap_or(SHUFFLES)
 }
 
 /// A place where a series changes.
@@ -255,17 +254,13 @@ mod tests {
         }
     }
 
-    /// A series that is shorter shows not even the clearest step.
+    /// Of n values cut in the middle, 2 in C(n, n / 2) orders are cut as well: 0.1 of six, 0.057 of
+    /// seven, which shuffles estimate, 0.029 of eight.
     #[test]
-    fn the_shortest_series_shows_a_step() {
-        assert_eq!(shortest(0.05), 8);
-        let is_found = |n: usize| {
-            let step = |at: usize| if at >= n / 2 { 1.0 } else { 0.0 };
-            let values: Vec<f64> = (0..n).map(|at| step(at) + at as f64 * 1e-6).collect();
-            !cuts(&values, 0.5, 0.05).is_empty()
-        };
-        let found: Vec<usize> = (0..12).filter(|&n| is_found(n)).collect();
-        assert_eq!(found, [8, 9, 10, 11]);
+    fn a_short_series_shows_no_step() {
+        assert_eq!(shortest(0.05), 7);
+        assert_eq!(shortest(0.2), 6);
+        assert_eq!(cuts(&[1.0, 1.01, 1.02, 2.0, 2.01, 2.02], 0.5, 0.05), Vec::new());
     }
 
     #[test]
