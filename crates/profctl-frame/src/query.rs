@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::thread;
 
 use polars::prelude::*;
@@ -16,7 +16,7 @@ use crate::columns::{SpanNames, as_sql, frame_of, frame_of_spans, schema_of};
 use crate::error::Error;
 use crate::order::settled;
 use crate::sql::checked;
-use crate::stored::{Stored, as_named, scan};
+use crate::stored::{Stored, scan};
 
 /// The name of a result in JSON.
 const SCHEMA: &str = "profctl.query/1";
@@ -43,7 +43,6 @@ pub fn tables_of(sql: &str) -> Result<Vec<&'static TableSchema>, Error> {
 #[derive(Default)]
 pub struct Database {
     frames: BTreeMap<&'static str, Vec<DataFrame>>,
-    span_files: Vec<PathBuf>,
     stored: BTreeMap<&'static str, Vec<Stored>>,
 }
 
@@ -62,10 +61,10 @@ impl Database {
 
     /// Adds calls that were written with [`crate::ParquetFile`]; they stay where they are.
     pub fn add_span_file(&mut self, path: &Path) {
-        self.span_files.push(path.to_owned());
+        self.add_stored(Stored::spans(path));
     }
 
-    /// Adds a file of a table, which is read where it is.
+    /// Adds a file of a table, which is read in place.
     pub fn add_stored(&mut self, file: Stored) {
         self.stored.entry(file.table.name).or_default().push(file);
     }
@@ -97,11 +96,6 @@ impl Database {
     }
 
     fn source(&self, table: &'static TableSchema) -> PolarsResult<LazyFrame> {
-        if table.name == SPANS.name && !self.span_files.is_empty() {
-            let paths = self.span_files.iter().map(|path| PlRefPath::try_from_path(path));
-            let paths: Vec<PlRefPath> = paths.collect::<PolarsResult<_>>()?;
-            return Ok(as_sql(LazyFrame::scan_parquet_files(paths.into(), as_named())?, table));
-        }
         if let Some(files) = self.stored.get(table.name) {
             return scan(table, files);
         }
@@ -118,8 +112,7 @@ impl Database {
 
     fn collect(&self, sql: &str) -> Result<DataFrame, Error> {
         let plan = self.plan(sql)?;
-        let is_in_memory = self.span_files.is_empty() && self.stored.is_empty();
-        let engine = if is_in_memory { Engine::InMemory } else { Engine::Streaming };
+        let engine = if self.stored.is_empty() { Engine::InMemory } else { Engine::Streaming };
         Ok(plan.collect_with_engine(engine)?.unwrap_single())
     }
 }

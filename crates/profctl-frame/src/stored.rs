@@ -1,11 +1,11 @@
-//! Tables that were written with [`crate::ParquetFile`] and are read where they are.
+//! Tables that were written with [`crate::ParquetFile`] and are read in place.
 
 use std::io::{ErrorKind, Read, Seek};
 use std::path::{Path, PathBuf};
 
 use polars::prelude::*;
 use polars_parquet::read::read_metadata;
-use profctl_model::tables::{ALL, TableSchema};
+use profctl_model::tables::{ALL, SPANS, TableSchema};
 
 use crate::columns::as_sql;
 use crate::error::Error;
@@ -24,6 +24,11 @@ pub struct Stored {
 }
 
 impl Stored {
+    /// The calls that were just written to `path`.
+    pub(crate) fn spans(path: &Path) -> Self {
+        Self { path: path.to_owned(), table: &SPANS, unit: String::new(), is_part: false }
+    }
+
     /// Looks at an open file, which lies at `path`: nothing if it is not Parquet. `is_part`:
     /// whether it is in a directory that names its run. Fails if it cannot be read, or has none of the
     /// tables.
@@ -46,7 +51,7 @@ impl Stored {
             pairs.find(|pair| pair.key == key).and_then(|pair| pair.value.clone())
         };
         let Some(version) = said(SCHEMA_KEY) else {
-            return Err(Error::File("a Parquet file that profctl did not write".into()));
+            return Err(Error::File("a Parquet file that was not written by profctl".into()));
         };
         let Some(table) = ALL.into_iter().find(|table| table.version == version) else {
             return Err(Error::File(format!(
@@ -67,30 +72,25 @@ impl Stored {
     }
 }
 
-/// How files are read: nothing about a path has a meaning.
-pub(crate) fn as_named() -> ScanArgsParquet {
-    let hive_options = HiveOptions { enabled: Some(false), ..HiveOptions::default() };
-    ScanArgsParquet { glob: false, hive_options, ..ScanArgsParquet::default() }
-}
-
 /// The rows of files of one table, whole files or parts of one dataset; only what a query needs of
 /// them is read. One scan, as a union counts its rows with numbers that this engine is built without.
 pub(crate) fn scan(table: &TableSchema, files: &[Stored]) -> PolarsResult<LazyFrame> {
     let paths = files.iter().map(|file| PlRefPath::try_from_path(&file.path));
     let paths: Vec<PlRefPath> = paths.collect::<PolarsResult<_>>()?;
-    let mut options = as_named();
+    let mut hive_options = HiveOptions { enabled: Some(false), ..HiveOptions::default() };
     if let (Some(first), Some(path)) = (files.first().filter(|file| file.is_part), paths.first()) {
         // `run=NAME/FILE` is at the end of the path of each.
         let names = first.path.iter().rev().take(2).map(|name| name.to_string_lossy().len() + 1);
         let start = path.as_str().len().saturating_sub(names.sum());
         let types = Schema::from_iter([(RUN.into(), DataType::String)]);
-        options.hive_options = HiveOptions {
+        hive_options = HiveOptions {
             enabled: Some(true),
             hive_start_idx: start,
             schema: Some(types.into()),
             try_parse_dates: false,
         };
     }
+    let options = ScanArgsParquet { glob: false, hive_options, ..ScanArgsParquet::default() };
     let rows = LazyFrame::scan_parquet_files(paths.into(), options)?;
     let columns: Vec<Expr> = table.columns.iter().map(|column| col(column.name)).collect();
     Ok(as_sql(rows.select(columns), table))

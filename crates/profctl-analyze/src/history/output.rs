@@ -175,7 +175,7 @@ impl Found {
         if self.builds.len() < self.builds_min {
             let least = self.builds_min;
             notes.push(format!(
-                "{builds}, {functions}: too few to find a change, {least} builds are needed; \
+                "{builds}, {functions}: at least {least} builds are needed to find a change; \
                  `profctl diff` compares two"
             ));
             return notes;

@@ -61,6 +61,16 @@ impl Diagnostic {
         }
         format!("{} {}", self.count, self.code)
     }
+
+    /// What is missing, as far as that was kept.
+    fn loss(&self) -> String {
+        let mut said: Vec<String> = self.samples.iter().map(|one| one.message.clone()).collect();
+        let more = self.count.saturating_sub(said.len() as u64);
+        if more > 0 {
+            said.push(format!("{more} more (see `profctl info`)"));
+        }
+        format!("{}: {}", self.code, said.join("; "))
+    }
 }
 
 impl Quality {
@@ -180,12 +190,12 @@ impl Quality {
 
     /// Which inputs end within a record. One that has a buffer for each CPU may do so in several.
     fn truncated(&self) -> Option<String> {
-        let cut = self.diagnostic(&codes::CUT_RECORD)?;
-        let mut sources: Vec<&str> =
-            cut.samples.iter().map(|sample| sample.place.source.as_str()).collect();
+        let samples = self.diagnostic(&codes::CUT_RECORD).map(|cut| &cut.samples);
+        let samples = samples.into_iter().flatten();
+        let mut sources: Vec<&str> = samples.map(|one| one.place.source.as_str()).collect();
         sources.sort_unstable();
         sources.dedup();
-        Some(match (cut.count, sources.len()) {
+        Some(match (self.cut_records, sources.len()) {
             (0, _) => return None,
             (1, _) => "truncated: the input ends within a record".to_owned(),
             (n, 1) => format!("truncated: the input ends within a record in {n} places"),
@@ -224,7 +234,10 @@ impl Quality {
         if !repairs.is_empty() {
             notes.push(format!("repaired: {}", repairs.join(", ")));
         }
-        let others: Vec<String> = self.others().map(Diagnostic::note).collect();
+        let (losses, others): (Vec<_>, Vec<_>) =
+            self.others().partition(|one| one.severity == Severity::DataLoss);
+        notes.extend(losses.into_iter().map(Diagnostic::loss));
+        let others: Vec<String> = others.into_iter().map(Diagnostic::note).collect();
         if !others.is_empty() {
             notes.push(format!("{} (see `profctl info`)", others.join(", ")));
         }

@@ -175,6 +175,18 @@ impl Selection {
         .into_iter()
         .find_map(|(is_given, flag)| is_given.then_some(flag))
     }
+
+    /// The first flag that was given, for inputs that can answer none.
+    #[cfg(feature = "tables")]
+    pub(crate) fn first_flag(&self) -> Option<&'static str> {
+        let of_functions = [
+            (self.matching.is_some(), "--match"),
+            (self.exclude.is_some(), "--exclude"),
+            (!self.module.is_empty(), "--module"),
+        ];
+        let given = of_functions.into_iter().find_map(|(given, flag)| given.then_some(flag));
+        self.beyond_profiles().or(given)
+    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! The commands, a file each: arguments to options, a library call, a report to a writer.
+//! The commands, a file each: arguments to options, a library call, a report to a writer; and what
+//! several of them read ([`builds`]).
 
 pub(crate) mod builds;
 mod completions;

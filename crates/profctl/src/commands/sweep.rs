@@ -206,7 +206,7 @@ pub(crate) fn read(
         Ok(values)
     };
     let sweep = sweep_of(&manifest, &name, measured)?;
-    Ok((sweep, reports::verdict_of_unsaid(&qualities, reading, global)))
+    Ok((sweep, reports::exit_after(&qualities, reading, global)))
 }
 
 fn sweep_of(

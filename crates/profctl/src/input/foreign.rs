@@ -27,7 +27,7 @@ const MAGIC: &[(usize, &[u8], &str, &str)] = &[
         0,
         b"PAR1",
         "a Parquet table",
-        "`profctl query FILE SQL` reads those that `profctl convert` wrote; other commands read the trace",
+        "`profctl query` reads what `profctl convert` wrote; other commands need the trace",
     ),
     (0, b"SQLite format 3\0", "an SQLite database", ""),
     (0, b"gmon", "a gprof profile (gmon.out), which holds call counts and no times of calls", ""),

@@ -472,8 +472,8 @@ pub(crate) fn lacks_notes(global: &Global) -> bool {
     matches!(global.format(), Format::Csv | Format::Json)
 }
 
-/// The same for several inputs, in a report that cannot say how they were.
-pub(crate) fn verdict_of_unsaid(qualities: &[Quality], reading: &Reading, global: &Global) -> Exit {
+/// How to end after a report that has no place for what is wrong with its inputs: damage is said.
+pub(crate) fn exit_after(qualities: &[Quality], reading: &Reading, global: &Global) -> Exit {
     for quality in qualities {
         say_damage(quality, global);
     }

@@ -98,7 +98,10 @@ fn too_few_builds_are_said_to_be_too_few() {
     let six = some(4, 10);
     let six: Vec<&str> = six.iter().map(String::as_str).collect();
     let table = run(&[&["history"][..], &six].concat()).quiet_success();
-    assert!(table.contains("6 builds") && table.contains("7 builds are needed"), "{table}");
+    assert!(
+        table.contains("6 builds") && table.contains("at least 7 builds are needed"),
+        "{table}"
+    );
     assert!(table.contains("`profctl diff` compares two"), "{table}");
 }
 

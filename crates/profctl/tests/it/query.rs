@@ -283,9 +283,9 @@ fn parquet_is_written_whole_or_not_at_all() {
     assert!(message.contains("already exists"), "{message}");
 }
 
-/// Asked in place, a table says what it says of the traces it was converted from.
+/// A table in Parquet gives the answers that the traces give which it was converted from.
 #[test]
-fn parquet_is_asked_where_it_is() {
+fn parquet_is_queried_in_place() {
     let scratch = Scratch::new("query_stored");
     let kernel =
         fixtures::root().join("fixtures/function_graph/default-7.3.txt").display().to_string();
@@ -342,10 +342,10 @@ fn parquet_is_asked_where_it_is() {
     assert_eq!(shown, run(&["query", "--schema", &kernel]).quiet_success());
     for (arguments, said) in [
         (&[one.as_str(), &whole, "SELECT 1 FROM spans"][..], "is a trace"),
-        (&[&one, &parts, "SELECT 1 FROM spans"], "asked alone"),
-        (&[&one, "SELECT * FROM functions"], "hold spans, not functions"),
+        (&[&one, &parts, "SELECT 1 FROM spans"], "cannot be combined"),
+        (&[&one, "SELECT * FROM functions"], "no table functions: the Parquet files have spans"),
         (&["--from", "1us", &one, "SELECT 1 FROM spans"], "--from has no effect"),
-        (&["--match", "f", &one, "SELECT 1 FROM spans"], "--match has no effect"),
+        (&["--exclude", "f", &one, "SELECT 1 FROM spans"], "--exclude has no effect"),
     ] {
         let found = run(&[&["query"], arguments].concat()).failure(2);
         assert!(found.contains(said), "{found}");

@@ -56,10 +56,7 @@ fn write_paths(paths: &RunPaths) -> PathsFile {
         let Sums { calls, partial, elapsed, net, elapsed_of_calls, net_of_calls, interrupted } =
             node.sums;
         let (func, above) = (node.func.into(), node.parent.map_or(0, |above| u64::from(above) + 1));
-        let sums = [calls, partial, elapsed, net, elapsed_of_calls, net_of_calls, interrupted];
-        let mut numbers = [func, above, 0, 0, 0, 0, 0, 0, 0];
-        numbers[2..].copy_from_slice(&sums);
-        numbers
+        [func, above, calls, partial, elapsed, net, elapsed_of_calls, net_of_calls, interrupted]
     };
     PathsFile { functions: paths.funcs.clone(), nodes: paths.nodes.iter().map(node).collect() }
 }

@@ -196,8 +196,8 @@ impl Container {
                     behind.and_then(|at| cut::buffer(source, at, self.endian, self.page_size));
                 let Some(cpus) = found else {
                     return Err(ImportError::whole(format!(
-                        "is truncated before its records: they and the list of them, at byte \
-                         {offset}, are missing"
+                        "is truncated before its records: the list of sections at byte {offset} is \
+                         missing"
                     )));
                 };
                 self.add_cut(cpus);

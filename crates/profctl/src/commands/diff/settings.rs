@@ -51,7 +51,7 @@ pub(crate) struct Comparing {
     /// Remove the run-wide change of all functions first
     #[arg(long, hide_short_help = true)]
     normalize: bool,
-    /// No verdict if a run is damaged or misses more than this share of its records [default: 1%]
+    /// No verdict if a run is damaged or lacks more than this share of its records [default: 1%]
     #[arg(long, value_name = "SHARE", value_parser = share, hide_short_help = true)]
     max_loss: Option<f64>,
     /// Treat functions whose name matches REGEX as one named TEXT (`$1` is a group); repeatable

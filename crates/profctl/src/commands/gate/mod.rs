@@ -36,7 +36,7 @@ Examples:
 /// without `--budget` or `--calibration`. With `--self-test`, the exit code says whether the gate
 /// works: 0 the injected regression was caught, 1 it was missed, 4 nothing could be injected.
 #[derive(clap::Args, Debug)]
-#[command(after_help = EXAMPLES, mut_arg("strict", |arg| arg.help("Fail on suspect functions too; exit with 5 where a side misses more than --max-loss")))]
+#[command(after_help = EXAMPLES, mut_arg("strict", |arg| arg.help("Also fail on suspect functions; exit with 5 if a side lacks more than --max-loss")))]
 pub(crate) struct Args {
     /// Baseline: a trace, a saved profile, or a directory of runs
     ///

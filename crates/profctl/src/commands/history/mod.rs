@@ -73,7 +73,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     if global.writes_page() {
         let page = page::written(history, &found, timebase, args.top, global);
         output::write_bytes(page.as_bytes(), global)?;
-        return Ok(read::verdict_of_unsaid(&qualities, &args.reading, global));
+        return Ok(read::exit_after(&qualities, &args.reading, global));
     }
     match global.format() {
         Format::Json => output::write_bytes(found.to_json().as_bytes(), global)?,
@@ -85,5 +85,5 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
             output::write_table(&found.table(timebase, args.top), global)?;
         }
     }
-    Ok(read::verdict_of_unsaid(&qualities, &args.reading, global))
+    Ok(read::exit_after(&qualities, &args.reading, global))
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use profctl_analyze::diff::{Measure, WHOLE_RUN};
 use profctl_analyze::history::{Change, Found, History};
-use profctl_model::{Table, Timebase};
+use profctl_model::Timebase;
 use profctl_render::number::{self, count};
 use profctl_render::page::{self, Page, Section};
 use profctl_render::plot::Plot;
@@ -44,7 +44,7 @@ pub(super) fn written(
     page::write(&Page {
         title: title(found),
         sentence: Some(sentence(found)),
-        facts: facts(found, &builds),
+        facts: facts(found),
         notes: changes.notes.clone(),
         unit: global.unit,
         picture: None,
@@ -86,7 +86,7 @@ fn title(found: &Found) -> String {
 fn sentence(found: &Found) -> String {
     let builds = count(found.builds.len() as u64, "build", "builds");
     if found.builds.len() < found.builds_min {
-        return format!("{builds}: too few to find a change, {} are needed", found.builds_min);
+        return format!("{builds}: at least {} are needed to find a change", found.builds_min);
     }
     let Some(latest) = found.changes.first() else {
         return format!("No change of more than {}% in {builds}", found.margin * 100.0);
@@ -110,11 +110,11 @@ fn sentence(found: &Found) -> String {
     format!("Latest change: {}, {}", found.builds[latest.build].name, said.join("; "))
 }
 
-fn facts(found: &Found, builds: &Table) -> Vec<(String, String)> {
+fn facts(found: &Found) -> Vec<(String, String)> {
     let runs: usize = found.builds.iter().map(|build| build.runs).sum();
     let fact = |name: &str, n: usize| (name.to_owned(), n.to_string());
     vec![
-        fact("builds", builds.rows.len()),
+        fact("builds", found.builds.len()),
         fact("runs", runs),
         fact("functions", found.functions),
         fact("changes", found.changes.len()),

@@ -35,7 +35,7 @@ pub(super) fn forest(request: &Request<'_>) -> Result<(Plot, Exit), Failure> {
     let plot = forest_of(&comparison, args.top.unwrap_or(FUNCTIONS).max(1), title)
         .ok_or_else(|| Failure::usage("no function that both sides have differs"))?;
     let sides = [comparison.before, comparison.after].map(|side| side.profile.quality);
-    Ok((plot, read::verdict_of_unsaid(&sides, &args.reading, global)))
+    Ok((plot, read::exit_after(&sides, &args.reading, global)))
 }
 
 /// The largest changes of a comparison, at most `top`; nothing if no function of both sides differs.

@@ -98,7 +98,7 @@ pub(super) fn runs(request: &Request<'_>) -> Result<(Plot, Exit), Failure> {
     let qualities: Vec<Quality> = both.iter().flat_map(sides::qualities).collect();
     let levels = Levels::of(both.into_iter().zip(names_of(*inputs)));
     let plot = levels.plot(&request.functions[0], request.length)?;
-    Ok((plot, read::verdict_of_unsaid(&qualities, &args.reading, global)))
+    Ok((plot, read::exit_after(&qualities, &args.reading, global)))
 }
 
 /// A column per build, and the changes that `history` finds.
@@ -111,20 +111,11 @@ pub(super) fn history(request: &Request<'_>) -> Result<(Plot, Exit), Failure> {
     let found = history.find(&Options { measures: vec![measure], ..Options::default() });
     let levels = Levels::over_builds(history, &timebase);
     let plot = levels.with_changes(&functions[0], measure, &found)?;
-    Ok((plot, read::verdict_of_unsaid(&qualities, &args.reading, global)))
+    Ok((plot, read::exit_after(&qualities, &args.reading, global)))
 }
 
 fn unit(timebase: &Timebase) -> Values {
     if timebase.is_time() { Values::Times } else { Values::Counts }
-}
-
-/// What is measured, on an axis.
-fn label(measure: Measure) -> &'static str {
-    match measure {
-        Measure::Net => "net time per call",
-        Measure::Total => "net time per run",
-        Measure::Elapsed => "elapsed time per call",
-    }
 }
 
 /// Runs by block, in the order of the blocks.
@@ -161,7 +152,7 @@ fn columns(function: &str, measure: Measure, of: &Levels) -> Result<Plot, Failur
     let y = Axis {
         from: (low - room).max(0.0),
         to: high + room,
-        ..Axis::from_zero(label(measure), values.clone(), high)
+        ..Axis::from_zero(measure.about(), values.clone(), high)
     };
     let names = history.builds.iter().map(|build| build.name.clone()).collect();
     let n_runs = all().count() as u64;
@@ -176,7 +167,7 @@ fn columns(function: &str, measure: Measure, of: &Levels) -> Result<Plot, Failur
         color: Color::Number(n),
         shape: Shape::Dots(dots),
     });
-    let title = format!("{function}: {}", label(measure));
+    let title = format!("{function}: {}", measure.about());
     Ok(Plot {
         title,
         caption,

@@ -1,4 +1,4 @@
-//! Tables that `convert` wrote as Parquet, asked where they are.
+//! Tables that `convert` wrote as Parquet, queried in place.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -37,11 +37,10 @@ impl Datasets {
         };
         if let Some(trace) = trace {
             let message = format!("{} is a trace, {first} is Parquet", trace.display());
-            return Err(Failure::usage(message).hint("a query is of traces or of Parquet files"));
+            return Err(Failure::usage(message).hint("query traces or Parquet files, not both"));
         }
-        let has_functions = args.selection.selects_functions();
-        let flag = args.selection.beyond_profiles().or_else(|| args.reading.beyond_profiles());
-        if let Some(flag) = flag.or(has_functions.then_some("--match")) {
+        let flag = args.selection.first_flag().or_else(|| args.reading.beyond_profiles());
+        if let Some(flag) = flag {
             return Err(Failure::usage(format!("{flag} has no effect: {first} is Parquet"))
                 .hint("select with WHERE, or apply the flag in `profctl convert`"));
         }
@@ -51,8 +50,10 @@ impl Datasets {
             parts.is_empty() || (whole.is_empty() && inputs.len() == 1)
         };
         if !files.iter().all(|(_, file)| of_table(file.table)) {
-            return Err(Failure::usage("a directory of parts is asked alone")
-                .hint("convert the traces together, with --partition or without"));
+            return Err(Failure::usage(
+                "a partitioned directory cannot be combined with other files",
+            )
+            .hint("convert the traces together, with --partition or without"));
         }
         if let Some((name, other)) = files.iter().find(|(_, file)| file.unit != unit) {
             let message = format!("times are in {}, in {first} in {unit}", other.unit);
@@ -70,8 +71,12 @@ impl Datasets {
                 held.sort_unstable();
                 held.dedup();
                 let (held, name) = (held.join(", "), wanted.name);
-                return Err(Failure::usage(format!("the Parquet files hold {held}, not {name}"))
-                    .hint(format!("`profctl convert --table {name} TRACE -o FILE.parquet`")));
+                return Err(Failure::usage(format!(
+                    "no table {name}: the Parquet files have {held}"
+                ))
+                .hint(format!(
+                    "`profctl convert --table {name} TRACE -o FILE.parquet` writes it"
+                )));
             }
         }
         let mut database = Database::default();

@@ -22,16 +22,16 @@ Examples:
 
 /// Query traces with SQL: tables spans, functions, threads, states, wakes, events, gaps, quality, runs
 ///
-/// Several traces are queried together; the column `run` distinguishes them. Parquet files that
-/// `convert` wrote are read in place, only the columns and row groups that the query needs. Times are integers in
-/// one unit for all the traces: nanoseconds, unless a clock is finer or counts. docs/cookbook.md
-/// has example queries.
+/// Several traces are queried together; the column `run` distinguishes them. Of Parquet files that
+/// `convert` wrote, only the columns and row groups that the query needs are read. Times are
+/// integers in one unit for all the traces: nanoseconds, unless a clock is finer or counts.
+/// docs/cookbook.md has example queries.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES, override_usage = "profctl query [OPTIONS] TRACE… SQL\n       \
                             profctl query --schema [TRACE…]")]
 pub(crate) struct Args {
-    /// Traces, directories of runs, saved profiles, `-`, or Parquet of `convert`; the last argument is
-    /// the query
+    /// Traces, directories of runs, saved profiles, `-`, or Parquet files; the last argument is the
+    /// query
     #[arg(value_name = "TRACE… SQL", required_unless_present = "schema")]
     arguments: Vec<PathBuf>,
     /// Show the tables with their columns and types, and the unit of times if a TRACE is given

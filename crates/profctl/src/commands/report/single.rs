@@ -150,16 +150,15 @@ const PLOTTED: usize = 3;
 /// long.
 fn plots(profile: &Profile, trace: &Trace) -> Option<Section<'static>> {
     let mut plots = Vec::new();
-    let has_states = !trace.states.is_empty();
-    plots.extend(
-        has_states.then(|| calls::utilization_of(trace, "CPU utilization".into()).ok()).flatten(),
-    );
+    if !trace.states.is_empty() {
+        plots.extend(calls::utilization_of(trace, "CPU utilization".into()));
+    }
     let is_plotted = |row: &&Row| row.kind != Some(FuncKind::Idle) && row.stats.calls > 1;
     for row in profile.rows.iter().filter(is_plotted).take(PLOTTED) {
-        let sample = Points::of(trace, &row.name).ok();
+        let about = (&trace.names, &trace.meta);
+        let sample = Points::of(trace, &row.name);
         plots.extend(sample.and_then(|sample| {
-            let about = (&trace.names, &trace.meta);
-            calls::scatter_of(&row.name, &sample, about, plot::By::Thread, Length::Elapsed).ok()
+            calls::scatter_of(&row.name, &sample, about, plot::By::Thread, Length::Elapsed)
         }));
     }
     (!plots.is_empty()).then(|| Section::Plots { heading: "Over time".into(), plots })
