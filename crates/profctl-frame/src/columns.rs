@@ -2,8 +2,10 @@
 //! integers, which every engine supports.
 
 use polars::prelude::*;
-use profctl_model::tables::{ColumnKind, TableSchema};
+use profctl_model::tables::{ColumnKind, SPANS, TableSchema};
 use profctl_model::{Cell, IdVec, Names, Role, SpanRow, Table, ThreadId};
+
+use crate::sql::columns_used;
 
 /// The type of names: one set of categories for all columns, tables and files, so that any two can
 /// be compared.
@@ -28,8 +30,9 @@ pub(crate) fn schema_of(table: &TableSchema) -> Schema {
 
 /// Names as text, as what SQL does to text it does not do to categories. What is not asked for is
 /// not turned.
-pub(crate) fn as_sql(rows: LazyFrame, table: &TableSchema) -> LazyFrame {
+pub(crate) fn as_sql(rows: LazyFrame, table: &TableSchema, columns: &[&str]) -> LazyFrame {
     let names = table.columns.iter().filter(|column| column.kind == ColumnKind::Name);
+    let names = names.filter(|column| columns.contains(&column.name));
     let text = names.map(|column| col(column.name).cast(DataType::String));
     rows.with_columns(text.collect::<Vec<_>>())
 }
@@ -108,6 +111,50 @@ fn signed(n: u64) -> i64 {
     i64::try_from(n).unwrap_or(i64::MAX)
 }
 
+/// Columns of `spans`, in its order.
+#[derive(Clone, Debug)]
+pub struct SpanColumns(Vec<&'static str>);
+
+impl SpanColumns {
+    /// Those that a query may use.
+    pub fn of(sql: &str) -> Self {
+        let mut columns = columns_used(sql, &SPANS);
+        if columns.is_empty() {
+            // To be counted, calls must have one.
+            columns.push("partial");
+        }
+        Self(columns)
+    }
+
+    /// Bytes that they take of a call in memory, about.
+    pub fn bytes_a_call(&self) -> u64 {
+        let used = SPANS.columns.iter().filter(|column| self.0.contains(&column.name));
+        let bytes = used.map(|column| match column.kind {
+            ColumnKind::Name | ColumnKind::Small | ColumnKind::Flag => 4,
+            ColumnKind::Text | ColumnKind::Time | ColumnKind::Count | ColumnKind::Percent => 8,
+        });
+        bytes.sum()
+    }
+
+    /// Whether any of them depends on where a call is among the others.
+    pub fn need_places(&self) -> bool {
+        const PLACED: [&str; 6] = ["id", "parent", "depth", "start", "end", "outermost"];
+        self.0.iter().any(|name| PLACED.contains(name))
+    }
+
+    /// Their names.
+    pub(crate) fn names(&self) -> &[&'static str] {
+        &self.0
+    }
+}
+
+impl Default for SpanColumns {
+    /// All of them.
+    fn default() -> Self {
+        Self(SPANS.columns.iter().map(|column| column.name).collect())
+    }
+}
+
 /// The names that the calls of one run have, ready to be looked up by id.
 #[derive(Debug)]
 pub struct SpanNames {
@@ -144,48 +191,62 @@ impl SpanNames {
     }
 }
 
-/// Calls of one run, in the columns of `spans`.
-pub(crate) fn frame_of_spans(names: &SpanNames, rows: &[SpanRow]) -> PolarsResult<DataFrame> {
+/// Calls of one run, in columns of `spans`.
+pub(crate) fn frame_of_spans(
+    names: &SpanNames,
+    rows: &[SpanRow],
+    columns: &SpanColumns,
+) -> PolarsResult<DataFrame> {
+    let columns = columns.names().iter().map(|name| column_of_spans(name, names, rows));
+    DataFrame::new(rows.len(), columns.collect::<PolarsResult<_>>()?)
+}
+
+fn column_of_spans(
+    column: &'static str,
+    names: &SpanNames,
+    rows: &[SpanRow],
+) -> PolarsResult<Column> {
+    let name = PlSmallStr::from_static(column);
     let looked_up = |values: &Series, index: &dyn Fn(&SpanRow) -> usize| {
         let indices: Vec<IdxSize> = rows.iter().map(|row| index(row) as IdxSize).collect();
         values.take_slice(&indices).map(Column::from)
     };
     let func = |row: &SpanRow| row.span.func.index();
-    let integers = |name: &'static str, value: &dyn Fn(&SpanRow) -> u64| {
+    let integers = |value: &dyn Fn(&SpanRow) -> u64| {
         let values = rows.iter().map(|row| signed(value(row))).collect();
-        Column::from(Int64Chunked::from_vec(PlSmallStr::from_static(name), values).into_series())
+        Ok(Column::from(Int64Chunked::from_vec(name.clone(), values).into_series()))
     };
-    let small = |name: &'static str, value: &dyn Fn(&SpanRow) -> u32| {
+    let small = |value: &dyn Fn(&SpanRow) -> u32| {
         let value = |row: &SpanRow| i32::try_from(value(row)).unwrap_or(i32::MAX);
         let values = rows.iter().map(value).collect();
-        Column::from(Int32Chunked::from_vec(PlSmallStr::from_static(name), values).into_series())
+        Ok(Column::from(Int32Chunked::from_vec(name.clone(), values).into_series()))
     };
-    let parents: Vec<Option<i64>> = rows.iter().map(|row| row.parent.map(signed)).collect();
-    let cpus = rows.iter().map(|row| row.span.cpu.map(|cpu| names.cpus[cpu.index()]));
-    let off_cpu = if names.knows_off_cpu {
-        integers("off_cpu", &|row| row.span.off_cpu.0)
-    } else {
-        Column::full_null("off_cpu".into(), rows.len(), &DataType::Int64)
-    };
-    let columns = vec![
-        looked_up(&names.run, &|_| 0)?,
-        integers("id", &|row| row.id),
-        Series::new("parent".into(), parents).into(),
-        looked_up(&names.name, &func)?,
-        looked_up(&names.module, &func)?,
-        looked_up(&names.kind, &func)?,
-        looked_up(&names.thread, &|row| row.span.thread.index())?,
-        Series::new("cpu".into(), cpus.collect::<Vec<Option<i32>>>()).into(),
-        small("depth", &|row| row.depth),
-        integers("start", &|row| row.span.start.0),
-        integers("end", &|row| row.span.end.0),
-        integers("wall", &|row| row.span.wall.0),
-        off_cpu,
-        integers("elapsed", &|row| row.span.elapsed().0),
-        integers("net", &|row| row.span.net.0),
-        integers("stolen", &|row| row.span.stolen.0),
-        small("partial", &|row| u32::from(row.span.fidelity.is_partial())),
-        small("outermost", &|row| u32::from(row.span.outermost)),
-    ];
-    DataFrame::new(rows.len(), columns)
+    match column {
+        "run" => looked_up(&names.run, &|_| 0),
+        "id" => integers(&|row| row.id),
+        "parent" => {
+            let parents = rows.iter().map(|row| row.parent.map(signed));
+            Ok(Series::new(name, parents.collect::<Vec<Option<i64>>>()).into())
+        }
+        "name" => looked_up(&names.name, &func),
+        "module" => looked_up(&names.module, &func),
+        "kind" => looked_up(&names.kind, &func),
+        "thread" => looked_up(&names.thread, &|row| row.span.thread.index()),
+        "cpu" => {
+            let cpus = rows.iter().map(|row| row.span.cpu.map(|cpu| names.cpus[cpu.index()]));
+            Ok(Series::new(name, cpus.collect::<Vec<Option<i32>>>()).into())
+        }
+        "depth" => small(&|row| row.depth),
+        "start" => integers(&|row| row.span.start.0),
+        "end" => integers(&|row| row.span.end.0),
+        "wall" => integers(&|row| row.span.wall.0),
+        "off_cpu" if names.knows_off_cpu => integers(&|row| row.span.off_cpu.0),
+        "off_cpu" => Ok(Column::full_null(name, rows.len(), &DataType::Int64)),
+        "elapsed" => integers(&|row| row.span.elapsed().0),
+        "net" => integers(&|row| row.span.net.0),
+        "stolen" => integers(&|row| row.span.stolen.0),
+        "partial" => small(&|row| u32::from(row.span.fidelity.is_partial())),
+        "outermost" => small(&|row| u32::from(row.span.outermost)),
+        _ => polars_bail!(ColumnNotFound: "{column}"),
+    }
 }

@@ -12,7 +12,7 @@ mod query;
 mod sql;
 mod stored;
 
-pub use columns::SpanNames;
+pub use columns::{SpanColumns, SpanNames};
 pub use error::Error;
 pub use parquet::{Described, ParquetFile, store_report};
 pub use query::{Database, tables_of};

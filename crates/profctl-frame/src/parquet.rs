@@ -12,7 +12,9 @@ use polars_parquet::write::schema_to_metadata_key;
 use profctl_model::tables::{ColumnKind, TableSchema};
 use profctl_model::{SpanRow, Table};
 
-use crate::columns::{SpanNames, frame_of, frame_of_report, frame_of_spans, schema_of};
+use crate::columns::{
+    SpanColumns, SpanNames, frame_of, frame_of_report, frame_of_spans, schema_of,
+};
 use crate::error::Error;
 
 /// What a file says of itself.
@@ -48,7 +50,7 @@ impl<W: Write> ParquetFile<W> {
 
     /// Appends calls.
     pub fn spans(&mut self, names: &SpanNames, rows: &[SpanRow]) -> Result<(), Error> {
-        self.frame(frame_of_spans(names, rows)?)
+        self.frame(frame_of_spans(names, rows, &SpanColumns::default())?)
     }
 
     /// Appends the rows of a table.

@@ -12,7 +12,7 @@ use polars_io::parquet::write::{ParquetWriter, StatisticsOptions};
 use profctl_model::tables::{ALL, SPANS, TableSchema};
 use profctl_model::{Cell, Column as Heading, Role, SpanRow, Table, TickUnit, Timebase};
 
-use crate::columns::{SpanNames, as_sql, frame_of, frame_of_spans, schema_of};
+use crate::columns::{SpanColumns, SpanNames, as_sql, frame_of, frame_of_spans, schema_of};
 use crate::error::Error;
 use crate::order::settled;
 use crate::sql::checked;
@@ -23,6 +23,9 @@ const SCHEMA: &str = "profctl.query/1";
 
 /// Bytes of stack for a query; only what is used takes memory.
 const STACK: usize = 256 << 20;
+
+/// Calls for which the engine may copy all at each step; more are passed on in pieces.
+const ROWS_AT_ONCE: usize = 4 << 20;
 
 /// Digits of a fraction that do not depend on the order in which its parts were added.
 const DIGITS: usize = 12;
@@ -44,6 +47,8 @@ pub fn tables_of(sql: &str) -> Result<Vec<&'static TableSchema>, Error> {
 pub struct Database {
     frames: BTreeMap<&'static str, Vec<DataFrame>>,
     stored: BTreeMap<&'static str, Vec<Stored>>,
+    /// Calls in memory.
+    rows: usize,
 }
 
 impl Database {
@@ -53,9 +58,16 @@ impl Database {
         Ok(())
     }
 
-    /// Adds calls, which are kept in memory.
-    pub fn add_spans(&mut self, names: &SpanNames, rows: &[SpanRow]) -> Result<(), Error> {
-        self.frames.entry(SPANS.name).or_default().push(frame_of_spans(names, rows)?);
+    /// Adds calls, which are kept in memory, with the same columns each time.
+    pub fn add_spans(
+        &mut self,
+        names: &SpanNames,
+        rows: &[SpanRow],
+        columns: &SpanColumns,
+    ) -> Result<(), Error> {
+        let frame = frame_of_spans(names, rows, columns)?;
+        self.rows += frame.height();
+        self.frames.entry(SPANS.name).or_default().push(frame);
         Ok(())
     }
 
@@ -107,12 +119,16 @@ impl Database {
         for frame in frames {
             whole.vstack_mut(frame)?;
         }
-        Ok(as_sql(whole.lazy(), table))
+        let columns = whole.get_column_names().into_iter().map(PlSmallStr::as_str);
+        let columns: Vec<String> = columns.map(str::to_owned).collect();
+        let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+        Ok(as_sql(whole.lazy(), table, &columns))
     }
 
     fn collect(&self, sql: &str) -> Result<DataFrame, Error> {
         let plan = self.plan(sql)?;
-        let engine = if self.stored.is_empty() { Engine::InMemory } else { Engine::Streaming };
+        let is_small = self.stored.is_empty() && self.rows <= ROWS_AT_ONCE;
+        let engine = if is_small { Engine::InMemory } else { Engine::Streaming };
         Ok(plan.collect_with_engine(engine)?.unwrap_single())
     }
 }

@@ -3,6 +3,8 @@
 
 use std::ops::Range;
 
+use profctl_model::tables::TableSchema;
+
 use crate::error::{Error, repeated};
 
 /// Operators that a query may have. Each may lie in the one before, and parsing, planning and
@@ -109,6 +111,47 @@ pub(crate) fn checked(sql: &str) -> Result<String, Error> {
         return Err(Error::Query(repeated(name)));
     }
     Ok(with_quoted_ends(sql, &pieces))
+}
+
+/// The columns of a table that a query may use: those whose names are in it, in any sense; all if it
+/// takes columns without naming them.
+pub(crate) fn columns_used(sql: &str, table: &TableSchema) -> Vec<&'static str> {
+    let pieces = pieces(sql);
+    let text = |range: &Range<usize>| &sql[range.clone()];
+    let words: Vec<String> = pieces
+        .iter()
+        .filter(|(kind, range)| {
+            *kind == Kind::Word || (*kind == Kind::Operand && text(range).starts_with(['"', '`']))
+        })
+        .map(|(_, range)| text(range).trim_matches(['"', '`']).to_lowercase())
+        .collect();
+    let count = |word: &str| words.iter().filter(|other| *other == word).count();
+    // `FROM spans` alone is SELECT *, and a list may be given by a pattern.
+    let is_open = count("from") > count("select")
+        || ["natural", "table", "columns", "exclude", "except"].iter().any(|word| count(word) > 0)
+        || has_wildcard(sql, &pieces);
+    let names = table.columns.iter().map(|column| column.name);
+    names.filter(|name| is_open || count(name) > 0).collect()
+}
+
+/// Whether a `*` stands for columns: where an operand would begin, but for COUNT(*).
+fn has_wildcard(sql: &str, pieces: &[(Kind, Range<usize>)]) -> bool {
+    let word = |at: usize| match &pieces[at] {
+        (Kind::Word, range) => sql[range.clone()].to_lowercase(),
+        _ => String::new(),
+    };
+    (0..pieces.len()).any(|at| {
+        let (kind, range) = &pieces[at];
+        if *kind != Kind::Operator || !sql[range.clone()].starts_with('*') {
+            return false;
+        }
+        match at.checked_sub(1).map(|before| pieces[before].0) {
+            Some(Kind::Operand | Kind::Close) => false,
+            Some(Kind::Word) => BEFORE_OPERAND.contains(&word(at - 1).as_str()),
+            Some(Kind::Open) => at < 2 || word(at - 2) != "count",
+            Some(Kind::Operator | Kind::Mark) | None => true,
+        }
+    })
 }
 
 /// A name that two columns of the answer have.
@@ -285,6 +328,8 @@ fn comment(text: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use profctl_model::tables::SPANS;
+
     use super::*;
 
     #[test]
@@ -313,6 +358,34 @@ mod tests {
             ("größe → end", "größe → \"end\""),
         ] {
             assert_eq!(checked(sql).unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn columns_that_a_query_may_use_are_those_that_it_names() {
+        for (sql, expected) in [
+            ("SELECT name, SUM(net) FROM spans GROUP BY name", Some("name net")),
+            ("SELECT COUNT(*) FROM spans", Some("")),
+            ("SELECT count ( * ), net * 100 / ELAPSED FROM spans", Some("elapsed net")),
+            ("SELECT 2*\"end\", `id`, (wall)*2 FROM spans -- cpu", Some("id end wall")),
+            ("SELECT p.name FROM spans c JOIN spans p ON c.parent = p.id", Some("id parent name")),
+            ("SELECT net AS depth FROM spans WHERE name = 'thread'", Some("name depth net")),
+            ("SELECT * FROM spans", None),
+            ("SELECT DISTINCT * FROM spans", None),
+            ("SELECT s.* FROM spans s", None),
+            ("SELECT net, * FROM spans", None),
+            ("SELECT net FROM (SELECT*FROM spans)", None),
+            ("SELECT COUNT(DISTINCT *) FROM spans", None),
+            ("FROM spans", None),
+            ("TABLE spans", None),
+            ("SELECT name FROM spans NATURAL JOIN functions", None),
+            ("SELECT COLUMNS('^n') FROM spans", None),
+            ("SELECT MAX(net) FROM (FROM spans)", None),
+        ] {
+            let names = SPANS.columns.iter().map(|column| column.name);
+            let all = names.collect::<Vec<_>>().join(" ");
+            let expected = expected.unwrap_or(&all);
+            assert_eq!(columns_used(sql, &SPANS).join(" "), expected, "{sql}");
         }
     }
 

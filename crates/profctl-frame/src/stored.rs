@@ -92,6 +92,7 @@ pub(crate) fn scan(table: &TableSchema, files: &[Stored]) -> PolarsResult<LazyFr
     }
     let options = ScanArgsParquet { glob: false, hive_options, ..ScanArgsParquet::default() };
     let rows = LazyFrame::scan_parquet_files(paths.into(), options)?;
-    let columns: Vec<Expr> = table.columns.iter().map(|column| col(column.name)).collect();
-    Ok(as_sql(rows.select(columns), table))
+    let names: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
+    let columns: Vec<Expr> = names.iter().map(|name| col(*name)).collect();
+    Ok(as_sql(rows.select(columns), table, &names))
 }

@@ -22,6 +22,8 @@ use crate::spill::{Spill, Temporary};
 pub(crate) struct Wanted {
     /// Whether the calls are: else they are only counted.
     pub(crate) calls: bool,
+    /// Whether their numbers, callers, depths, exact start and end are, and which are outermost.
+    pub(crate) places: bool,
     /// Whether the figures of functions are, with percentiles.
     pub(crate) functions: bool,
     /// So many calls stay in memory, more go to disk.
@@ -32,7 +34,7 @@ impl Wanted {
     /// What `tables` are made from.
     pub(crate) fn of(tables: &[&TableSchema], in_memory: u64) -> Self {
         let named = |table: &TableSchema| tables.iter().any(|wanted| wanted.name == table.name);
-        Self { calls: named(&SPANS), functions: named(&FUNCTIONS), in_memory }
+        Self { calls: named(&SPANS), places: true, functions: named(&FUNCTIONS), in_memory }
     }
 }
 
@@ -110,9 +112,12 @@ impl<'a> Runs<'a> {
             let source = one.source();
             let Read { sink: (spool, summary), names, meta, .. } = *one;
             let profile = summary.finish(&names, &meta, source);
-            let (rows, mut others) = spool
-                .finish(spill(), meta.timebase.microsecond())
-                .map_err(|error| no_room(&error))?;
+            let stored = if wanted.places {
+                spool.finish(spill(), meta.timebase.microsecond())
+            } else {
+                spool.unnumbered(spill())
+            };
+            let (rows, mut others) = stored.map_err(|error| no_room(&error))?;
             selection.keep_states(&mut others.states, &names);
             selection.keep_lives(&mut others.lives, &names);
             selection.keep_marks(&mut others.marks, &names);

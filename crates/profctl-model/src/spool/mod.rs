@@ -120,7 +120,23 @@ impl<B: BlockStack> Spool<B> {
     pub fn finish(self, mut numbered: B, step: Ticks) -> io::Result<(Rows<B>, Others)> {
         let (calls, others) =
             self.each_block_backwards(step, |rows| numbered.push(&code::pack(rows)))?;
-        Ok((Rows { blocks: numbered, calls }, others))
+        Ok((Rows { blocks: numbered, calls, dropped: IdVec::default() }, others))
+    }
+
+    /// The calls without numbers, callers and depths, whose start and end are as recorded and of which
+    /// it is not known whether they are outermost: in less time, for those who need none of that.
+    /// `turned` is an empty stack.
+    pub fn unnumbered(mut self, mut turned: B) -> io::Result<(Rows<B>, Others)> {
+        self.put_away();
+        if let Some(error) = self.broken {
+            return Err(error);
+        }
+        while let Some(block) = self.ended.pop()? {
+            turned.push(&block)?;
+        }
+        let calls = self.of_thread.iter().sum();
+        self.other.calls = self.of_thread;
+        Ok((Rows { blocks: turned, calls, dropped: self.dropped }, self.other))
     }
 
     /// Passes every call to `take`, a caller before its callees and the last of a thread first.
@@ -317,11 +333,13 @@ impl Below {
     }
 }
 
-/// The calls of a trace, numbered.
+/// The calls of a trace.
 #[derive(Debug)]
 pub struct Rows<B> {
     blocks: B,
     calls: u64,
+    /// Threads whose calls are still in the blocks, and are omitted.
+    dropped: IdVec<ThreadId, bool>,
 }
 
 impl<B: BlockStack> Rows<B> {
@@ -332,7 +350,10 @@ impl<B: BlockStack> Rows<B> {
 
     /// The next of them, in the order in which they ended; nothing after the last.
     pub fn next_block(&mut self) -> io::Result<Option<Vec<SpanRow>>> {
-        self.blocks.pop()?.map(|block| code::unpack(&block)).transpose()
+        let Some(block) = self.blocks.pop()? else { return Ok(None) };
+        let mut rows = code::unpack(&block)?;
+        rows.retain(|row| self.dropped.get(row.span.thread) != Some(&true));
+        Ok(Some(rows))
     }
 }
 
@@ -404,6 +425,26 @@ mod tests {
         ];
         for block_rows in 1..8 {
             assert_eq!(placed(&spans, block_rows), expected, "{block_rows} a block");
+        }
+    }
+
+    #[test]
+    fn calls_without_numbers_are_the_same_calls() {
+        let spans = [span(0, 2, 3, 0, 0), span(1, 3, 4, 0, 0), span(0, 1, 5, 1, 1)];
+        for block_rows in 1..4 {
+            let mut spool = Spool::with_block_rows(Vec::new(), block_rows);
+            for span in &spans {
+                spool.span(span, &Names::default());
+            }
+            spool.keep_threads(&|thread| thread.index() == 0);
+            let (mut rows, others) = spool.unnumbered(Vec::new()).unwrap();
+            assert_eq!(rows.calls(), 2);
+            assert_eq!(others.calls.into_items(), [2, 0]);
+            let mut all = Vec::new();
+            while let Some(block) = rows.next_block().unwrap() {
+                all.extend(block.into_iter().map(|row| row.span));
+            }
+            assert_eq!(all, [spans[0], spans[2]], "{block_rows} a block");
         }
     }
 

@@ -122,6 +122,12 @@ fn what_is_streamed_from_disk_is_what_memory_holds() {
         "SELECT * FROM spans",
         "SELECT name FROM spans LIMIT 7",
         "SELECT DISTINCT thread, cpu FROM spans",
+        "SELECT COUNT(*) AS n FROM spans",
+        "SELECT MAX(net * 2) AS most FROM (SELECT * FROM spans WHERE depth > 0)",
+        "SELECT name, \"end\" - start AS length, end FROM (SELECT name, start, end FROM spans)",
+        "SELECT s.* FROM spans s WHERE s.outermost = 1 ORDER BY s.elapsed DESC LIMIT 5",
+        "SELECT run, COUNT(DISTINCT module) AS n, SUM(off_cpu) AS off FROM spans GROUP BY run",
+        "FROM spans",
         "SELECT p.name AS caller, c.name AS callee, COUNT(*) AS n FROM spans c \
          JOIN spans p ON c.parent = p.id GROUP BY caller, callee ORDER BY n DESC LIMIT 9",
         "SELECT name, net, RANK() OVER (PARTITION BY thread ORDER BY net DESC) AS r FROM spans",
@@ -131,7 +137,7 @@ fn what_is_streamed_from_disk_is_what_memory_holds() {
     ] {
         let in_memory = run(&["-q", "query", "--format", "csv", &trace, sql]).quiet_success();
         assert!(in_memory.lines().count() > 1, "{sql}");
-        let spilled = ["-q", "query", "--spill-above", "0", "--format", "csv", &trace, sql];
+        let spilled = ["-q", "query", "--memory", "0", "--format", "csv", &trace, sql];
         assert_eq!(run(&spilled).quiet_success(), in_memory, "{sql}");
     }
 }

@@ -1,9 +1,10 @@
 //! The query itself, in a build with SQL.
 
+use std::fs;
 use std::path::PathBuf;
 
 use profctl_analyze::summarize::By;
-use profctl_frame::{Database, Described, Error, ParquetFile, SpanNames, tables_of};
+use profctl_frame::{Database, Described, Error, ParquetFile, SpanColumns, SpanNames, tables_of};
 use profctl_model::tables::{
     ALL, ColumnKind, EVENTS, GAPS, SPANS, STATES, THREADS, TableSchema, WAKES,
 };
@@ -17,7 +18,7 @@ use crate::exit::{Exit, Failure};
 use crate::input::session::Session;
 use crate::output::{self, NewFile};
 use crate::read;
-use crate::runs::{Runs, Wanted};
+use crate::runs::{IN_MEMORY, Runs, Wanted};
 
 /// A failure of the tables in the words of the program.
 pub(crate) fn of_frame(error: Error) -> Failure {
@@ -45,9 +46,11 @@ pub(super) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
         answer(args, sql, &tables, &datasets.database(&tables)?, global)?;
         return Ok(Exit::Done);
     }
-    let wanted = Wanted::of(&tables, args.spill_above);
+    let columns = SpanColumns::of(sql);
+    let in_memory = args.memory.unwrap_or_else(free) / columns.bytes_a_call();
+    let wanted = Wanted { places: columns.need_places(), ..Wanted::of(&tables, IN_MEMORY) };
     let mut runs = Runs::read(traces, session(args, global)?, wanted)?;
-    let database = database(&mut runs, &tables, args.spill_above, global)?;
+    let database = database(&mut runs, &tables, (in_memory, &columns), global)?;
     answer(args, sql, &tables, &database, global)?;
     runs.session.say_quality();
     Ok(runs.session.exit())
@@ -88,11 +91,21 @@ fn write(answer: &Table, global: &Global) -> Result<(), Failure> {
     output::write_bytes(&bytes, global)
 }
 
+/// Bytes that the columns of calls take by default: a quarter of the free memory, as the engine needs
+/// about as much again for an answer. 512 MB where a system does not say how much is free.
+fn free() -> u64 {
+    let free = fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
+        let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+        line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok()
+    });
+    free.map_or(1 << 29, |kilobytes| kilobytes / 4 * 1024)
+}
+
 /// The tables that the query names, and no others. Calls that are too many for memory go to a file.
 fn database(
     runs: &mut Runs<'_>,
     tables: &[&'static TableSchema],
-    in_memory: u64,
+    (in_memory, columns): (u64, &SpanColumns),
     global: &Global,
 ) -> Result<Database, Failure> {
     let mut database = Database::default();
@@ -127,7 +140,7 @@ fn database(
         run.each_block(|rows, _| {
             match &mut file {
                 Some(file) => file.spans(&names, rows),
-                None => database.add_spans(&names, rows),
+                None => database.add_spans(&names, rows, columns),
             }
             .map_err(of_frame)
         })?;
@@ -186,7 +199,7 @@ fn unit(traces: &[PathBuf], args: &Args, global: &Global) -> Result<String, Fail
     if let Some(datasets) = Datasets::of(traces, args)? {
         return Ok(datasets.unit);
     }
-    let wanted = Wanted::of(&[], args.spill_above);
+    let wanted = Wanted::of(&[], IN_MEMORY);
     let runs = Runs::read(traces, session(args, global)?, wanted)?;
     Ok(runs.unit.name())
 }

@@ -9,7 +9,6 @@ use std::path::PathBuf;
 
 use crate::args::{Global, Reading, Selection};
 use crate::exit::{Exit, Failure};
-use crate::runs::IN_MEMORY;
 
 #[cfg(feature = "tables")]
 pub(crate) use ask::of_frame;
@@ -40,9 +39,10 @@ pub(crate) struct Args {
     /// Show the query plan instead of the result
     #[arg(long, conflicts_with = "schema")]
     explain: bool,
-    /// Calls that are held in memory; more wait in temporary files and are streamed from there
-    #[arg(long, value_name = "CALLS", default_value_t = IN_MEMORY, hide = true)]
-    spill_above: u64,
+    /// Memory for the columns of calls, such as `512M` or `8G` [default: a quarter of what is free];
+    /// more wait in a temporary file
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    memory: Option<u64>,
     #[command(flatten)]
     selection: Selection,
     #[command(flatten)]
@@ -57,7 +57,36 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
 #[cfg(not(feature = "tables"))]
 pub(crate) fn run(args: &Args, _: &Global) -> Result<Exit, Failure> {
     // Arguments that only a build with SQL uses.
-    let Args { arguments: _, schema: _, explain: _, spill_above: _, selection: _, reading: _ } =
-        args;
+    let Args { arguments: _, schema: _, explain: _, memory: _, selection: _, reading: _ } = args;
     Err(Failure::without_tables("query"))
+}
+
+/// Bytes, as a number with K, M, G or T after it.
+fn bytes(text: &str) -> Result<u64, String> {
+    let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let factor: u64 = match &text[digits.len()..] {
+        "" => 1,
+        "K" => 1 << 10,
+        "M" => 1 << 20,
+        "G" => 1 << 30,
+        "T" => 1 << 40,
+        unit => return Err(format!("unknown unit {unit}, expected K, M, G or T")),
+    };
+    let number: u64 = digits.parse().map_err(|_| "expected a size such as 512M".to_owned())?;
+    number.checked_mul(factor).ok_or_else(|| "expected less than 16 million T".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bytes;
+
+    #[test]
+    fn sizes_are_read() {
+        for (text, size) in [("0", 0), ("700", 700), ("3K", 3 << 10), ("512M", 1 << 29)] {
+            assert_eq!(bytes(text), Ok(size));
+        }
+        for text in ["", "G", "-1G", "1.5G", "5X", "1 G", "16777216T", "99999999999999999999"] {
+            assert!(bytes(text).is_err(), "{text}");
+        }
+    }
 }
