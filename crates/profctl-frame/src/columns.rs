@@ -28,11 +28,11 @@ pub(crate) fn schema_of(table: &TableSchema) -> Schema {
     table.columns.iter().map(|column| (column.name.into(), type_of(column.kind))).collect()
 }
 
-/// Names as text, as what SQL does to text it does not do to categories. What is not asked for is
-/// not turned.
-pub(crate) fn as_sql(rows: LazyFrame, table: &TableSchema, columns: &[&str]) -> LazyFrame {
+/// Rows with `columns` of a table, names as text, as what SQL does to text it does not do to
+/// categories. What is not asked for is not turned.
+pub(crate) fn as_sql(rows: LazyFrame, table: &TableSchema, columns: &Schema) -> LazyFrame {
     let names = table.columns.iter().filter(|column| column.kind == ColumnKind::Name);
-    let names = names.filter(|column| columns.contains(&column.name));
+    let names = names.filter(|column| columns.contains(column.name));
     let text = names.map(|column| col(column.name).cast(DataType::String));
     rows.with_columns(text.collect::<Vec<_>>())
 }
@@ -116,8 +116,8 @@ fn signed(n: u64) -> i64 {
 pub struct SpanColumns(Vec<&'static str>);
 
 impl SpanColumns {
-    /// Those that a query may use.
-    pub fn of(sql: &str) -> Self {
+    /// Those that a query may use, by its words.
+    pub(crate) fn named_in(sql: &str) -> Self {
         let mut columns = columns_used(sql, &SPANS);
         if columns.is_empty() {
             // To be counted, calls must have one.
@@ -145,6 +145,12 @@ impl SpanColumns {
     /// Their names.
     pub(crate) fn names(&self) -> &[&'static str] {
         &self.0
+    }
+
+    /// Their types.
+    pub(crate) fn schema(&self) -> Schema {
+        let all = schema_of(&SPANS);
+        all.into_iter().filter(|(name, _)| self.0.contains(&name.as_str())).collect()
     }
 }
 

@@ -15,5 +15,5 @@ mod stored;
 pub use columns::{SpanColumns, SpanNames};
 pub use error::Error;
 pub use parquet::{Described, ParquetFile, store_report};
-pub use query::{Database, tables_of};
+pub use query::{Database, span_columns, tables_of};
 pub use stored::Stored;

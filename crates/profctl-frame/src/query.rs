@@ -24,9 +24,6 @@ const SCHEMA: &str = "profctl.query/1";
 /// Bytes of stack for a query; only what is used takes memory.
 const STACK: usize = 256 << 20;
 
-/// Calls for which the engine may copy all at each step; more are passed on in pieces.
-const ROWS_AT_ONCE: usize = 4 << 20;
-
 /// Digits of a fraction that do not depend on the order in which its parts were added.
 const DIGITS: usize = 12;
 
@@ -42,13 +39,33 @@ pub fn tables_of(sql: &str) -> Result<Vec<&'static TableSchema>, Error> {
     Ok(tables)
 }
 
+/// The columns of `spans` that a query uses, or more. Fails if it cannot be answered from the tables,
+/// before any of them is made.
+pub fn span_columns(sql: &str) -> Result<SpanColumns, Error> {
+    on_large_stack(|| {
+        let (named, all) = (SpanColumns::named_in(sql), SpanColumns::default());
+        // A query may take columns in a way that its words do not show: then its answer has fewer.
+        let is_whole = answer_from(&all, sql)? == answer_from(&named, sql).unwrap_or_default();
+        Ok(if is_whole { named } else { all })
+    })
+}
+
+/// The columns of the answer, if `spans` has `columns`.
+fn answer_from(columns: &SpanColumns, sql: &str) -> Result<SchemaRef, Error> {
+    let mut context = SQLContext::new();
+    for table in ALL {
+        let schema = if table.name == SPANS.name { columns.schema() } else { schema_of(table) };
+        let rows = DataFrame::empty_with_schema(&schema).lazy();
+        context.register(table.name, as_sql(rows, table, &schema));
+    }
+    Ok(context.execute(&checked(sql)?)?.collect_schema()?)
+}
+
 /// Tables to ask.
 #[derive(Default)]
 pub struct Database {
     frames: BTreeMap<&'static str, Vec<DataFrame>>,
     stored: BTreeMap<&'static str, Vec<Stored>>,
-    /// Calls in memory.
-    rows: usize,
 }
 
 impl Database {
@@ -66,7 +83,6 @@ impl Database {
         columns: &SpanColumns,
     ) -> Result<(), Error> {
         let frame = frame_of_spans(names, rows, columns)?;
-        self.rows += frame.height();
         self.frames.entry(SPANS.name).or_default().push(frame);
         Ok(())
     }
@@ -119,17 +135,13 @@ impl Database {
         for frame in frames {
             whole.vstack_mut(frame)?;
         }
-        let columns = whole.get_column_names().into_iter().map(PlSmallStr::as_str);
-        let columns: Vec<String> = columns.map(str::to_owned).collect();
-        let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+        let columns = Arc::clone(whole.schema());
         Ok(as_sql(whole.lazy(), table, &columns))
     }
 
     fn collect(&self, sql: &str) -> Result<DataFrame, Error> {
         let plan = self.plan(sql)?;
-        let is_small = self.stored.is_empty() && self.rows <= ROWS_AT_ONCE;
-        let engine = if is_small { Engine::InMemory } else { Engine::Streaming };
-        Ok(plan.collect_with_engine(engine)?.unwrap_single())
+        Ok(plan.collect_with_engine(Engine::Streaming)?.unwrap_single())
     }
 }
 

@@ -7,7 +7,7 @@ use polars::prelude::*;
 use polars_parquet::read::read_metadata;
 use profctl_model::tables::{ALL, SPANS, TableSchema};
 
-use crate::columns::as_sql;
+use crate::columns::{as_sql, schema_of};
 use crate::error::Error;
 use crate::parquet::{RUN, SCHEMA_KEY, UNIT_KEY};
 
@@ -92,7 +92,6 @@ pub(crate) fn scan(table: &TableSchema, files: &[Stored]) -> PolarsResult<LazyFr
     }
     let options = ScanArgsParquet { glob: false, hive_options, ..ScanArgsParquet::default() };
     let rows = LazyFrame::scan_parquet_files(paths.into(), options)?;
-    let names: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
-    let columns: Vec<Expr> = names.iter().map(|name| col(*name)).collect();
-    Ok(as_sql(rows.select(columns), table, &names))
+    let columns: Vec<Expr> = table.columns.iter().map(|column| col(column.name)).collect();
+    Ok(as_sql(rows.select(columns), table, &schema_of(table)))
 }

@@ -22,7 +22,7 @@ use crate::spill::{Spill, Temporary};
 pub(crate) struct Wanted {
     /// Whether the calls are: else they are only counted.
     pub(crate) calls: bool,
-    /// Whether their numbers, callers, depths, exact start and end are, and which are outermost.
+    /// Whether their numbers, callers, depths, start and end are, and whether they are outermost.
     pub(crate) places: bool,
     /// Whether the figures of functions are, with percentiles.
     pub(crate) functions: bool,

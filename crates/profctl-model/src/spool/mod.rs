@@ -123,14 +123,10 @@ impl<B: BlockStack> Spool<B> {
         Ok((Rows { blocks: numbered, calls, dropped: IdVec::default() }, others))
     }
 
-    /// The calls without numbers, callers and depths, whose start and end are as recorded and of which
-    /// it is not known whether they are outermost: in less time, for those who need none of that.
-    /// `turned` is an empty stack.
+    /// The calls without numbers, callers and depths, with start and end as recorded, and without
+    /// whether they are outermost: faster than [`Self::finish`]. `turned` is an empty stack.
     pub fn unnumbered(mut self, mut turned: B) -> io::Result<(Rows<B>, Others)> {
-        self.put_away();
-        if let Some(error) = self.broken {
-            return Err(error);
-        }
+        self.close()?;
         while let Some(block) = self.ended.pop()? {
             turned.push(&block)?;
         }
@@ -154,10 +150,7 @@ impl<B: BlockStack> Spool<B> {
         step: Ticks,
         mut take: impl FnMut(&[SpanRow]) -> io::Result<()>,
     ) -> io::Result<(u64, Others)> {
-        self.put_away();
-        if let Some(error) = self.broken {
-            return Err(error);
-        }
+        self.close()?;
         let mut first = 0;
         let mut threads = Vec::with_capacity(self.of_thread.len());
         for &calls in &self.of_thread {
@@ -171,8 +164,7 @@ impl<B: BlockStack> Spool<B> {
             });
         }
         while let Some(block) = self.ended.pop()? {
-            let mut rows = code::unpack(&block)?;
-            rows.retain(|row| self.dropped.get(row.span.thread) != Some(&true));
+            let mut rows = kept(&block, &self.dropped)?;
             for row in rows.iter_mut().rev() {
                 threads[row.span.thread.index()].place(row);
             }
@@ -182,6 +174,12 @@ impl<B: BlockStack> Spool<B> {
         Ok((first, self.other))
     }
 
+    /// Puts the last block away; fails if one could not be.
+    fn close(&mut self) -> io::Result<()> {
+        self.put_away();
+        self.broken.take().map_or(Ok(()), Err)
+    }
+
     #[cold]
     fn put_away(&mut self) {
         if self.broken.is_none() && !self.rows.is_empty() {
@@ -189,6 +187,13 @@ impl<B: BlockStack> Spool<B> {
         }
         self.rows.clear();
     }
+}
+
+/// The calls of a block whose threads are not dropped.
+fn kept(block: &[u8], dropped: &IdVec<ThreadId, bool>) -> io::Result<Vec<SpanRow>> {
+    let mut rows = code::unpack(block)?;
+    rows.retain(|row| dropped.get(row.span.thread) != Some(&true));
+    Ok(rows)
 }
 
 impl<B: BlockStack> SpanSink for Spool<B> {
@@ -351,9 +356,7 @@ impl<B: BlockStack> Rows<B> {
     /// The next of them, in the order in which they ended; nothing after the last.
     pub fn next_block(&mut self) -> io::Result<Option<Vec<SpanRow>>> {
         let Some(block) = self.blocks.pop()? else { return Ok(None) };
-        let mut rows = code::unpack(&block)?;
-        rows.retain(|row| self.dropped.get(row.span.thread) != Some(&true));
-        Ok(Some(rows))
+        kept(&block, &self.dropped).map(Some)
     }
 }
 

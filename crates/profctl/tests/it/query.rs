@@ -143,6 +143,25 @@ fn what_is_streamed_from_disk_is_what_memory_holds() {
 }
 
 #[test]
+fn calls_are_the_same_whichever_columns_are_read() {
+    let trace = fixtures::of_format("function_graph")[0].display().to_string();
+    let all = ask(&trace, "SELECT * FROM spans");
+    // No numbers are given to calls for the first; the second takes its columns by no name.
+    let unnumbered =
+        "run, name, module, kind, thread, cpu, wall, off_cpu, elapsed, net, stolen, partial";
+    let some = ask(&trace, &format!("SELECT {unnumbered} FROM spans"));
+    assert_eq!(some.len(), all.len());
+    for (some, all) in some.iter().zip(&all) {
+        for (column, value) in some.as_object().expect("an object") {
+            assert_eq!(value, &all[column], "{column} of {all}");
+        }
+    }
+    // This takes columns in a way that its words do not show.
+    let distinct = ask(&trace, "SELECT DISTINCT ON (name) * FROM spans");
+    assert!(distinct.iter().all(|row| row.as_object().map(serde_json::Map::len) == Some(18)));
+}
+
+#[test]
 fn several_traces_are_told_apart_by_their_run() {
     let scratch = Scratch::new("query_runs");
     let before = scratch.file("before/1.txt", WHOLE);

@@ -4,7 +4,9 @@ use std::fs;
 use std::path::PathBuf;
 
 use profctl_analyze::summarize::By;
-use profctl_frame::{Database, Described, Error, ParquetFile, SpanColumns, SpanNames, tables_of};
+use profctl_frame::{
+    Database, Described, Error, ParquetFile, SpanColumns, SpanNames, span_columns, tables_of,
+};
 use profctl_model::tables::{
     ALL, ColumnKind, EVENTS, GAPS, SPANS, STATES, THREADS, TableSchema, WAKES,
 };
@@ -46,7 +48,7 @@ pub(super) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
         answer(args, sql, &tables, &datasets.database(&tables)?, global)?;
         return Ok(Exit::Done);
     }
-    let columns = SpanColumns::of(sql);
+    let columns = span_columns(sql).map_err(|error| explained(error, &tables))?;
     let in_memory = args.memory.unwrap_or_else(free) / columns.bytes_a_call();
     let wanted = Wanted { places: columns.need_places(), ..Wanted::of(&tables, IN_MEMORY) };
     let mut runs = Runs::read(traces, session(args, global)?, wanted)?;

@@ -39,8 +39,8 @@ pub(crate) struct Args {
     /// Show the query plan instead of the result
     #[arg(long, conflicts_with = "schema")]
     explain: bool,
-    /// Memory for the columns of calls, such as `512M` or `8G` [default: a quarter of what is free];
-    /// more wait in a temporary file
+    /// Memory for calls, such as `512M` or `8G`; more go to a temporary file [default: a quarter of the
+    /// free memory]
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     memory: Option<u64>,
     #[command(flatten)]
@@ -73,7 +73,7 @@ fn bytes(text: &str) -> Result<u64, String> {
         unit => return Err(format!("unknown unit {unit}, expected K, M, G or T")),
     };
     let number: u64 = digits.parse().map_err(|_| "expected a size such as 512M".to_owned())?;
-    number.checked_mul(factor).ok_or_else(|| "expected less than 16 million T".to_owned())
+    number.checked_mul(factor).ok_or_else(|| "too large".to_owned())
 }
 
 #[cfg(test)]
