@@ -433,6 +433,66 @@ const tests = {
     const tops = await page.locator('.lane-name .fold').evaluateAll((all) => all.map((one) => one.getBoundingClientRect().top));
     assert.ok(Math.min(...tops) >= box.y, 'no name is scrolled away');
     await shot(page, 'lanes');
+    // The address restores lanes, and wrong numbers in it do nothing.
+    await page.mouse.wheel(0, -400);
+    await settle(page);
+    await press(first[2], 'hide');
+    const places = (page) => page.locator('.lane-name').evaluateAll((all) => all.map((one) => {
+      const { top, height } = one.getBoundingClientRect();
+      return [one.textContent, top, height];
+    }).toSorted((a, b) => a[1] - b[1]));
+    await page.mouse.move(5, 5);
+    await settle(page);
+    const wanted = await places(page);
+    const address = new URL(page.url()).hash;
+    const again = await open(browser, states, { hash: address });
+    await settle(again.page);
+    const found = await places(again.page);
+    assert.deepEqual(found, wanted);
+    assert.equal(new URL(again.page.url()).hash, address);
+    const wrong = await open(browser, states, { hash: '#kind=chart&folded=&order=9999,-1,x,1&hidden=7000-9000&pinned=--' });
+    await settle(wrong.page);
+    assert.equal(await wrong.page.locator('.hidden-lanes').isVisible(), false);
+    return [...faults, ...again.faults, ...wrong.faults];
+  },
+
+  async 'the tip says what is under the pointer, follows it and stays in the window'(browser) {
+    const { page, faults } = await open(browser, chart);
+    const box = await page.locator('.picture-canvas').boundingBox();
+    const size = page.viewportSize();
+    const tip = page.locator('.tip');
+    let before = null;
+    for (const [x, y] of [[300, 45], [340, 45], [box.width - 4, 45], [2, 45]]) {
+      await page.mouse.move(box.x + x, box.y + y);
+      assert.ok(await tip.isVisible(), `a tip at ${x}, ${y}`);
+      const at = await tip.boundingBox();
+      assert.ok(at.x >= 0 && at.y >= 0 && at.x + at.width <= size.width && at.y + at.height <= size.height, 'within the window');
+      const [px, py] = [box.x + x, box.y + y];
+      assert.ok(px < at.x || px > at.x + at.width || py < at.y || py > at.y + at.height, 'not below the pointer');
+      if (before && x === 340) assert.equal(Math.round(at.x - before.x), 40, 'follows');
+      before = at;
+    }
+    // What it says is what a click selects.
+    for (const x of [300, 500, 700]) {
+      await page.mouse.move(box.x + x, box.y + 62);
+      if (!(await tip.isVisible())) continue;
+      const said = await tip.textContent();
+      await page.mouse.click(box.x + x, box.y + 62);
+      assert.ok((await text(page, '.details')).startsWith(said.slice(0, 20)), said);
+    }
+    // Under a pointer that rests, the picture moves and the tip changes.
+    await page.mouse.move(box.x + 300, box.y + 62);
+    const resting = await tip.textContent();
+    const now = async () => (await tip.isVisible() ? tip.textContent() : '');
+    for (let i = 0; i < 4; i++) await page.keyboard.press('w');
+    for (let i = 0; i < 60 && (await now()) === resting; i++) {
+      await page.keyboard.press('d');
+      await page.waitForTimeout(30);
+    }
+    assert.notEqual(await now(), resting);
+    await page.mouse.move(box.x + 300, box.y - 30);
+    await settle(page);
+    assert.ok(!(await tip.isVisible()), 'gone with the pointer');
     return faults;
   },
 

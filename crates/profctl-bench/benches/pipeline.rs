@@ -46,7 +46,7 @@ fn stitch(criterion: &mut Criterion) {
     reader.read(&block, &opened.state, &mut emitter);
     let events = emitter.take();
     let setup = Setup {
-        sources: vec![sample.name.to_owned()],
+        sources: [sample.name.to_owned()].into(),
         timebase: opened.timebase,
         counter_bits: None,
         quirks: opened.quirks,

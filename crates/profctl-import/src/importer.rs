@@ -165,12 +165,20 @@ pub struct Stream {
     pub extents: Extents,
     /// Its clock.
     pub clock: StreamClock,
+    /// Whether its records are of one thread, which no other stream is of, and say nothing about
+    /// other threads. Where all streams are like that, their order does not matter for sums.
+    pub is_one_thread: bool,
 }
 
 impl Stream {
+    /// Parts of a file.
+    pub fn part(file: FileId, extents: Extents) -> Self {
+        Self { file, extents, clock: StreamClock::default(), is_one_thread: false }
+    }
+
     /// A whole file.
     pub fn whole(file: FileId) -> Self {
-        Self { file, extents: Extents::Whole, clock: StreamClock::default() }
+        Self::part(file, Extents::Whole)
     }
 }
 

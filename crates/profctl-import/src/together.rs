@@ -136,7 +136,12 @@ pub(crate) fn open(
         reasons.push(format!("{}: {reason}", part.name()));
         for (stream, said) in opened.streams.into_iter().enumerate() {
             all.of.push((row, stream));
-            all.streams.push(Stream { file: files.file(row, said.file), ..said });
+            all.streams.push(Stream {
+                file: files.file(row, said.file),
+                // The other recordings may be of the same threads.
+                is_one_thread: false,
+                ..said
+            });
         }
         all.readers.push(opened.reader);
         all.states.push(opened.state);

@@ -20,7 +20,7 @@ pub mod tree;
 pub use diag::{Code, DiagLog, Place, Severity};
 pub use id::{CpuId, FuncId, IdVec, SpanId, ThreadId};
 pub use meta::TraceMeta;
-pub use names::{Func, FuncKind, Names, Thread};
+pub use names::{Func, FuncKind, Names, NewIds, Thread};
 pub use sched::{RunState, ThreadLife, ThreadState, Turn, Wake, WakeEffect, Waker, WakerContext};
 pub use span::{
     Enclosed, Fidelity, FuncTotals, Gap, Late, Mark, Record, SelectThreads, Span, SpanSink,

@@ -108,4 +108,26 @@ impl Names {
     pub fn cpu(&mut self, number: u32) -> CpuId {
         *self.cpu_ids.entry(number).or_insert_with(|| self.cpus.push(number))
     }
+
+    /// Takes over the names of a part of the trace, whose threads are in no other part.
+    pub fn merge(&mut self, part: Self) -> NewIds {
+        NewIds {
+            funcs: part.funcs.into_items().into_iter().map(|func| self.func(func)).collect(),
+            threads: (part.threads.into_items().into_iter())
+                .map(|thread| self.threads.push(thread))
+                .collect(),
+            cpus: part.cpus.into_items().into_iter().map(|number| self.cpu(number)).collect(),
+        }
+    }
+}
+
+/// The ids that a whole trace has for those of a part of it.
+#[derive(Clone, Debug, Default)]
+pub struct NewIds {
+    /// By function of the part.
+    pub funcs: IdVec<FuncId, FuncId>,
+    /// By thread of the part.
+    pub threads: IdVec<ThreadId, ThreadId>,
+    /// By CPU of the part.
+    pub cpus: IdVec<CpuId, CpuId>,
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::id::{CpuId, FuncId, ThreadId};
 use crate::meta::TraceMeta;
-use crate::names::Names;
+use crate::names::{Names, NewIds};
 use crate::sched::{ThreadLife, ThreadState, Wake};
 use crate::time::{Tick, Ticks};
 
@@ -187,12 +187,29 @@ pub struct Enclosed {
 /// its callees. Of the thread's latest parentless spans, `span.late.roots` follow it, and
 /// `span.callees` before those are its own.
 ///
-/// A sink that has no use for some kind of record says so: neither method has a default.
+/// A sink that has no use for some kind of record says so: neither [`Self::span`] nor
+/// [`Self::record`] has a default.
 pub trait SpanSink {
     /// A call ended.
     fn span(&mut self, span: &Span, names: &Names);
     /// Something that is not a call.
     fn record(&mut self, record: Record<'_>, names: &Names);
+    /// An empty sink of this kind for all that is of some of the threads, which [`Self::join`] takes
+    /// back; nothing if a sink needs all threads in order of time.
+    fn part(&self) -> Option<Self>
+    where
+        Self: Sized,
+    {
+        None
+    }
+    /// Takes over what a part holds; `names` are those of this sink, and `ids` what they are for
+    /// the ids of the part.
+    fn join(&mut self, _part: Self, _ids: &NewIds, _names: &Names)
+    where
+        Self: Sized,
+    {
+        debug_assert!(false, "no part was given out");
+    }
 }
 
 /// Two sinks of one stream. Three are a sink and two.
@@ -206,6 +223,13 @@ impl<A: SpanSink, B: SpanSink> SpanSink for (A, B) {
     fn record(&mut self, record: Record<'_>, names: &Names) {
         self.0.record(record, names);
         self.1.record(record, names);
+    }
+    fn part(&self) -> Option<Self> {
+        Some((self.0.part()?, self.1.part()?))
+    }
+    fn join(&mut self, part: Self, ids: &NewIds, names: &Names) {
+        self.0.join(part.0, ids, names);
+        self.1.join(part.1, ids, names);
     }
 }
 
@@ -227,6 +251,17 @@ impl<S: SpanSink> SpanSink for Option<S> {
     fn record(&mut self, record: Record<'_>, names: &Names) {
         if let Some(sink) = self {
             sink.record(record, names);
+        }
+    }
+    fn part(&self) -> Option<Self> {
+        match self {
+            Some(sink) => sink.part().map(Some),
+            None => Some(None),
+        }
+    }
+    fn join(&mut self, part: Self, ids: &NewIds, names: &Names) {
+        if let (Some(sink), Some(part)) = (self, part) {
+            sink.join(part, ids, names);
         }
     }
 }

@@ -22,8 +22,8 @@ mod tests;
 
 use profctl_model::hash::{FastMap, FastSet};
 use profctl_model::{
-    CpuId, Enclosed, FuncId, FuncKind, FuncTotals, IdVec, Names, Record, SelectThreads, Span,
-    SpanSink, ThreadId, TraceMeta,
+    CpuId, Enclosed, FuncId, FuncKind, FuncTotals, IdVec, Names, NewIds, Record, SelectThreads,
+    Span, SpanSink, ThreadId, TraceMeta,
 };
 
 pub use histogram::Histogram;
@@ -185,30 +185,16 @@ impl Summary {
     }
 
     /// The profile of the trace that was passed on, now that its names and quality are known.
-    pub fn finish(self, names: &Names, meta: &TraceMeta, source: Source) -> Profile {
+    pub fn finish(mut self, names: &Names, meta: &TraceMeta, source: Source) -> Profile {
         let by = self.options.by;
-        let Self { separate, modules, mut pending, enclosed, .. } = self;
+        let stats = self.settle();
+        let Self { separate, modules, .. } = self;
         let is_kept = |thread: ThreadId| separate.as_ref().is_none_or(|apart| apart.keeps(thread));
         let n_threads =
             self.threads.pairs().filter(|&(thread, &seen)| seen && is_kept(thread)).count() as u64;
-        pending.close();
-        let mut enclosed = enclosed.into_iter();
-        let rows: Vec<Row> = self
-            .others
+        let rows: Vec<Row> = stats
             .into_iter()
             .enumerate()
-            .map(|(index, mut stats)| {
-                self.usual[index].add_to(&mut stats);
-                stats.take_away(&enclosed.next().unwrap_or_default());
-                let leaves = pending.take(HISTOGRAMS * index + LEAVES);
-                for (lengths, which) in
-                    [(&mut stats.net_of_calls, NET), (&mut stats.elapsed_of_calls, ELAPSED)]
-                {
-                    lengths.histogram.merge(&leaves);
-                    lengths.histogram.merge(&pending.take(HISTOGRAMS * index + which));
-                }
-                (index, stats)
-            })
             .filter(|(_, stats)| !stats.is_empty())
             .filter_map(|(index, stats)| match &separate {
                 None => Some((index, stats)),
@@ -247,6 +233,31 @@ impl Summary {
             paths: None,
             rows,
         }
+    }
+
+    /// All that was added, by row.
+    fn settle(&mut self) -> Vec<FuncStats> {
+        let mut pending = std::mem::take(&mut self.pending);
+        pending.close();
+        let mut enclosed = std::mem::take(&mut self.enclosed).into_iter();
+        let others = std::mem::take(&mut self.others).into_iter();
+        let usual = std::mem::take(&mut self.usual).into_iter();
+        others
+            .zip(usual)
+            .enumerate()
+            .map(|(index, (mut stats, usual))| {
+                usual.add_to(&mut stats);
+                stats.take_away(&enclosed.next().unwrap_or_default());
+                let leaves = pending.take(HISTOGRAMS * index + LEAVES);
+                for (lengths, which) in
+                    [(&mut stats.net_of_calls, NET), (&mut stats.elapsed_of_calls, ELAPSED)]
+                {
+                    lengths.histogram.merge(&leaves);
+                    lengths.histogram.merge(&pending.take(HISTOGRAMS * index + which));
+                }
+                stats
+            })
+            .collect()
     }
 
     #[expect(clippy::inline_always, reason = "a call would pass the span through memory")]
@@ -385,6 +396,48 @@ impl SpanSink for Summary {
             | Record::Gap(_)
             | Record::Mark(_)
             | Record::SoFar(_) => {}
+        }
+    }
+
+    fn part(&self) -> Option<Self> {
+        let separate = self.separate.is_some().then(Separate::default);
+        Some(Self { separate, ..Self::new(self.options) })
+    }
+
+    fn join(&mut self, mut part: Self, ids: &NewIds, names: &Names) {
+        for (thread, _) in part.threads.pairs().filter(|&(_, &seen)| seen) {
+            *self.threads.grow_to(ids.threads[thread]) = true;
+        }
+        for (func, _) in part.funcs.pairs().filter(|(_, info)| info.is_some()) {
+            self.new_info(ids.funcs[func], names);
+        }
+        let stats = part.settle();
+        let called = part.separate.iter().flat_map(|apart| &apart.called);
+        let called = called.map(|&(thread, func)| (ids.threads[thread], ids.funcs[func]));
+        if let Some(apart) = &mut self.separate {
+            apart.called.extend(called);
+        }
+        for (index, stats) in stats.into_iter().enumerate().filter(|(_, stats)| !stats.is_empty()) {
+            let (thread, row) = match &part.separate {
+                None => (None, index),
+                Some(apart) => (Some(ids.threads[apart.keys[index].0]), apart.keys[index].1),
+            };
+            let row = match self.options.by {
+                By::Function => ids.funcs[FuncId::from_index(row)].index(),
+                By::Thread => ids.threads[ThreadId::from_index(row)].index(),
+                By::Cpu if row == 0 => 0,
+                By::Cpu => ids.cpus[CpuId::from_index(row - 1)].index() + 1,
+                By::Kind => row,
+                By::Module => self.row_of_module(part.modules[row].as_deref()),
+            };
+            let row = match (&mut self.separate, thread) {
+                (Some(apart), Some(thread)) => apart.row(thread, row),
+                _ => row,
+            };
+            if row >= self.usual.len() {
+                self.widen(row);
+            }
+            self.others[row].merge(&stats);
         }
     }
 }

@@ -18,14 +18,15 @@ use crate::emit::{Emitter, Event};
 use crate::importer::{Reader, State};
 
 /// What the workers share.
-struct Pipeline<'a, 't, S> {
+struct Pipeline<'a, 'p, 't, S> {
     input: Mutex<BlockInput<'a>>,
     queue: Mutex<StitchQueue<'t, S>>,
     /// Something about the queue changed.
     changed: Condvar,
     /// Blocks that may wait for their turn, so that memory stays bounded.
     waiting_max: usize,
-    progress: &'a (dyn Fn(u64) + Sync),
+    stream: usize,
+    progress: &'p (dyn Fn(u64) + Sync),
 }
 
 /// Where blocks come from.
@@ -61,11 +62,12 @@ struct Waiting {
 pub(super) fn run<'a, 't, S: SpanSink + Send>(
     stage: StitchStage<'t, S>,
     feed: Feed<'a>,
-    work: Work<'a>,
-) -> (StitchStage<'t, S>, Vec<Feed<'a>>) {
+    work: Work<'_>,
+) -> (StitchStage<'t, S>, Feed<'a>) {
     let Work { reader, state, workers, block_size, progress } = work;
     let mut readers: Vec<_> = (1..workers).map(|_| reader.fork()).collect();
     let pipeline = Pipeline {
+        stream: stage.stream(),
         input: Mutex::new(BlockInput { feed, next: 0, cutter: reader.fork(), size: block_size }),
         queue: Mutex::new(StitchQueue {
             stage: Some(stage),
@@ -94,10 +96,10 @@ pub(super) fn run<'a, 't, S: SpanSink + Send>(
     let input = pipeline.input.into_inner().unwrap_or_else(PoisonError::into_inner);
     let queue = pipeline.queue.into_inner().unwrap_or_else(PoisonError::into_inner);
     progress(input.feed.taken());
-    (queue.stage.expect("the last worker puts the stage back"), vec![input.feed])
+    (queue.stage.expect("the last worker puts the stage back"), input.feed)
 }
 
-impl<'t, S: SpanSink + Send> Pipeline<'_, 't, S> {
+impl<'t, S: SpanSink + Send> Pipeline<'_, '_, 't, S> {
     fn work(&self, worker: usize, mut reader: Box<dyn Reader>) {
         let mut emitter = Emitter::default();
         loop {
@@ -111,7 +113,7 @@ impl<'t, S: SpanSink + Send> Pipeline<'_, 't, S> {
                 Content::Unread(events)
             } else {
                 emitter.reuse(events);
-                let after = reader.read(&view_of(&block, 0), &before, &mut emitter);
+                let after = reader.read(&view_of(&block, self.stream), &before, &mut emitter);
                 Content::Read { before, after, events: emitter.take() }
             };
             self.hand_over(Waiting { block, worker, content });
@@ -121,7 +123,8 @@ impl<'t, S: SpanSink + Send> Pipeline<'_, 't, S> {
     fn take_block(&self, buffer: Vec<u8>) -> Option<CutBlock> {
         let mut input = self.input.lock().unwrap_or_else(PoisonError::into_inner);
         let BlockInput { feed, next, cutter, size } = &mut *input;
-        let block = feed.next(*next, *size, buffer, &mut |bytes| cutter.boundary(bytes))?;
+        let block =
+            feed.next(*next, *size, buffer, &mut |bytes| cutter.boundary_in(self.stream, bytes))?;
         *next += 1;
         (self.progress)(feed.taken());
         Some(block)

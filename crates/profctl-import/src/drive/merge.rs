@@ -8,13 +8,13 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use profctl_model::SpanSink;
+use profctl_model::{Func, SpanSink};
 
 use super::Work;
 use super::feed::Feed;
 use super::stage::{StitchStage, view_of};
 use crate::blocks::{BLOCK, CutBlock};
-use crate::emit::{BlockEvents, Emitter, EventKind, UNSTATED};
+use crate::emit::{BlockEvents, Emitter, Event, EventKind, LaneKey, UNSTATED};
 use crate::importer::{Reader, State, Stream, StreamClock};
 use crate::stitch::BlockView;
 
@@ -22,25 +22,39 @@ use crate::stitch::BlockView;
 const AHEAD: usize = 2;
 /// What the blocks of all streams may take together, bytes of input. Their events take up to two and
 /// a half times as much besides.
-const HELD_MAX: usize = 12 << 20;
+const HELD_MAX: usize = 8 << 20;
 const BLOCK_MIN: usize = 4 << 10;
 
 /// One stream while it is read.
 struct StreamReader<'a> {
     feed: Feed<'a>,
-    reader: Box<dyn Reader>,
-    emitter: Emitter,
     state: State,
     clock: Clock,
     number: u64,
     stream: usize,
 }
 
+/// Who reads blocks, of whatever stream is next. What it knows of names is of use for all streams.
+struct Worker {
+    number: usize,
+    reader: Box<dyn Reader>,
+    emitter: Emitter,
+}
+
 /// A block that was read, and how much of it was stitched.
 struct ReadBlock {
     block: CutBlock,
+    worker: usize,
     events: BlockEvents,
     done: usize,
+}
+
+/// The names and lanes of a worker that the stitcher does not know yet. Blocks are stitched in
+/// another order than they were read in, and each may use names that a block before it brought.
+#[derive(Default)]
+struct Brought {
+    names: Vec<Func>,
+    lanes: Vec<LaneKey>,
 }
 
 /// Blocks that were read ahead, by stream.
@@ -57,10 +71,19 @@ struct Shared<'a> {
     /// The files of the streams.
     files: Vec<usize>,
     readers: Vec<Mutex<StreamReader<'a>>>,
+    /// By worker.
+    brought: Vec<Mutex<Brought>>,
+    /// The buffers of blocks that are done.
+    spare: Mutex<Vec<(Vec<u8>, Vec<Event>)>>,
     ahead: Mutex<Ahead>,
     changed: Condvar,
     block_size: usize,
     progress: &'a (dyn Fn(u64) + Sync),
+}
+
+/// How many workers read `n` streams: as many emitters has the stage.
+pub(super) fn workers(n: usize, work: &Work<'_>) -> usize {
+    work.workers.min(n).max(1)
 }
 
 pub(super) fn run<'a, 't, S: SpanSink + Send>(
@@ -77,8 +100,6 @@ pub(super) fn run<'a, 't, S: SpanSink + Send>(
     let readers = feeds.into_iter().zip(streams).enumerate().map(|(stream, (feed, said))| {
         Mutex::new(StreamReader {
             feed,
-            reader: work.reader.fork(),
-            emitter: Emitter::default(),
             state: State::clone(&work.state),
             clock: Clock::new(said.clock),
             number: 0,
@@ -88,6 +109,8 @@ pub(super) fn run<'a, 't, S: SpanSink + Send>(
     let shared = Shared {
         files: streams.iter().map(|stream| stream.file.0).collect(),
         readers: readers.collect(),
+        brought: (0..workers(n, work)).map(|_| Mutex::default()).collect(),
+        spare: Mutex::default(),
         ahead: Mutex::new(Ahead {
             ready: (0..n).map(|_| VecDeque::new()).collect(),
             busy: vec![false; n],
@@ -98,11 +121,14 @@ pub(super) fn run<'a, 't, S: SpanSink + Send>(
         block_size,
         progress: work.progress,
     };
+    let worker =
+        |number| Worker { number, reader: work.reader.fork(), emitter: Emitter::default() };
     std::thread::scope(|scope| {
-        for _ in 1..work.workers.min(n) {
-            scope.spawn(|| shared.read_ahead());
+        for number in 1..shared.brought.len() {
+            let (shared, worker) = (&shared, worker(number));
+            scope.spawn(move || shared.read_ahead(worker));
         }
-        shared.merge(&mut stage);
+        shared.merge(worker(0), &mut stage);
         shared.ahead().closed = true;
         shared.changed.notify_all();
     });
@@ -118,7 +144,7 @@ impl Shared<'_> {
     }
 
     /// Reads whatever stream has the fewest blocks ready, until the merge is done.
-    fn read_ahead(&self) {
+    fn read_ahead(&self, mut worker: Worker) {
         let mut ahead = self.ahead();
         while !ahead.closed {
             let wanted = (0..ahead.ready.len())
@@ -127,7 +153,7 @@ impl Shared<'_> {
                 })
                 .min_by_key(|&stream| ahead.ready[stream].len());
             ahead = match wanted {
-                Some(stream) => self.read(stream, ahead),
+                Some(stream) => self.read(stream, &mut worker, ahead),
                 None => self.changed.wait(ahead).unwrap_or_else(PoisonError::into_inner),
             };
         }
@@ -137,14 +163,20 @@ impl Shared<'_> {
     fn read<'g>(
         &'g self,
         stream: usize,
+        worker: &mut Worker,
         mut ahead: MutexGuard<'g, Ahead>,
     ) -> MutexGuard<'g, Ahead> {
         ahead.busy[stream] = true;
         drop(ahead);
         let read = {
+            let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
             let mut reader = self.readers[stream].lock().unwrap_or_else(PoisonError::into_inner);
-            reader.next(self.block_size)
+            reader.next(self.block_size, worker, spare.unwrap_or_default())
         };
+        let read = read.map(|mut read| {
+            self.bring(&mut read);
+            read
+        });
         let mut ahead = self.ahead();
         ahead.busy[stream] = false;
         match read {
@@ -155,8 +187,21 @@ impl Shared<'_> {
         ahead
     }
 
+    /// Notes the names and lanes of a block that was read.
+    fn bring(&self, read: &mut ReadBlock) {
+        let mut brought = self.brought[read.worker].lock().unwrap_or_else(PoisonError::into_inner);
+        brought.names.append(&mut read.events.names);
+        brought.lanes.append(&mut read.events.lanes);
+    }
+
+    /// What the worker brought since this was last asked.
+    fn brought(&self, worker: usize) -> Brought {
+        let mut brought = self.brought[worker].lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *brought)
+    }
+
     /// The next block of a stream; nothing after the last one.
-    fn next(&self, stream: usize) -> Option<ReadBlock> {
+    fn next(&self, stream: usize, worker: &mut Worker) -> Option<ReadBlock> {
         let mut ahead = self.ahead();
         loop {
             if let Some(block) = ahead.ready[stream].pop_front() {
@@ -169,19 +214,19 @@ impl Shared<'_> {
             ahead = if ahead.busy[stream] {
                 self.changed.wait(ahead).unwrap_or_else(PoisonError::into_inner)
             } else {
-                self.read(stream, ahead)
+                self.read(stream, worker, ahead)
             };
         }
     }
 
     /// Stitches all records of all streams.
-    fn merge<S: SpanSink>(&self, stage: &mut StitchStage<'_, S>) {
+    fn merge<S: SpanSink>(&self, mut worker: Worker, stage: &mut StitchStage<'_, S>) {
         let mut cursors: Vec<Cursor> =
             self.files.iter().map(|&file| Cursor { file, ..Cursor::default() }).collect();
         let mut heap = BinaryHeap::new();
         let mut taken = 0;
         for (stream, cursor) in cursors.iter_mut().enumerate() {
-            if let Some(time) = cursor.head(stream, self, stage) {
+            if let Some(time) = cursor.head(stream, self, &mut worker, stage) {
                 heap.push(Reverse((time, stream)));
             }
         }
@@ -190,7 +235,7 @@ impl Shared<'_> {
             let cursor = &mut cursors[stream];
             taken += cursor.take(stream, until, stage);
             (self.progress)(taken);
-            if let Some(time) = cursor.head(stream, self, stage) {
+            if let Some(time) = cursor.head(stream, self, &mut worker, stage) {
                 heap.push(Reverse((time, stream)));
             }
         }
@@ -215,6 +260,7 @@ impl Cursor {
         &mut self,
         stream: usize,
         shared: &Shared<'_>,
+        worker: &mut Worker,
         stage: &mut StitchStage<'_, S>,
     ) -> Option<u64> {
         loop {
@@ -223,8 +269,16 @@ impl Cursor {
             {
                 return Some(later(self.time, event.time));
             }
-            self.end_block(stream, stage);
-            self.block = Some(shared.next(stream)?);
+            let spare = self.end_block(stream, stage);
+            shared.spare.lock().unwrap_or_else(PoisonError::into_inner).extend(spare);
+            let read = shared.next(stream, worker)?;
+            let Brought { names, lanes } = shared.brought(read.worker);
+            // At once, with what the block says without a record: blocks of other streams may use
+            // these names before a record of this one is due.
+            self.run.events.clear();
+            (self.run.names, self.run.lanes) = (names, lanes);
+            self.block = Some(read);
+            self.hand_over(stream, stage);
         }
     }
 
@@ -269,8 +323,6 @@ impl Cursor {
     fn hand_over<S: SpanSink>(&mut self, stream: usize, stage: &mut StitchStage<'_, S>) {
         let Some(read) = &mut self.block else { return };
         let Self { run, lines, file, .. } = self;
-        run.names = std::mem::take(&mut read.events.names);
-        run.lanes = std::mem::take(&mut read.events.lanes);
         run.totals = std::mem::take(&mut read.events.totals);
         run.diags = std::mem::take(&mut read.events.diags);
         run.more_diags = std::mem::take(&mut read.events.more_diags);
@@ -282,16 +334,17 @@ impl Cursor {
             offset: read.block.offset,
             lines: Some(*lines),
         };
-        stage.take(stream, run, view);
+        stage.take(read.worker, run, view);
         run.details.clear();
     }
 
-    /// Ends the block that was stitched.
-    fn end_block<S: SpanSink>(&mut self, stream: usize, stage: &mut StitchStage<'_, S>) {
-        // What a block says without a record.
-        self.run.events.clear();
-        self.hand_over(stream, stage);
-        let Some(read) = self.block.take() else { return };
+    /// Ends the block that was stitched, and gives its buffers.
+    fn end_block<S: SpanSink>(
+        &mut self,
+        stream: usize,
+        stage: &mut StitchStage<'_, S>,
+    ) -> Option<(Vec<u8>, Vec<Event>)> {
+        let read = self.block.take()?;
         self.lines += read.events.lines;
         if read.block.skipped > 0 {
             let offset = read.block.offset;
@@ -305,6 +358,7 @@ impl Cursor {
             stage.skipped(read.block.skipped, view);
             self.lines += 1;
         }
+        Some((read.block.into_buffer(), read.events.events))
     }
 }
 
@@ -313,11 +367,18 @@ fn later(time: u64, stated: u64) -> u64 {
 }
 
 impl StreamReader<'_> {
-    fn next(&mut self, size: usize) -> Option<ReadBlock> {
-        let Self { feed, reader, emitter, state, clock, number, stream } = self;
+    fn next(
+        &mut self,
+        size: usize,
+        worker: &mut Worker,
+        (buffer, events): (Vec<u8>, Vec<Event>),
+    ) -> Option<ReadBlock> {
+        let Self { feed, state, clock, number, stream } = self;
+        let Worker { number: worker, reader, emitter } = worker;
         let block =
-            feed.next(*number, size, Vec::new(), &mut |bytes| reader.boundary_in(*stream, bytes))?;
+            feed.next(*number, size, buffer, &mut |bytes| reader.boundary_in(*stream, bytes))?;
         *number += 1;
+        emitter.reuse(events);
         if let Some(after) = reader.read(&view_of(&block, *stream), state, emitter) {
             *state = after;
         }
@@ -327,7 +388,7 @@ impl StreamReader<'_> {
                 event.time = clock.ticks(event.time);
             }
         }
-        Some(ReadBlock { block, events, done: 0 })
+        Some(ReadBlock { block, worker: *worker, events, done: 0 })
     }
 }
 

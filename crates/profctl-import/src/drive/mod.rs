@@ -2,9 +2,11 @@
 //! many threads as asked, and stitches what they say in order.
 //!
 //! [`blocks`] reads the blocks of one stream in parallel; [`merge`] reads several streams and puts
-//! their records in time order; [`in_turn`] lets one reader read everything. All hand records to
+//! their records in time order; [`apart`] stitches streams of single threads by themselves, for
+//! sinks that only add up; [`in_turn`] lets one reader read everything. All hand records to
 //! the [`stage`], so the result does not depend on the number of workers or the size of the blocks.
 
+mod apart;
 mod blocks;
 mod feed;
 mod in_turn;
@@ -19,7 +21,7 @@ use profctl_model::{Place, SpanSink, Tick, Ticks, Timebase, Timeline};
 
 use crate::decompress::is_too_large;
 use crate::files::{FileId, Files};
-use crate::importer::{Descriptor, ImportError, Importer, Opened, Reader, State};
+use crate::importer::{Descriptor, ImportError, Importer, Opened, Reader, State, Stream};
 use crate::recognize::{is_empty, recognize};
 use crate::sort::{Order, Sorter};
 use crate::stitch::{Bound, Setup, Stitched};
@@ -129,17 +131,23 @@ pub(crate) fn read_opened<S: SpanSink + Send>(
         };
         ImportError::whole(format!("{which}cannot be read: {error}"))
     };
+    // A window counts from the first time of all threads, and a tap takes records in their order.
+    let is_plain = tap.is_none()
+        && sorter.is_none()
+        && options.asked.is_none()
+        && options.from.is_none()
+        && options.until.is_none();
     let in_one_reader = reader.fork();
-    let stage = |emitters| {
+    let stage = |sink, emitters| {
         let asked = options.asked.clone();
-        StitchStage::new(setup, sink, emitters, sorter, &*in_one_reader, tap, asked)
+        StitchStage::new(setup.clone(), sink, emitters, sorter, &*in_one_reader, tap, asked)
     };
-    let (stage, ends) = if let Some(reader) = reader.in_turn() {
+    let (stitched, ends) = if let Some(reader) = reader.in_turn() {
         let file = FileId(0);
         let bytes = files.open(file).map_err(|error| unreadable(file, &error))?;
-        let mut stage = stage(1);
+        let mut stage = stage(sink, 1);
         let (bytes, broken) = in_turn::run(&mut stage, reader, bytes, progress);
-        (stage, vec![End { file, bytes, broken }])
+        (stage.finish(), vec![End { file, bytes, broken }])
     } else {
         let work = Work { reader, state, workers, block_size: options.block_size, progress };
         let mut feeds = Vec::with_capacity(streams.len());
@@ -147,15 +155,34 @@ pub(crate) fn read_opened<S: SpanSink + Send>(
             let feed = Feed::new(files, stream);
             feeds.push(feed.map_err(|error| unreadable(stream.file, &error))?);
         }
-        let (stage, feeds) = if let [_] = feeds[..] {
-            blocks::run(stage(workers), feeds.remove(0), work)
+        let (stitched, feeds) = if let [_] = feeds[..] {
+            let (stage, feed) = blocks::run(stage(sink, workers), feeds.remove(0), work);
+            (stage.finish(), vec![feed])
+        } else if is_plain
+            && streams.iter().all(|stream| stream.is_one_thread)
+            && let Some(parts) = streams.iter().map(|_| sink.part()).collect::<Option<Vec<_>>>()
+        {
+            let size = |stream: &Stream| files.entries().get(stream.file.0)?.size;
+            let alone = |((feed, stream), part): ((_, &Stream), S)| apart::Alone {
+                feed,
+                file: stream.file,
+                size: size(stream).unwrap_or_default(),
+                part,
+                reader: work.reader.fork(),
+            };
+            let alone = feeds.into_iter().zip(&streams).zip(parts).map(alone).collect();
+            apart::run(&setup, sink, alone, &work)
         } else {
-            merge::run(stage(feeds.len()), feeds, &streams, &work)
+            let (stage, feeds) = {
+                let emitters = merge::workers(feeds.len(), &work);
+                merge::run(stage(sink, emitters), feeds, &streams, &work)
+            };
+            (stage.finish(), feeds)
         };
-        (stage, feeds.into_iter().map(Feed::end).collect())
+        (stitched, feeds.into_iter().map(Feed::end).collect())
     };
 
-    let Stitched { sink, names, mut meta, bounds } = stage.finish();
+    let Stitched { sink, names, mut meta, bounds } = stitched;
     meta.timebase = timebase;
     let mut bytes = 0;
     let mut broken: Vec<FileId> = Vec::new();
@@ -180,7 +207,7 @@ pub(crate) fn read_opened<S: SpanSink + Send>(
     let compression = files.head(FileId(0)).ok().and_then(|head| head.compression);
     let origin =
         Origin { name: files.name().to_owned(), format, reason, bytes, compression, facts };
-    Ok(Streamed { sink, names, meta, origin, bounds })
+    Ok(Streamed { sink, names, meta, origin, bounds: bounds.unwrap_or_default() })
 }
 
 /// How reading a stream ended.

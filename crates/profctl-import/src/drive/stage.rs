@@ -7,6 +7,7 @@ use profctl_model::SpanSink;
 
 use crate::blocks::CutBlock;
 use crate::emit::{BlockEvents, Emitter, Event};
+use crate::files::FileId;
 use crate::importer::{Block, Reader, State};
 use crate::sort::Sorter;
 use crate::stitch::{BlockView, Setup, Stitched, Stitcher, WorkerIds};
@@ -24,6 +25,8 @@ pub(super) struct StitchStage<'t, S> {
     sorter: Option<Sorter>,
     /// See [`crate::ReadOptions::asked`].
     asked: Option<Arc<AtomicBool>>,
+    /// The only stream and its file, where blocks are of one.
+    stream: (usize, FileId),
     /// Lines before the next block.
     lines: u64,
 }
@@ -56,8 +59,20 @@ impl<'t, S: SpanSink> StitchStage<'t, S> {
             in_turn: (reader.fork(), Emitter::default()),
             sorter,
             asked,
+            stream: (0, FileId(0)),
             lines: 0,
         }
+    }
+
+    /// For blocks of that stream, which is in that file.
+    pub(super) fn of_stream(mut self, stream: usize, file: FileId) -> Self {
+        self.stream = (stream, file);
+        self
+    }
+
+    /// The only stream, where blocks are of one.
+    pub(super) fn stream(&self) -> usize {
+        self.stream.0
     }
 
     /// Stitches the next block of the only stream, read by `emitter`; returns the reader's state
@@ -84,24 +99,18 @@ impl<'t, S: SpanSink> StitchStage<'t, S> {
             }
             Content::Unread(spare) => (in_turn, self.read(&block, spare, state)),
         };
+        let (stream, FileId(source)) = self.stream;
         let view = BlockView {
             bytes: block.bytes(),
-            stream: 0,
-            source: 0,
+            stream,
+            source,
             offset: block.offset,
             lines: Some(self.lines),
         };
         self.take(emitter, &mut events, view);
         self.lines += events.lines;
         if block.skipped > 0 {
-            let view = BlockView {
-                stream: 0,
-                source: 0,
-                bytes: &[],
-                offset: block.offset,
-                lines: Some(self.lines),
-            };
-            self.skipped(block.skipped, view);
+            self.skipped(block.skipped, BlockView { bytes: &[], lines: Some(self.lines), ..view });
             self.lines += 1;
         }
         (after, (block.into_buffer(), events.events))
@@ -142,7 +151,7 @@ impl<'t, S: SpanSink> StitchStage<'t, S> {
     ) -> (Option<State>, BlockEvents) {
         let (reader, emitter) = &mut self.in_turn;
         emitter.reuse(spare);
-        let after = reader.read(&view_of(block, 0), state, emitter);
+        let after = reader.read(&view_of(block, self.stream.0), state, emitter);
         (after, emitter.take())
     }
 

@@ -128,10 +128,10 @@ impl Clock {
         }
     }
 
-    /// The first and the last time of the trace.
-    pub(super) fn bounds(&self) -> (Tick, Tick) {
+    /// The first and the last time of the trace, if it has any.
+    pub(super) fn bounds(&self) -> Option<(Tick, Tick)> {
         let laid = self.laid.iter().copied().max().map(|last| (Tick(0), last));
-        self.span.or(laid).unwrap_or_default()
+        self.span.or(laid)
     }
 }
 

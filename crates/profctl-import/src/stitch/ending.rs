@@ -8,7 +8,7 @@ impl<S: SpanSink> Stitcher<S> {
     /// Passes on what is known of the input so far. Calls that are open are not part of it.
     #[cold]
     pub fn so_far(&mut self) {
-        let meta = self.meta(self.clock.bounds());
+        let meta = self.meta(self.clock.bounds().unwrap_or_default());
         self.core.sink.record(Record::SoFar(&meta), &self.core.names);
     }
 
@@ -34,14 +34,14 @@ impl<S: SpanSink> Stitcher<S> {
             self.stacks[thread].finish(&mut self.core, thread);
         }
         let bounds = self.clock.bounds();
-        let (first, last) = bounds;
+        let (first, last) = bounds.unwrap_or_default();
         let (sched, mut out) = self.scheduler();
         sched.finish(last, &mut out);
         if self.core.window_is_unset() {
             self.core.set_window(first);
         }
         self.core.name_handlers();
-        let meta = self.meta(bounds);
+        let meta = self.meta((first, last));
         Stitched { sink: self.core.sink, names: self.core.names, meta, bounds }
     }
 }

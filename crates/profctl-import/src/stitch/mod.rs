@@ -69,7 +69,7 @@ pub enum Grouping {
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// What diagnostics call the sources of blocks: the files of the input.
-    pub sources: Vec<String>,
+    pub sources: Arc<[String]>,
     /// The clock.
     pub timebase: Timebase,
     /// Bits of the counter that events carry, if it wraps.
@@ -110,8 +110,9 @@ pub struct Stitched<S> {
     pub names: Names,
     /// Clock, span of time, quality.
     pub meta: TraceMeta,
-    /// The first and the last time of the input, whatever window was asked for.
-    pub bounds: (Tick, Tick),
+    /// The first and the last time of the input, whatever window was asked for; nothing if it has
+    /// no times.
+    pub bounds: Option<(Tick, Tick)>,
 }
 
 /// The names and lanes of a worker, with the ids that they have in the trace once they were used.

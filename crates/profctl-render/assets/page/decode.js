@@ -5,6 +5,8 @@
 const SLICE = 1 << 13;
 /** Between two pauses, in milliseconds: the page answers meanwhile. */
 const BUSY_MAX = 12;
+/** Characters of base64 that are decoded at once: whole groups of four. */
+const PIECE = 1 << 18;
 
 /** Does what a generator does, with pauses where it yields; gives what it returns. */
 async function inSlices(work) {
@@ -12,10 +14,15 @@ async function inSlices(work) {
   for (;;) {
     const { done, value } = work.next();
     if (done) return value;
-    if (performance.now() - began < BUSY_MAX) continue;
-    await (globalThis.scheduler?.yield ? scheduler.yield() : new Promise((resume) => setTimeout(resume)));
-    began = performance.now();
+    began = await pauseAfter(began);
   }
+}
+
+/** Pauses if the page was busy for long since `began`; gives when it goes on from. */
+async function pauseAfter(began) {
+  if (performance.now() - began < BUSY_MAX) return began;
+  await (globalThis.scheduler?.yield ? scheduler.yield() : new Promise((resume) => setTimeout(resume)));
+  return performance.now();
 }
 
 /** The bytes of a block of the page; nothing if the page has no such block. */
@@ -23,16 +30,25 @@ async function inflated(id) {
   const element = document.getElementById(id);
   if (!element) return null;
   const text = element.textContent.trim();
-  let bytes;
-  if (Uint8Array.fromBase64) {
-    bytes = Uint8Array.fromBase64(text);
-  } else {
-    const raw = atob(text);
-    bytes = new Uint8Array(raw.length);
-    for (let i = 0; i < raw.length; i++) bytes[i] = raw.charCodeAt(i);
-  }
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate'));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
+  let at = 0;
+  let began = performance.now();
+  const deflated = new ReadableStream({
+    async pull(controller) {
+      began = await pauseAfter(began);
+      controller.enqueue(fromBase64(text.slice(at, at + PIECE)));
+      at += PIECE;
+      if (at >= text.length) controller.close();
+    },
+  });
+  return new Uint8Array(await new Response(deflated.pipeThrough(new DecompressionStream('deflate'))).arrayBuffer());
+}
+
+function fromBase64(text) {
+  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
+  const raw = atob(text);
+  const bytes = new Uint8Array(raw.length);
+  for (let i = 0; i < raw.length; i++) bytes[i] = raw.charCodeAt(i);
+  return bytes;
 }
 
 /** A block that is one JSON value. */

@@ -7,6 +7,32 @@ class Lanes {
     this.folded = new Set();
     this.hidden = new Set();
     this.pinned = new Set();
+    /** Whether the reader of the page changed them. */
+    this.isChanged = false;
+  }
+
+  /** What was changed, for the address. */
+  state() {
+    if (!this.isChanged) return {};
+    const { order, folded, hidden, pinned } = this;
+    const runs = (set) => runsOf([...set].sort((a, b) => a - b));
+    const all = { order: runsOf(order), hidden: runs(hidden), pinned: runs(pinned) };
+    if (order.every((lane, index) => lane === index)) delete all.order;
+    // Empty as well: nothing is folded then, not even what is dense.
+    return { folded: runs(folded), ...Object.fromEntries(Object.entries(all).filter(([, text]) => text !== '')) };
+  }
+
+  /** Takes what `state` gave; leaves everything as it is if that is nothing. */
+  restore({ folded, order, hidden, pinned }) {
+    if (folded === undefined) return;
+    const n = this.order.length;
+    const known = new Set(numbersOf(order, n));
+    for (let index = 0; index < n; index++) known.add(index);
+    this.order = [...known];
+    this.folded = new Set(numbersOf(folded, n));
+    this.hidden = new Set(numbersOf(hidden, n));
+    this.pinned = new Set(numbersOf(pinned, n));
+    this.isChanged = true;
   }
 
   /** Puts the lanes of `model` where they belong: pinned ones first. */
@@ -35,6 +61,7 @@ class Lanes {
 
   /** Folds what would be a crowd without a single name, if the page does not fit in `height`. */
   foldDense(model, width, height) {
+    if (this.isChanged) return;
     this.place(model);
     if (model.height < height * 1.5) return;
     const readable = (READABLE / width) * (model.x1 - model.x0);
@@ -59,6 +86,27 @@ class Lanes {
   }
 }
 
+/** Numbers as text, neighbors as runs: `0-2,5,3-4`. */
+function runsOf(numbers) {
+  const runs = [];
+  for (const n of numbers) {
+    const last = runs.at(-1);
+    if (last && n === last[1] + 1) last[1] = n;
+    else runs.push([n, n]);
+  }
+  return runs.map(([from, to]) => (from === to ? `${from}` : `${from}-${to}`)).join(',');
+}
+
+/** The numbers below `n` that such a text names. */
+function numbersOf(runs, n) {
+  const numbers = [];
+  for (const run of (runs || '').split(',').filter(Boolean)) {
+    const [from, to = from] = run.split('-').map((text) => parseInt(text, 10));
+    for (let i = Math.max(from, 0); i <= Math.min(to, n - 1); i++) numbers.push(i);
+  }
+  return numbers;
+}
+
 /** The names of lanes beside the picture; `changed` is called when lanes were changed. */
 class LaneNames {
   constructor(lanes, changed) {
@@ -72,6 +120,7 @@ class LaneNames {
 
   apply(change) {
     change();
+    this.lanes.isChanged = true;
     this.changed();
   }
 

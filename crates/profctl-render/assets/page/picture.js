@@ -157,6 +157,7 @@ function startPicture(host, page) {
       .filter(([what, of]) => what in STEPS && of > 0);
     const [from, to] = (state.range || '').split('-').map(Number);
     view.range = to > from ? [from, to] : null;
+    view.lanes.restore(state);
   }
 
   function restyle() {
@@ -332,6 +333,7 @@ function startPicture(host, page) {
     put('rev', bit(reverse), kind !== 'graph' || !(isOn(reverse) || page.begin.rev));
     put('up', bit(upwards), kind === 'chart' || !(isOn(upwards) || page.begin.up));
     put('side', side.value, kind !== 'diff' || side.value === 'both');
+    if (kind === 'chart') for (const [name, text] of Object.entries(view.lanes.state())) put(name, text);
     put('path', bit(path), kind !== 'chart' || !(view.showPath || page.begin.path));
     if (isOfPaths) for (const [what, f] of steps) parts.append('do', `${what}:${page.functions[f].name}`);
     history.replaceState(null, '', `#${parts}`);

@@ -91,6 +91,7 @@ class View {
     this.lanes.place(this.model);
     this.isMapOld = true;
     this.resize();
+    this.changed();
   }
 
   resize() {

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use profctl_model::{
-    CpuId, FuncId, Gap, IdVec, Late, Mark, Names, Record, SelectThreads, Span, SpanSink, Thread,
-    ThreadId, ThreadLife, ThreadState, Wake,
+    CpuId, FuncId, Gap, IdVec, Late, Mark, Names, NewIds, Record, SelectThreads, Span, SpanSink,
+    Thread, ThreadId, ThreadLife, ThreadState, Wake,
 };
 
 use crate::args::Selection;
@@ -172,6 +172,20 @@ impl<S: SpanSink> SpanSink for Selected<S> {
         }
         // Of the others, what is selected is sorted out once all names are known.
         self.inner.record(record, names);
+    }
+    fn part(&self) -> Option<Self> {
+        Some(Self {
+            inner: self.inner.part()?,
+            has_calls: false,
+            selection: self.selection.clone(),
+            takes_all: self.takes_all,
+            functions: IdVec::default(),
+            threads: IdVec::default(),
+        })
+    }
+    fn join(&mut self, part: Self, ids: &NewIds, names: &Names) {
+        self.has_calls |= part.has_calls;
+        self.inner.join(part.inner, ids, names);
     }
 }
 

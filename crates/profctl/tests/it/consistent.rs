@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::fs::File;
 use std::io::Write as _;
 use std::path::Path;
 
@@ -15,8 +16,9 @@ use profctl_import::{
     write_plain,
 };
 use profctl_model::diag::codes;
-use profctl_model::{Trace, TraceBuilder};
+use profctl_model::{Names, Record, SelectThreads, Span, SpanSink, ThreadId, Trace, TraceBuilder};
 use profctl_testkit::fixtures;
+use profctl_testkit::generate::write_uftrace;
 use serde_json::Value;
 
 use crate::program::{Scratch, run, run_with_input};
@@ -276,6 +278,130 @@ fn how_it_is_read_does_not_show() {
             assert!(profile(&packed, options, By::Function) == expected, "{name}: packed");
         }
     });
+}
+
+/// A sink that gives out no parts: the streams of threads are merged by time for it.
+struct InOrder(Summary);
+
+impl SpanSink for InOrder {
+    fn span(&mut self, span: &Span, names: &Names) {
+        self.0.span(span, names);
+    }
+    fn record(&mut self, record: Record<'_>, names: &Names) {
+        self.0.record(record, names);
+    }
+}
+
+/// Recordings of which each stream is of one thread: those of uftrace without the switches, also
+/// with a file cut short, a file that is longer than all others, and bytes that are no records.
+fn recordings_of_threads() -> Vec<(String, Parts)> {
+    let scratch = Scratch::new("threads");
+    write_uftrace(400_000, 7, &mut |name| Ok(Box::new(File::create(scratch.path(name))?)))
+        .expect("the directory is there");
+    let made = fixtures::parts(Path::new(&scratch.path("")));
+    let mut recordings = vec![("made".to_owned(), made)];
+    for path in fixtures::of_format("uftrace") {
+        recordings.push((path.display().to_string(), fixtures::parts(&path)));
+    }
+    let is_of_cpu = |file: &str| file.starts_with("perf-cpu") || file.starts_with("kernel");
+    let mut all = Vec::new();
+    for (name, mut parts) in recordings {
+        parts.retain(|(file, _)| !is_of_cpu(file));
+        let tasks: Vec<usize> =
+            (0..parts.len()).filter(|&row| parts[row].0.ends_with(".dat")).collect();
+        if tasks.len() < 2 {
+            continue;
+        }
+        let changed = |change: &dyn Fn(&mut Parts)| {
+            let mut parts = parts.clone();
+            change(&mut parts);
+            parts
+        };
+        let (first, last) = (tasks[0], tasks[tasks.len() - 1]);
+        all.push((
+            format!("{name}, cut"),
+            changed(&|parts| {
+                let length = parts[first].1.len();
+                parts[first].1.truncate(length / 2 + 3);
+            }),
+        ));
+        all.push((
+            format!("{name}, one long"),
+            changed(&|parts| {
+                let again = parts[last].1.clone();
+                for _ in 0..40 {
+                    parts[last].1.extend_from_slice(&again);
+                }
+            }),
+        ));
+        all.push((
+            format!("{name}, damaged"),
+            changed(&|parts| {
+                for &task in &tasks {
+                    let bytes = &mut parts[task].1;
+                    let middle = bytes.len() / 32 * 16;
+                    bytes.splice(middle..middle, std::iter::repeat_n(0xee, 48));
+                }
+            }),
+        ));
+        all.push((name, parts));
+    }
+    all
+}
+
+#[test]
+fn threads_by_themselves_are_as_in_order() {
+    let recordings = recordings_of_threads();
+    assert!(recordings.len() >= 8, "{}", recordings.len());
+    for (name, parts) in &recordings {
+        for by in [By::Function, By::Module, By::Thread, By::Cpu, By::Kind] {
+            let options = ReadOptions { grouping: grouping(by), ..ReadOptions::default() };
+            let summary = || Summary::new(Options { percentiles: true, by });
+            let read = stream(&*files(parts), &options, InOrder(summary()), &|_| ());
+            let read = read.expect("a directory of uftrace");
+            let real = read.meta.real();
+            let expected = read.sink.0.finish(&read.names, &read.meta, source());
+            assert!(expected.calls() + expected.partial() > 0, "{name}");
+            for (workers, block_size) in [(1, 0), (2, 4 << 10), (3, 1 << 10), (7, 64 << 10)] {
+                let options = ReadOptions { workers, block_size, ..options.clone() };
+                let read = stream(&*files(parts), &options, summary(), &|_| ());
+                let read = read.expect("it was read before");
+                assert_eq!(read.meta.real(), real, "{name}");
+                let mut found = read.sink.finish(&read.names, &read.meta, source());
+                let counts = |profile: &Profile| -> Vec<(String, u64)> {
+                    let found = profile.quality.diagnostics.iter();
+                    found.map(|found| (found.code.clone(), found.count)).collect()
+                };
+                assert_eq!(counts(&found), counts(&expected), "{name}");
+                // Which of many places are shown depends on the order.
+                found.quality = expected.quality.clone();
+                assert!(found == expected, "{name} by {}, {workers} workers", by.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn threads_by_themselves_can_be_selected() {
+    for (name, parts) in recordings_of_threads() {
+        let selected = |keep: &dyn Fn(ThreadId) -> bool, mut sink: Summary| {
+            sink.separate_threads();
+            let read = stream(&*files(&parts), &ReadOptions::default(), sink, &|_| ());
+            let mut read = read.expect("it was read before");
+            read.sink.keep_threads(keep);
+            let threads = read.names.threads.len();
+            (read.sink.finish(&read.names, &read.meta, source()), threads)
+        };
+        let summary = || Summary::new(Options { percentiles: true, by: By::Function });
+        let (all, threads) = selected(&|_| true, summary());
+        let plain = profile(&parts, &ReadOptions::default(), By::Function);
+        assert!(all == plain, "{name}");
+        let calls: u64 = (0..threads)
+            .map(|thread| selected(&|of| of.index() == thread, summary()).0)
+            .map(|one| one.calls() + one.partial())
+            .sum();
+        assert_eq!(calls, all.calls() + all.partial(), "{name}");
+    }
 }
 
 #[test]

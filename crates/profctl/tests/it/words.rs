@@ -3,6 +3,7 @@
 //! `words.txt` lists phrases and names that are not used, each with its replacement. Phrases are
 //! searched in comments, string literals, pages and scripts, names in code.
 
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -88,9 +89,15 @@ fn words(text: &str) -> Vec<(usize, &str)> {
 /// Where a rule is broken in `text`: the offset, and the rule.
 fn broken<'a>(rules: &'a [Rule], text: &str, name: &str) -> Vec<(usize, &'a Rule)> {
     let words = words(text);
+    let (any, exact): (Vec<&Rule>, Vec<&Rule>) =
+        rules.iter().partition(|rule| rule.words[0].contains('*'));
+    let mut by_first: HashMap<&str, Vec<&Rule>> = HashMap::new();
+    for rule in exact {
+        by_first.entry(&rule.words[0]).or_default().push(rule);
+    }
     let mut found = Vec::new();
     for at in 0..words.len() {
-        for rule in rules {
+        for &rule in by_first.get(words[at].1).into_iter().flatten().chain(&any) {
             let Some(run) = words.get(at..at + rule.words.len()) else { continue };
             let is_hit = rule.words.iter().zip(run).all(|(pattern, (_, word))| fits(pattern, word))
                 && run.windows(2).all(|pair| {

@@ -9,7 +9,7 @@ use profctl_model::{TickUnit, Ticks, Timebase, Timeline};
 
 use super::{
     Descriptor, Extents, ImportError, ImportOptions, Importer, Opened, Probe, Quirks, Recognition,
-    Stream, StreamClock,
+    Stream,
 };
 use crate::files::{FileId, Files, ReadAt};
 use crate::kernel_events::IrqNames;
@@ -119,8 +119,7 @@ impl Importer for Directory {
                 search(&trace, &packets, &*reader, &mut mapped).map_err(unreadable)?;
                 let ranges: Vec<Range<u64>> =
                     packets.iter().map(|placed| placed.range.clone()).collect();
-                let (extents, clock) = (Extents::Blocks(ranges), StreamClock::default());
-                streams.push(Stream { file, extents, clock });
+                streams.push(Stream::part(file, Extents::Blocks(ranges)));
                 sources.push(PacketFile { trace: row, packets, damaged });
             }
             traces.push(trace);

@@ -11,7 +11,7 @@ use super::options::{CpuStat, Options};
 use super::read::{Clock, Cut, DatReader, Recording};
 use super::survey::survey;
 
-use crate::formats::{Extents, ImportError, ImportOptions, Opened, Quirks, Stream, StreamClock};
+use crate::formats::{Extents, ImportError, ImportOptions, Opened, Quirks, Stream};
 use crate::kernel_events::format::EventFormat;
 use crate::kernel_events::kallsyms::Kallsyms;
 use crate::kernel_events::record::Decoder;
@@ -116,7 +116,7 @@ impl Parts {
             let end = data.source.len();
             let range = data.range.start.min(end)..data.range.end.min(end);
             let extents = Extents::Bytes(Vec::from([range]));
-            Stream { file: data.file, extents, clock: StreamClock::default() }
+            Stream::part(data.file, extents)
         });
         Ok(Opened {
             timebase: Timebase {

@@ -4,11 +4,12 @@
 use std::io;
 use std::sync::Arc;
 
+use profctl_model::hash::FastSet;
 use profctl_model::{Code, Severity, TickUnit, Ticks, Timebase, Timeline};
 
 use super::{
     Descriptor, Extents, ImportError, ImportOptions, Importer, Opened, Probe, Quirks, Recognition,
-    Stream, StreamClock,
+    Stream,
 };
 use crate::files::{FileId, Files};
 use crate::symbols::Symbols;
@@ -235,7 +236,7 @@ fn streams(
             continue;
         }
         let pid = tasks.of(tid).map(|task| task.pid);
-        streams.push(Stream { file, extents: Extents::Whole, clock: StreamClock::default() });
+        streams.push(Stream::whole(file));
         sources.push(StreamKind::Task {
             tid,
             pid,
@@ -251,13 +252,21 @@ fn streams(
         if blocks.is_empty() {
             continue;
         }
-        let (extents, clock) = (Extents::Blocks(blocks), StreamClock::default());
-        streams.push(Stream { file, extents, clock });
+        streams.push(Stream::part(file, Extents::Blocks(blocks)));
         sources.push(StreamKind::Cpu { cpu: u32::try_from(cpu).unwrap_or(u32::MAX) });
     }
     for (cpu, file) in pages {
         streams.push(Stream::whole(file));
         sources.push(StreamKind::Kernel { cpu: u32::try_from(cpu).unwrap_or(u32::MAX) });
+    }
+    let mut tids = FastSet::default();
+    let is_own = |source: &StreamKind| match source {
+        StreamKind::Task { tid, .. } => tids.insert(*tid),
+        StreamKind::Cpu { .. } | StreamKind::Kernel { .. } => false,
+    };
+    let is_one_thread = sources.iter().all(is_own);
+    for stream in &mut streams {
+        stream.is_one_thread = is_one_thread;
     }
     Ok((streams, sources))
 }

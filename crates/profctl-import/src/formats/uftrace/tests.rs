@@ -403,3 +403,20 @@ fn a_made_up_recording_keeps_the_invariants() {
     let options = ReadOptions { workers: 3, block_size: 200, ..ReadOptions::default() };
     assert_eq!(show(&trace), show(&read_as(&made, &options)));
 }
+
+#[test]
+fn streams_are_threads_unless_switches_are_recorded() {
+    let mut parts = parts("forks-0.19");
+    let are_threads = |parts: &Parts| {
+        let files = Memory::new("forks", parts.clone());
+        let opened = Directory.open(&files, &ImportOptions::default()).unwrap();
+        opened.streams.iter().all(|stream| stream.is_one_thread)
+    };
+    assert!(!are_threads(&parts));
+    parts.retain(|(name, _)| !name.starts_with("perf-cpu"));
+    assert!(are_threads(&parts));
+    // Two files of one thread have to be merged.
+    let (name, bytes) = parts.iter().find(|(name, _)| name.ends_with(".dat")).unwrap().clone();
+    parts.push((format!("{name}.gz"), bytes));
+    assert!(!are_threads(&parts));
+}

@@ -22,7 +22,7 @@ pub(in crate::stitch) fn state_after(left: PrevState) -> RunState {
 impl<S: SpanSink> Stitcher<S> {
     /// What keeps the states of threads, and where they go.
     pub(in crate::stitch) fn scheduler(&mut self) -> (&mut Sched, ToSink<'_, S>) {
-        let first = self.clock.bounds().0;
+        let first = self.clock.bounds().unwrap_or_default().0;
         let Self { core, stacks, sched, .. } = self;
         (sched, ToSink { core, stacks, first })
     }
