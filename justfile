@@ -35,8 +35,13 @@ spark *ARGUMENTS:
 install:
     cargo install --path crates/profctl --features tables
 
-# Run the benchmarks, or those whose name contains FILTER.
-bench FILTER="":
+# Measure against other programs, keep the record in bench/history, and pass it to the gate (SCRIPTS: wc, peers, scaling).
+bench *SCRIPTS="":
+    cargo build --quiet --release --package profctl --package profctl-testkit
+    SIZE="${SIZE:-300M}" scripts/compare/record.py {{ SCRIPTS }}
+
+# Run the benchmarks of single parts, or those whose name contains FILTER.
+bench-parts FILTER="":
     cargo bench --package profctl-bench -- {{ FILTER }}
 
 # Fuzz every reader for SECONDS (needs the nightly compiler and cargo-fuzz), or only TARGETS (`reader:chrome`).

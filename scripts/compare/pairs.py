@@ -1,8 +1,11 @@
 """Runs two commands in alternating pairs and prints the ratio of their CPU times.
 
 pairs.py N LABEL FILE OURS... -- THEIRS...     the word FILE in a command stands for the file
+
+With RECORD in the environment, appends what was measured to that file, for record.py.
 """
 
+import json
 import os
 import statistics
 import subprocess
@@ -55,6 +58,16 @@ def main():
         f"{label:<44} {mine:8.2f} s {other:8.2f} s   ratio {ratio:6.2f}"
         f"   {rate:6.0f} MB/s   {memory:5.0f} MB"
     )
+    if "RECORD" in os.environ:
+        row = {
+            "label": label,
+            "what": "cpu",
+            "ours": [round(m[0], 3) for m, _ in measured],
+            "theirs": [round(o[0], 3) for _, o in measured],
+            "memory": round(memory),
+        }
+        with open(os.environ["RECORD"], "a") as record:
+            record.write(json.dumps(row) + "\n")
 
 
 if __name__ == "__main__":

@@ -14,14 +14,22 @@ need_ours
 
 serial='profctl_import::(stitch|sort|drive::stage|drive::merge|emit)|profctl_analyze::|profctl_model::span'
 
-# seconds FILE JOBS: the least wall time of $pairs runs.
+# seconds FILE JOBS: the wall times of $pairs runs.
 seconds() {
-    local best= took
     for ((run = 0; run < pairs; run++)); do
-        took=$(/usr/bin/time -f %e "$profctl" -q summarize --jobs "$2" "$1" 2>&1 >/dev/null)
-        best=$(printf '%s\n' "$took" ${best:+"$best"} | sort -n | head -1)
+        /usr/bin/time -f %e "$profctl" -q summarize --jobs "$2" "$1" 2>&1 >/dev/null
     done
-    echo "$best"
+}
+
+# least TIMES: the shortest.
+least() {
+    sort -n <<<"$1" | head -1
+}
+
+# record FILE TIMES_AT_TWO TIMES_AT_ONE: appends a row for record.py.
+record() {
+    printf '{"label": "%s, 2 jobs to 1", "what": "wall", "ours": [%s], "theirs": [%s], "memory": 0}\n' \
+        "$(basename "$1")" "$(paste -sd, <<<"$2")" "$(paste -sd, <<<"$3")" >>"$RECORD"
 }
 
 # serial_part FILE: in percent.
@@ -41,10 +49,13 @@ mkdir -p "$scratch"
 for file in "$@"; do
     "$profctl" -q summarize "$file" >/dev/null
     printf '%-44s' "$(basename "$file")"
-    one=$(seconds "$file" 1)
+    all=$(seconds "$file" 1)
+    one=$(least "$all")
     printf '  1 job %6s s' "$one"
     for ((jobs = 2; jobs <= $(nproc); jobs *= 2)); do
-        many=$(seconds "$file" "$jobs")
+        times=$(seconds "$file" "$jobs")
+        many=$(least "$times")
+        if [[ -n ${RECORD:-} && $jobs -eq 2 ]]; then record "$file" "$times" "$all"; fi
         printf '  %d jobs %6s s (%s x)' "$jobs" "$many" \
             "$(awk -v one="$one" -v many="$many" 'BEGIN { printf "%.2f", one / many }')"
     done

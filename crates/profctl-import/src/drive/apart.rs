@@ -1,4 +1,4 @@
-//! Stitches streams of single threads side by side, each into a part of the sink, and joins the
+//! Stitches streams of single threads in parallel, each into a part of the sink, and joins the
 //! parts.
 //!
 //! Parts are joined in the order of their streams, so neither the result nor the order of names
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use profctl_model::{DiagLog, Names, SpanSink, TraceMeta};
+use profctl_model::{DiagLog, Names, SpanSink, Tick, TraceMeta};
 
 use super::feed::Feed;
 use super::stage::StitchStage;
@@ -29,7 +29,7 @@ pub(super) struct Alone<'a, S> {
     pub(super) reader: Box<dyn Reader>,
 }
 
-/// Streams from the first number to before the second, stitched and joined.
+/// By their first stream: the stream after the last one, and what became of them.
 type Joined<S> = BTreeMap<usize, (usize, Stitched<S>)>;
 
 struct Shared<'a, 'w, S> {
@@ -37,8 +37,9 @@ struct Shared<'a, 'w, S> {
     state: &'a State,
     block_size: usize,
     progress: &'a (dyn Fn(u64) + Sync),
-    /// Streams until they are read, then what was left of them.
+    /// Streams that are not read yet.
     streams: Vec<Mutex<Option<Alone<'w, S>>>>,
+    /// How those that were read ended.
     feeds: Vec<Mutex<Option<Feed<'w>>>>,
     joined: Mutex<Joined<S>>,
     /// Bytes that were read of all streams, for the progress.
@@ -160,8 +161,8 @@ impl<S: SpanSink + Send> Shared<'_, '_, S> {
 fn nothing<S>(setup: &Setup, sink: S) -> Stitched<S> {
     let meta = TraceMeta {
         timebase: setup.timebase,
-        first: Default::default(),
-        last: Default::default(),
+        first: Tick(0),
+        last: Tick(0),
         events: 0,
         knows_off_cpu: false,
         diags: DiagLog::default(),

@@ -34,7 +34,7 @@ struct StreamReader<'a> {
     stream: usize,
 }
 
-/// Who reads blocks, of whatever stream is next. What it knows of names is of use for all streams.
+/// Who reads blocks, of whatever stream is next. Names that it has read are used for all streams.
 struct Worker {
     number: usize,
     reader: Box<dyn Reader>,

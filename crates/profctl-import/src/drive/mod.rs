@@ -173,10 +173,8 @@ pub(crate) fn read_opened<S: SpanSink + Send>(
             let alone = feeds.into_iter().zip(&streams).zip(parts).map(alone).collect();
             apart::run(&setup, sink, alone, &work)
         } else {
-            let (stage, feeds) = {
-                let emitters = merge::workers(feeds.len(), &work);
-                merge::run(stage(sink, emitters), feeds, &streams, &work)
-            };
+            let stage = stage(sink, merge::workers(feeds.len(), &work));
+            let (stage, feeds) = merge::run(stage, feeds, &streams, &work);
             (stage.finish(), feeds)
         };
         (stitched, feeds.into_iter().map(Feed::end).collect())

@@ -303,12 +303,12 @@ fn recordings_of_threads() -> Vec<(String, Parts)> {
     for path in fixtures::of_format("uftrace") {
         recordings.push((path.display().to_string(), fixtures::parts(&path)));
     }
+    let is_of_task = |file: &str| Path::new(file).extension().is_some_and(|it| it == "dat");
     let is_of_cpu = |file: &str| file.starts_with("perf-cpu") || file.starts_with("kernel");
     let mut all = Vec::new();
     for (name, mut parts) in recordings {
         parts.retain(|(file, _)| !is_of_cpu(file));
-        let tasks: Vec<usize> =
-            (0..parts.len()).filter(|&row| parts[row].0.ends_with(".dat")).collect();
+        let tasks: Vec<usize> = (0..parts.len()).filter(|&row| is_of_task(&parts[row].0)).collect();
         if tasks.len() < 2 {
             continue;
         }

@@ -18,6 +18,35 @@ fn generated_pages_are_fresh() {
     }
 }
 
+/// The table of benchmarks is that of the latest record.
+#[test]
+fn benchmarks_are_those_of_the_latest_record() {
+    let history = fixtures::root().join("bench/history");
+    let records = fs::read_dir(history).unwrap().map(|entry| entry.unwrap().path());
+    let latest = records.max().expect("there is a record");
+    let record: Value = serde_json::from_str(&fs::read_to_string(latest).unwrap()).unwrap();
+    let page = fs::read_to_string(fixtures::root().join("docs/performance.md")).unwrap();
+    let commit = record["commit"].as_str().unwrap();
+    assert!(page.contains(&format!("commit {commit},")), "run `scripts/compare/record.py --page`");
+    let rows = record["rows"].as_array().unwrap();
+    assert!(rows.len() > 5, "{}", rows.len());
+    for row in rows {
+        let times = |side: &str| -> Vec<f64> {
+            row[side].as_array().unwrap().iter().map(|time| time.as_f64().unwrap()).collect()
+        };
+        let (ours, theirs) = (times("ours"), times("theirs"));
+        let mut ratios: Vec<f64> =
+            ours.iter().zip(&theirs).map(|(ours, theirs)| ours / theirs.max(1e-3)).collect();
+        ratios.sort_by(f64::total_cmp);
+        assert!(ratios.len() % 2 == 1, "a median of an odd number of pairs");
+        let ratio = ratios[ratios.len() / 2];
+        let label = row["label"].as_str().unwrap();
+        let line = page.lines().find(|line| line.starts_with(&format!("| {label} |")));
+        let line = line.unwrap_or_else(|| panic!("{label} is missing"));
+        assert!(line.contains(&format!(" s | {ratio:.2} |")), "{line}: {ratio:.2}");
+    }
+}
+
 /// A page that is in no list is not found by anyone.
 #[test]
 fn the_book_has_every_page_once_by_its_heading() {

@@ -19,7 +19,7 @@ use crate::exit::{Exit, Failure};
 use crate::{input, read};
 
 /// What a tip says of all calls of a function, `module` and `name` besides.
-const FIGURES: [&str; 14] = [
+const FIGURES: [&str; 17] = [
     "calls",
     "elapsed",
     "net",
@@ -32,6 +32,9 @@ const FIGURES: [&str; 14] = [
     "elapsed_min",
     "elapsed_avg",
     "elapsed_max",
+    "elapsed_p50",
+    "elapsed_p90",
+    "elapsed_p99",
     "module",
     "name",
 ];
@@ -155,7 +158,10 @@ pub(crate) fn figures(profile: &Profile) -> Table {
 
 /// Those of `columns` that a profile has: percentiles are there if histograms were kept.
 pub(crate) fn known(profile: &Profile, columns: &[&str]) -> Vec<String> {
-    let is_percentile = |column: &str| column.starts_with("net_p") && column != "net_pct";
+    let is_percentile = |column: &str| {
+        let percent = column.strip_prefix("net_p").or_else(|| column.strip_prefix("elapsed_p"));
+        percent.is_some_and(|percent| percent.parse::<f64>().is_ok())
+    };
     let known = columns.iter().filter(|column| profile.has_percentiles || !is_percentile(column));
     known.map(|&column| column.to_owned()).collect()
 }
