@@ -142,7 +142,7 @@ const tests = {
   async 'mouse: wheel, drag, click, tip, crumbs, map'(browser) {
     const { page, faults } = await open(browser, chart);
     const box = await page.locator('.picture-canvas').boundingBox();
-    await page.mouse.move(box.x + 400, box.y + 70);
+    await page.mouse.move(box.x + 360, box.y + 70);
     assert.match(await text(page, '.tip'), /weintr|werint|ISAINTR/);
     await shot(page, 'tip');
     await page.keyboard.down('Control');
