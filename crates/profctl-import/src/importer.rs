@@ -165,8 +165,8 @@ pub struct Stream {
     pub extents: Extents,
     /// Its clock.
     pub clock: StreamClock,
-    /// Whether its records are of one thread, which no other stream is of, and say nothing about
-    /// other threads. Where all streams are like that, their order does not matter for sums.
+    /// Whether all records are of one thread that is in no other stream, and none is about another
+    /// thread. If that holds for all streams, sums do not depend on their order.
     pub is_one_thread: bool,
 }
 

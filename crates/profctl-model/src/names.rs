@@ -109,7 +109,7 @@ impl Names {
         *self.cpu_ids.entry(number).or_insert_with(|| self.cpus.push(number))
     }
 
-    /// Takes over the names of a part of the trace, whose threads are in no other part.
+    /// Adds the names of a part of the trace, whose threads are in no other part.
     pub fn merge(&mut self, part: Self) -> NewIds {
         NewIds {
             funcs: part.funcs.into_items().into_iter().map(|func| self.func(func)).collect(),
@@ -121,7 +121,7 @@ impl Names {
     }
 }
 
-/// The ids that a whole trace has for those of a part of it.
+/// The ids in a whole trace, by the ids in a part of it.
 #[derive(Clone, Debug, Default)]
 pub struct NewIds {
     /// By function of the part.

@@ -194,16 +194,16 @@ pub trait SpanSink {
     fn span(&mut self, span: &Span, names: &Names);
     /// Something that is not a call.
     fn record(&mut self, record: Record<'_>, names: &Names);
-    /// An empty sink of this kind for all that is of some of the threads, which [`Self::join`] takes
-    /// back; nothing if a sink needs all threads in order of time.
+    /// An empty sink of this kind for the records of some threads, to be passed to [`Self::join`]
+    /// at the end; `None` if this sink needs the records of all threads in time order.
     fn part(&self) -> Option<Self>
     where
         Self: Sized,
     {
         None
     }
-    /// Takes over what a part holds; `names` are those of this sink, and `ids` what they are for
-    /// the ids of the part.
+    /// Adds the contents of a part. `names` are the names of this sink, and `ids` its ids by those
+    /// of the part.
     fn join(&mut self, _part: Self, _ids: &NewIds, _names: &Names)
     where
         Self: Sized,

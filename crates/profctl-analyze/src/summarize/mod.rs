@@ -34,7 +34,7 @@ pub use quality::{Diagnostic, NO_CALLS, NO_DURATIONS, Quality};
 pub use run_paths::RunPaths;
 pub(crate) use run_paths::{RunNode, Sums};
 pub use stats::{FuncStats, Lengths};
-pub use table::{Matching, TableOptions};
+pub use table::{Matching, TableOptions, is_percentile};
 
 use interrupts::Interrupts;
 use pending::Pending;

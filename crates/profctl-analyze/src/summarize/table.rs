@@ -274,6 +274,11 @@ fn percent_of(name: &str) -> Option<(Percentiles, f64)> {
     (percent > 0.0 && percent <= 100.0).then_some((measure, percent))
 }
 
+/// Whether a column is about a percentile, which only a profile with histograms has.
+pub fn is_percentile(column: &str) -> bool {
+    percent_of(column).is_some()
+}
+
 /// The names of the columns to show.
 fn chosen_columns(options: &TableOptions<'_>) -> Result<Vec<String>, String> {
     let mut names = match &options.columns {

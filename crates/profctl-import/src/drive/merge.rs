@@ -34,7 +34,7 @@ struct StreamReader<'a> {
     stream: usize,
 }
 
-/// Who reads blocks, of whatever stream is next. Names that it has read are used for all streams.
+/// A thread that reads blocks of all streams, with one table of names.
 struct Worker {
     number: usize,
     reader: Box<dyn Reader>,
@@ -49,10 +49,11 @@ struct ReadBlock {
     done: usize,
 }
 
-/// The names and lanes of a worker that the stitcher does not know yet. Blocks are stitched in
-/// another order than they were read in, and each may use names that a block before it brought.
+/// The names and lanes of a worker that the stitcher does not have yet. Blocks are stitched in
+/// another order than they are read in, and each may use names from any block that its worker read
+/// before.
 #[derive(Default)]
-struct Brought {
+struct NewNames {
     names: Vec<Func>,
     lanes: Vec<LaneKey>,
 }
@@ -72,7 +73,7 @@ struct Shared<'a> {
     files: Vec<usize>,
     readers: Vec<Mutex<StreamReader<'a>>>,
     /// By worker.
-    brought: Vec<Mutex<Brought>>,
+    new_names: Vec<Mutex<NewNames>>,
     /// The buffers of blocks that are done.
     spare: Mutex<Vec<(Vec<u8>, Vec<Event>)>>,
     ahead: Mutex<Ahead>,
@@ -81,7 +82,7 @@ struct Shared<'a> {
     progress: &'a (dyn Fn(u64) + Sync),
 }
 
-/// How many workers read `n` streams: as many emitters has the stage.
+/// How many workers read `n` streams; the stage needs an emitter for each.
 pub(super) fn workers(n: usize, work: &Work<'_>) -> usize {
     work.workers.min(n).max(1)
 }
@@ -109,7 +110,7 @@ pub(super) fn run<'a, 't, S: SpanSink + Send>(
     let shared = Shared {
         files: streams.iter().map(|stream| stream.file.0).collect(),
         readers: readers.collect(),
-        brought: (0..workers(n, work)).map(|_| Mutex::default()).collect(),
+        new_names: (0..workers(n, work)).map(|_| Mutex::default()).collect(),
         spare: Mutex::default(),
         ahead: Mutex::new(Ahead {
             ready: (0..n).map(|_| VecDeque::new()).collect(),
@@ -124,7 +125,7 @@ pub(super) fn run<'a, 't, S: SpanSink + Send>(
     let worker =
         |number| Worker { number, reader: work.reader.fork(), emitter: Emitter::default() };
     std::thread::scope(|scope| {
-        for number in 1..shared.brought.len() {
+        for number in 1..shared.new_names.len() {
             let (shared, worker) = (&shared, worker(number));
             scope.spawn(move || shared.read_ahead(worker));
         }
@@ -174,7 +175,7 @@ impl Shared<'_> {
             reader.next(self.block_size, worker, spare.unwrap_or_default())
         };
         let read = read.map(|mut read| {
-            self.bring(&mut read);
+            self.note_names(&mut read);
             read
         });
         let mut ahead = self.ahead();
@@ -188,16 +189,17 @@ impl Shared<'_> {
     }
 
     /// Notes the names and lanes of a block that was read.
-    fn bring(&self, read: &mut ReadBlock) {
-        let mut brought = self.brought[read.worker].lock().unwrap_or_else(PoisonError::into_inner);
-        brought.names.append(&mut read.events.names);
-        brought.lanes.append(&mut read.events.lanes);
+    fn note_names(&self, read: &mut ReadBlock) {
+        let mut new_names =
+            self.new_names[read.worker].lock().unwrap_or_else(PoisonError::into_inner);
+        new_names.names.append(&mut read.events.names);
+        new_names.lanes.append(&mut read.events.lanes);
     }
 
-    /// What the worker brought since this was last asked.
-    fn brought(&self, worker: usize) -> Brought {
-        let mut brought = self.brought[worker].lock().unwrap_or_else(PoisonError::into_inner);
-        std::mem::take(&mut *brought)
+    /// The names and lanes that are new since the last call.
+    fn take_names(&self, worker: usize) -> NewNames {
+        let mut new_names = self.new_names[worker].lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *new_names)
     }
 
     /// The next block of a stream; nothing after the last one.
@@ -272,7 +274,7 @@ impl Cursor {
             let spare = self.end_block(stream, stage);
             shared.spare.lock().unwrap_or_else(PoisonError::into_inner).extend(spare);
             let read = shared.next(stream, worker)?;
-            let Brought { names, lanes } = shared.brought(read.worker);
+            let NewNames { names, lanes } = shared.take_names(read.worker);
             // At once, with what the block says without a record: blocks of other streams may use
             // these names before a record of this one is due.
             self.run.events.clear();

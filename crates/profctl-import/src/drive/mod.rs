@@ -2,14 +2,14 @@
 //! many threads as asked, and stitches what they say in order.
 //!
 //! [`blocks`] reads the blocks of one stream in parallel; [`merge`] reads several streams and puts
-//! their records in time order; [`apart`] stitches streams of single threads by themselves, for
-//! sinks that only add up; [`in_turn`] lets one reader read everything. All hand records to
+//! their records in time order; [`independent`] stitches streams of single threads by themselves,
+//! for sinks that only add up; [`in_turn`] lets one reader read everything. All hand records to
 //! the [`stage`], so the result does not depend on the number of workers or the size of the blocks.
 
-mod apart;
 mod blocks;
 mod feed;
 mod in_turn;
+mod independent;
 mod merge;
 mod stage;
 
@@ -132,11 +132,11 @@ pub(crate) fn read_opened<S: SpanSink + Send>(
         ImportError::whole(format!("{which}cannot be read: {error}"))
     };
     // A window counts from the first time of all threads, and a tap takes records in their order.
-    let is_plain = tap.is_none()
-        && sorter.is_none()
-        && options.asked.is_none()
-        && options.from.is_none()
-        && options.until.is_none();
+    let needs_order = tap.is_some()
+        || sorter.is_some()
+        || options.asked.is_some()
+        || options.from.is_some()
+        || options.until.is_some();
     let in_one_reader = reader.fork();
     let stage = |sink, emitters| {
         let asked = options.asked.clone();
@@ -158,20 +158,20 @@ pub(crate) fn read_opened<S: SpanSink + Send>(
         let (stitched, feeds) = if let [_] = feeds[..] {
             let (stage, feed) = blocks::run(stage(sink, workers), feeds.remove(0), work);
             (stage.finish(), vec![feed])
-        } else if is_plain
+        } else if !needs_order
             && streams.iter().all(|stream| stream.is_one_thread)
             && let Some(parts) = streams.iter().map(|_| sink.part()).collect::<Option<Vec<_>>>()
         {
             let size = |stream: &Stream| files.entries().get(stream.file.0)?.size;
-            let alone = |((feed, stream), part): ((_, &Stream), S)| apart::Alone {
+            let input = |((feed, stream), part): ((_, &Stream), S)| independent::StreamInput {
                 feed,
                 file: stream.file,
                 size: size(stream).unwrap_or_default(),
                 part,
                 reader: work.reader.fork(),
             };
-            let alone = feeds.into_iter().zip(&streams).zip(parts).map(alone).collect();
-            apart::run(&setup, sink, alone, &work)
+            let inputs = feeds.into_iter().zip(&streams).zip(parts).map(input).collect();
+            independent::run(&setup, sink, inputs, &work)
         } else {
             let stage = stage(sink, merge::workers(feeds.len(), &work));
             let (stage, feeds) = merge::run(stage, feeds, &streams, &work);

@@ -18,7 +18,7 @@ async function inSlices(work) {
   }
 }
 
-/** Pauses if the page was busy for long since `began`; gives when it goes on from. */
+/** Pauses if the page was busy for long since `began`; returns when the last pause ended. */
 async function pauseAfter(began) {
   if (performance.now() - began < BUSY_MAX) return began;
   await (globalThis.scheduler?.yield ? scheduler.yield() : new Promise((resume) => setTimeout(resume)));

@@ -11,7 +11,7 @@ class Lanes {
     this.isChanged = false;
   }
 
-  /** What was changed, for the address. */
+  /** The changes, as parameters of the address; empty if there are none. */
   state() {
     if (!this.isChanged) return {};
     const { order, folded, hidden, pinned } = this;
@@ -22,7 +22,7 @@ class Lanes {
     return { folded: runs(folded), ...Object.fromEntries(Object.entries(all).filter(([, text]) => text !== '')) };
   }
 
-  /** Takes what `state` gave; leaves everything as it is if that is nothing. */
+  /** Sets the state that `state` returned; changes nothing if lanes were not changed. */
   restore({ folded, order, hidden, pinned }) {
     if (folded === undefined) return;
     const n = this.order.length;
@@ -97,7 +97,7 @@ function runsOf(numbers) {
   return runs.map(([from, to]) => (from === to ? `${from}` : `${from}-${to}`)).join(',');
 }
 
-/** The numbers below `n` that such a text names. */
+/** The numbers below `n` in such a text. */
 function numbersOf(runs, n) {
   const numbers = [];
   for (const run of (runs || '').split(',').filter(Boolean)) {

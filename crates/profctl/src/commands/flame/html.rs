@@ -3,7 +3,7 @@
 use profctl_analyze::critpath;
 use profctl_analyze::critpath::chain::{Link, Wait};
 use profctl_analyze::diff::{Comparison, PathComparison, Shown};
-use profctl_analyze::summarize::{By, Options, Profile, Source, TableOptions};
+use profctl_analyze::summarize::{By, Options, Profile, Source, TableOptions, is_percentile};
 use profctl_analyze::tree;
 use profctl_model::{Table, Ticks, Trace};
 use profctl_render::chart::picture::{PathPlace, PathStep};
@@ -158,10 +158,6 @@ pub(crate) fn figures(profile: &Profile) -> Table {
 
 /// Those of `columns` that a profile has: percentiles are there if histograms were kept.
 pub(crate) fn known(profile: &Profile, columns: &[&str]) -> Vec<String> {
-    let is_percentile = |column: &str| {
-        let percent = column.strip_prefix("net_p").or_else(|| column.strip_prefix("elapsed_p"));
-        percent.is_some_and(|percent| percent.parse::<f64>().is_ok())
-    };
     let known = columns.iter().filter(|column| profile.has_percentiles || !is_percentile(column));
     known.map(|&column| column.to_owned()).collect()
 }

@@ -18,8 +18,8 @@ use crate::files::FileId;
 use crate::importer::{Reader, State};
 use crate::stitch::{Setup, Stitched};
 
-/// A stream by itself.
-pub(super) struct Alone<'a, S> {
+/// A stream, and what reads it and takes its calls.
+pub(super) struct StreamInput<'a, S> {
     pub(super) feed: Feed<'a>,
     pub(super) file: FileId,
     /// Bytes, before decompression; 0 if that is not known.
@@ -38,7 +38,7 @@ struct Shared<'a, 'w, S> {
     block_size: usize,
     progress: &'a (dyn Fn(u64) + Sync),
     /// Streams that are not read yet.
-    streams: Vec<Mutex<Option<Alone<'w, S>>>>,
+    streams: Vec<Mutex<Option<StreamInput<'w, S>>>>,
     /// How those that were read ended.
     feeds: Vec<Mutex<Option<Feed<'w>>>>,
     joined: Mutex<Joined<S>>,
@@ -49,7 +49,7 @@ struct Shared<'a, 'w, S> {
 pub(super) fn run<'w, S: SpanSink + Send>(
     setup: &Setup,
     sink: S,
-    streams: Vec<Alone<'w, S>>,
+    streams: Vec<StreamInput<'w, S>>,
     work: &Work<'w>,
 ) -> (Stitched<S>, Vec<Feed<'w>>) {
     let (by_all, side_by_side) = split(&streams, work.workers);
@@ -78,7 +78,7 @@ pub(super) fn run<'w, S: SpanSink + Send>(
         }
         one_by_one();
     });
-    let mut whole = nothing(setup, sink);
+    let mut whole = empty(setup, sink);
     for (_, part) in
         shared.joined.into_inner().unwrap_or_else(PoisonError::into_inner).into_values()
     {
@@ -90,7 +90,7 @@ pub(super) fn run<'w, S: SpanSink + Send>(
 
 /// The streams that all workers read together, because one worker would still read it when the
 /// others are done with everything else; and those of which each worker reads one, in order.
-fn split<S>(streams: &[Alone<'_, S>], workers: usize) -> (Vec<usize>, Vec<usize>) {
+fn split<S>(streams: &[StreamInput<'_, S>], workers: usize) -> (Vec<usize>, Vec<usize>) {
     let mut by_size: Vec<usize> = (0..streams.len()).collect();
     by_size.sort_by_key(|&stream| std::cmp::Reverse(streams[stream].size));
     let mut left: u128 = streams.iter().map(|stream| u128::from(stream.size)).sum();
@@ -113,8 +113,8 @@ fn split<S>(streams: &[Alone<'_, S>], workers: usize) -> (Vec<usize>, Vec<usize>
 impl<S: SpanSink + Send> Shared<'_, '_, S> {
     /// Stitches a whole stream and joins it with its neighbors.
     fn stitch(&self, stream: usize, workers: usize) {
-        let alone = self.streams[stream].lock().unwrap_or_else(PoisonError::into_inner).take();
-        let Some(Alone { feed, file, part, reader, .. }) = alone else { return };
+        let input = self.streams[stream].lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(StreamInput { feed, file, part, reader, .. }) = input else { return };
         let before = AtomicU64::new(0);
         let progress = |taken: u64| {
             let more = taken.saturating_sub(before.swap(taken, Ordering::Relaxed));
@@ -158,7 +158,7 @@ impl<S: SpanSink + Send> Shared<'_, '_, S> {
 }
 
 /// A trace of which nothing was read.
-fn nothing<S>(setup: &Setup, sink: S) -> Stitched<S> {
+fn empty<S>(setup: &Setup, sink: S) -> Stitched<S> {
     let meta = TraceMeta {
         timebase: setup.timebase,
         first: Tick(0),
