@@ -3,7 +3,7 @@
 use profctl_model::{CpuId, Tick, Ticks, Timeline};
 
 use super::Setup;
-use crate::emit::{Event, UNSTATED};
+use crate::emit::{Event, EventKind, UNSTATED};
 
 /// Turns what events carry into times.
 #[derive(Debug, Default)]
@@ -31,8 +31,11 @@ impl Clock {
 
     #[inline]
     pub(super) fn time(&mut self, event: &Event, cpu: Option<CpuId>) -> Tick {
-        if self.synthetic || event.time == UNSTATED {
+        if self.synthetic {
             return self.laid(cpu);
+        }
+        if event.time == UNSTATED {
+            return self.latest(event);
         }
         let ticks = match &mut self.counter {
             None => event.time,
@@ -50,6 +53,19 @@ impl Clock {
             _ => self.begin(time),
         }
         time
+    }
+
+    /// The latest time before an event that carries none. Before any time that is 0: where calls
+    /// happen then, the trace begins.
+    #[cold]
+    fn latest(&mut self, event: &Event) -> Tick {
+        if self.span.is_none()
+            && let EventKind::Enter | EventKind::Leaf | EventKind::Exit | EventKind::Return =
+                event.kind
+        {
+            self.begin(Tick(0));
+        }
+        self.laid(None)
     }
 
     #[cold]
