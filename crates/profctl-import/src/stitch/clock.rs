@@ -55,8 +55,8 @@ impl Clock {
         time
     }
 
-    /// The latest time before an event that carries none. Before any time that is 0: where calls
-    /// happen then, the trace begins.
+    /// The latest time before an event that carries none, else 0. A call at that 0 is part of the
+    /// trace, which then begins there.
     #[cold]
     fn latest(&mut self, event: &Event) -> Tick {
         if self.span.is_none()
