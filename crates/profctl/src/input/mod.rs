@@ -11,9 +11,11 @@ use crate::args::{Expansion, Global};
 use crate::exit::{Failure, reason};
 use crate::output;
 
+mod ahead;
 mod files;
 mod foreign;
 mod live;
+mod opened;
 mod options;
 pub(crate) mod selected;
 pub(crate) mod session;
@@ -87,6 +89,19 @@ impl Inputs {
                 .hint("`profctl summarize` reads a directory of runs as one"));
         }
         Ok(argument.files.remove(0))
+    }
+
+    /// Every file, in order.
+    fn files(&self) -> Vec<&TraceFile> {
+        self.arguments.iter().flat_map(|argument| &argument.files).collect()
+    }
+
+    /// How many files are worth reading at the same time: as many as are of a size. A file that is much
+    /// larger than the others is better read by several threads itself.
+    fn at_once(&self) -> u64 {
+        let largest = self.files().iter().filter_map(|file| file.bytes).max();
+        let times = |largest: u64| self.bytes().unwrap_or(0).checked_div(largest);
+        largest.and_then(times).unwrap_or(1).max(1)
     }
 
     /// The size of everything, if all of it is known.

@@ -5,17 +5,18 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use profctl_analyze::summarize::{By, Profile, Quality, Source};
-use profctl_import::files::FileId;
-use profctl_import::{Files as _, ImportError, Origin, ReadOptions, Streamed};
+use profctl_import::{Origin, ReadOptions, Streamed};
 use profctl_model::diag::{Sample, codes};
 use profctl_model::{
     DiagLog, Names, Place, SelectThreads, Timeline, Trace, TraceBuilder, TraceMeta,
 };
 use profctl_render::table::{Format, visible};
 
+use super::ahead::in_order;
 use super::files::DiskFiles;
+use super::opened::{Opened, imported, opened};
 use super::selected::{Found, Selected};
-use super::{Content, Inputs, TraceFile, foreign, options};
+use super::{Content, Inputs, TraceFile, options};
 use crate::args::{Global, Reading, Selection};
 use crate::exit::{Exit, Failure};
 use crate::interrupt;
@@ -104,20 +105,46 @@ impl<'a> Session<'a> {
         sink: impl Fn() -> S,
         take: impl FnMut(Item<S>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        self.each_of_some(traces, sink, take)?;
+        let inputs = Inputs::of(traces, self.global)?;
+        self.each_in_turn(&inputs, sink, take)?;
         self.check()
     }
 
-    /// The same for a part of the inputs; [`Self::check`] is for when all are read.
+    /// The same for a part of the inputs, and several at the same time; [`Self::check`] is for when
+    /// all are read.
     pub(crate) fn each_of_some<S: SelectThreads + Send>(
         &mut self,
         traces: &[PathBuf],
-        sink: impl Fn() -> S,
+        sink: impl Fn() -> S + Sync,
         mut take: impl FnMut(Item<S>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let inputs = Inputs::of(traces, self.global)?;
+        let workers = self.options.workers.max(1);
+        let at_once = usize::try_from(inputs.at_once()).unwrap_or(workers).min(workers);
+        if at_once == 1 {
+            return self.each_in_turn(&inputs, sink, take);
+        }
+        let options = ReadOptions { workers: workers / at_once, ..self.options.clone() };
+        let (passing, expansion) = (self.passing.clone(), self.reading.expansion);
+        let open = |file: &&TraceFile| opened(file, expansion, &options, &passing, &sink, &|_| ());
+        let (files, global) = (inputs.files(), self.global);
+        std::thread::scope(|scope| {
+            let mut read = in_order(scope, &files, at_once, &open);
+            each_file(&inputs, global, |file, _| match read.next() {
+                Some(read) => take(self.accept(file, read?)?),
+                None => Ok(()),
+            })
+        })
+    }
+
+    fn each_in_turn<S: SelectThreads + Send>(
+        &mut self,
+        inputs: &Inputs,
+        sink: impl Fn() -> S,
+        mut take: impl FnMut(Item<S>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
         let global = self.global;
-        each_file(&inputs, global, |file, progress| {
+        each_file(inputs, global, |file, progress| {
             self.read(file, &sink, progress).and_then(&mut take)
         })
     }
@@ -177,12 +204,13 @@ impl<'a> Session<'a> {
         };
         let mut result = Ok(());
         let nothing: Option<TraceBuilder> = None;
-        self.stream_by(&file, &input, nothing, |options, sink| {
-            let at = |n| progress.at(n);
+        let read = imported(&file, &input, &self.passing, nothing, |sink| {
+            let (at, options) = (|n| progress.at(n), &self.options);
             let (read, written) = profctl_import::write_plain(&input, options, sink, out, &at)?;
             result = written;
             Ok(read)
         })?;
+        self.accept_trace(&file, read)?;
         Ok(result)
     }
 
@@ -244,13 +272,22 @@ impl<'a> Session<'a> {
         sink: &impl Fn() -> S,
         progress: &Progress,
     ) -> Result<Item<S>, Failure> {
+        let (options, expansion) = (&self.options, self.reading.expansion);
+        let at = |n| progress.at(n);
+        let opened = opened(file, expansion, options, &self.passing, sink, &at)?;
+        self.accept(file, opened)
+    }
+
+    /// Takes in what was read of an input.
+    fn accept<S: SelectThreads>(
+        &mut self,
+        file: &TraceFile,
+        opened: Opened<S>,
+    ) -> Result<Item<S>, Failure> {
         let name = file.name.clone();
-        let content = match file.open(self.reading.expansion)? {
-            Content::Trace(input) => {
-                let read = self.stream(file, &input, sink(), progress)?;
-                ItemContent::Trace(Box::new(read))
-            }
-            Content::Profile(bytes) => ItemContent::Profile(Box::new(self.profile(&name, &bytes)?)),
+        let content = match opened {
+            Opened::Trace(read) => ItemContent::Trace(Box::new(self.accept_trace(file, *read)?)),
+            Opened::Profile(profile) => ItemContent::Profile(self.accept_profile(&name, profile)?),
         };
         Ok(Item { name, content })
     }
@@ -262,21 +299,17 @@ impl<'a> Session<'a> {
         sink: S,
         progress: &Progress,
     ) -> Result<Read<S>, Failure> {
-        self.stream_by(file, input, sink, |options, sink| {
-            profctl_import::stream(input, options, sink, &|n| progress.at(n))
-        })
+        let read = imported(file, input, &self.passing, sink, |sink| {
+            profctl_import::stream(input, &self.options, sink, &|n| progress.at(n))
+        })?;
+        self.accept_trace(file, read)
     }
 
-    fn stream_by<S: SelectThreads + Send>(
+    fn accept_trace<S: SelectThreads>(
         &mut self,
         file: &TraceFile,
-        input: &DiskFiles,
-        sink: S,
-        read: impl FnOnce(&ReadOptions, Selected<S>) -> Result<Streamed<Selected<S>>, ImportError>,
+        read: Streamed<Selected<S>>,
     ) -> Result<Read<S>, Failure> {
-        let only = Selected::new(sink, &self.passing);
-        let read = read(&self.options, only);
-        let read = read.map_err(|error| not_read(file, &error, input))?;
         self.selection.fits(&read.meta.timebase, read.bounds)?;
         let Streamed { sink, names, mut meta, origin, .. } = read;
         if let Some(remedy) = no_switches(&origin, &meta).filter(|_| sink.has_calls) {
@@ -306,14 +339,18 @@ impl<'a> Session<'a> {
         Ok(Read { sink: sink.finish(&names), names, meta, origin })
     }
 
-    fn profile(&mut self, name: &str, bytes: &[u8]) -> Result<Profile, Failure> {
+    fn accept_profile(
+        &mut self,
+        name: &str,
+        profile: Result<Box<Profile>, Failure>,
+    ) -> Result<Box<Profile>, Failure> {
         let flag = self.selection.beyond_profiles().or_else(|| self.reading.beyond_profiles());
         if let Some(flag) = flag {
             let message = format!("{flag} has no effect: {name} is a saved profile");
             return Err(Failure::usage(message)
                 .hint("a profile holds sums by function: apply the flag when you save it"));
         }
-        let profile = Profile::from_json(bytes).map_err(|error| Failure::input(name, error))?;
+        let profile = profile?;
         if self.selection.selects_functions() {
             for row in &profile.rows {
                 self.found.function(self.selection, &row.name, row.module.as_deref());
@@ -321,35 +358,6 @@ impl<'a> Session<'a> {
         }
         self.qualities.push((name.to_owned(), profile.quality.clone()));
         Ok(profile)
-    }
-}
-
-/// Why an input cannot be read, in terms of what it is.
-fn not_read(file: &TraceFile, error: &ImportError, input: &DiskFiles) -> Failure {
-    let failure = Failure::import(&file.name, error);
-    if let Some((what, remedy)) = error.remedy() {
-        let mut failure = Failure::input(file.name.clone(), what);
-        failure.is_no_trace = true;
-        return failure.hint(remedy.replace("FILE", &file.name));
-    }
-    if !error.is_unrecognized() {
-        return failure;
-    }
-    // It was read before, and is remembered.
-    let Ok(head) = input.head(FileId(0)) else { return failure };
-    match foreign::kind(&file.name, &head.bytes) {
-        Some(kind) => {
-            let mut failure = Failure::input(file.name.clone(), format!("is {}", kind.name));
-            failure.is_no_trace = true;
-            let route = kind.route.map(|route| route.replace("FILE", &file.name));
-            match route {
-                Some(route) => failure.hint(route),
-                None => failure.hint("`profctl formats` lists what is read"),
-            }
-        }
-        None if std::str::from_utf8(&head.bytes).is_ok() => failure
-            .hint("`profctl formats` lists them; a rule reads any text log (`profctl help input`)"),
-        None => failure.hint("`profctl formats` lists them; --input-format NAME forces one"),
     }
 }
 

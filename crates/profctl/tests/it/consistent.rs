@@ -514,3 +514,37 @@ fn standard_input_is_as_good_as_a_file() {
 
 /// Formats of which no input can be read without flags: a probe's records have no names.
 const NEED_FLAGS: &[&str] = &["probe"];
+
+#[test]
+fn how_many_files_are_read_at_once_does_not_show() {
+    let scratch = Scratch::new("consistent_at_once");
+    for n in 0..7_u64 {
+        let text = crate::diff::trace(&[("f", 1000 + n), ("g", 2000 + 3 * n)]);
+        scratch.file(&format!("runs/{n}.txt"), &text);
+        scratch.file(&format!("other/{n}.txt"), text);
+    }
+    scratch.file("runs/2-cut.txt", "# profctl plain 1 unit=us\n0 a-1 > f\n5 a-1 > g\n");
+    scratch.file("runs/3-notes.txt", "what was measured, and why\n");
+    scratch.file("broken/0.txt", crate::diff::trace(&[("f", 1)]));
+    scratch.file("broken/1.json", "{\"schema\": \"profctl.summary/1\"}");
+    scratch.file("broken/2.txt", crate::diff::trace(&[("f", 1)]));
+    let [runs, other, broken] = ["runs", "other", "broken"].map(|name| scratch.path(name));
+    for args in [
+        &["summarize", "-v", &runs][..],
+        &["summarize", "--format", "json", &runs, &other],
+        &["summarize", "--thread", "unknown", &runs],
+        &["diff", "--strict", &runs, &other],
+        &["gate", "--json", "-", &other, &runs],
+        &["summarize", &broken],
+        &["history", &runs, &other, &runs],
+    ] {
+        let with = |jobs: &str| {
+            let found = run(&[args, &["-j", jobs]].concat());
+            (found.code, found.stdout, found.stderr)
+        };
+        let one = with("1");
+        for jobs in ["2", "3", "16"] {
+            assert_eq!(with(jobs), one, "{args:?} with {jobs} jobs");
+        }
+    }
+}
