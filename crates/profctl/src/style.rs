@@ -29,7 +29,10 @@ pub(crate) fn of(global: &Global) -> Style {
     };
     let width = match global.width {
         Some(columns) => Some(columns),
-        None if to_terminal => terminal_size::terminal_size().map(|(columns, _)| columns.0.into()),
+        // Some terminals, as those of serial lines and containers, do not say.
+        None if to_terminal => {
+            Some(terminal_size::terminal_size().map_or(80, |(columns, _)| columns.0.into()))
+        }
         None => None,
     };
     Style { unit: global.unit, color, width, csv_safe: global.csv_safe }
