@@ -16,8 +16,8 @@ pub struct Shift {
     pub p: f64,
 }
 
-/// Number of values above which the normal approximation is used: the exact distribution takes
-/// cubic time.
+/// Number of values above which the normal approximation is used, for p and for intervals: the exact
+/// distribution takes cubic time.
 const EXACT_MAX: usize = 50;
 
 /// Rank of each value from 1; equal ones share theirs.
@@ -104,8 +104,14 @@ fn normal_p(distance: f64, variance: f64) -> f64 {
 pub fn hodges_lehmann(before: &[f64], after: &[f64]) -> Shift {
     let differences =
         after.iter().flat_map(|after| before.iter().map(move |before| after - before)).collect();
-    let counts = two_sided_counts(before.len(), after.len());
-    shift(&sorted(differences), &counts, mann_whitney_exact(before, after))
+    let (m, n) = (before.len(), after.len());
+    let cut = if m + n > EXACT_MAX {
+        let pairs = (m * n) as f64;
+        lower(pairs / 2.0, pairs * (m + n + 1) as f64 / 12.0)
+    } else {
+        exact_lower(&two_sided_counts(m, n))
+    };
+    shift(&sorted(differences), cut, mann_whitney_exact(before, after))
 }
 
 /// The same for pairs: the median of the means of any two differences, and Wilcoxon's signed ranks.
@@ -114,22 +120,31 @@ pub(super) fn hodges_lehmann_of_pairs(differences: &[f64]) -> Shift {
     let means = (0..n)
         .flat_map(|a| (a..n).map(move |b| f64::midpoint(differences[a], differences[b])))
         .collect();
-    shift(&sorted(means), &signed_counts(n), signed_rank_exact(differences))
+    shift(&sorted(means), exact_lower(&signed_counts(n)), signed_rank_exact(differences))
 }
 
-fn shift(candidates: &[f64], counts: &[f64], p: f64) -> Shift {
+/// The value of a statistic below which it lies with a chance of less than 2.5 %, from the ways to each
+/// value.
+fn exact_lower(counts: &[f64]) -> usize {
     let all: f64 = counts.iter().sum();
     let mut below = 0.0;
-    let cut = counts
-        .iter()
-        .position(|ways| {
-            below += ways / all;
-            below >= 0.025 * (1.0 - 1e-12)
-        })
-        .unwrap_or(0)
-        .max(1);
+    let is_above = |ways: &f64| {
+        below += ways / all;
+        below >= 0.025 * (1.0 - 1e-12)
+    };
+    counts.iter().position(is_above).unwrap_or(0)
+}
+
+/// The same of one that is nearly normal.
+fn lower(mean: f64, variance: f64) -> usize {
+    const QUANTILE: f64 = 1.959_963_984_540_054;
+    (mean - QUANTILE * variance.sqrt()).max(0.0) as usize
+}
+
+/// The estimate and its interval, of which `cut` candidates on each side are no part.
+fn shift(candidates: &[f64], cut: usize, p: f64) -> Shift {
     let n = candidates.len();
-    let cut = cut.min(n);
+    let cut = cut.max(1).min(n);
     Shift { shift: median(candidates), low: candidates[cut - 1], high: candidates[n - cut], p }
 }
 
@@ -182,4 +197,19 @@ fn signed_rank_exact(differences: &[f64]) -> f64 {
         }
     }
     uneven(&ways, 2.0 * expected, 2.0 * (positive - expected))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_normal_interval_continues_the_exact_one() {
+        for (m, n) in [(25, 25), (10, 40), (30, 21), (60, 40)] {
+            let pairs = (m * n) as f64;
+            let normal = lower(pairs / 2.0, pairs * (m + n + 1) as f64 / 12.0);
+            let exact = exact_lower(&two_sided_counts(m, n));
+            assert!(normal.abs_diff(exact) <= 1, "{m} and {n}: {normal}, not {exact}");
+        }
+    }
 }
