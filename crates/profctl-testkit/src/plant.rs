@@ -130,9 +130,15 @@ impl Calls {
                     });
                     *callees = doubled.collect();
                 };
-                for root in &mut calls.roots {
-                    root.call.each(&mut |call| twice(&mut call.below));
-                }
+                let roots = std::mem::take(&mut calls.roots);
+                calls.roots = roots
+                    .into_iter()
+                    .flat_map(|mut root| {
+                        root.call.each(&mut |call| twice(&mut call.below));
+                        let again = (Some(root.call.func) == func).then(|| root.clone());
+                        std::iter::once(root).chain(again)
+                    })
+                    .collect();
             }
             Change::New(caller, share) => {
                 let kind = FuncKind::Function;

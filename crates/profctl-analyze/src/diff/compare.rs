@@ -1,6 +1,7 @@
 //! Two sides in, one row per function out.
 
 use super::align;
+use super::charged;
 use super::comparability;
 use super::decide::{Asking, decide, order, sensitivity};
 use super::moved;
@@ -10,7 +11,7 @@ use super::seen::RunRows;
 use super::side::{Run, Side, counts};
 use super::stats::{self, Replicate};
 use super::types::WholeRun;
-use super::types::{Comparison, Entry, Function, Interval, SideSummary, Tail};
+use super::types::{Charged, Comparison, Entry, Function, Interval, SideSummary, Tail};
 use super::{Measure, Options, Verdict};
 use crate::summarize::{Profile, Row};
 
@@ -72,6 +73,17 @@ fn both(
             seen.values(&pairings[index], &functions[index].name, &options.measures, options);
         rows.iter_mut().zip(values).for_each(|(rows, row)| rows.push(row));
     }
+    let net = options.measures.iter().position(|&measure| measure == Measure::Net);
+    let mut charges = Vec::new();
+    if let Some(net) = net.filter(|_| interval == Interval::BetweenRuns) {
+        charges = charged::find(&functions, &testable);
+        for charge in &charges {
+            let after = [charge.caller, charge.new].map(|at| seen.in_runs(&pairings[at], 1));
+            let margin = options.margin_of(&functions[charge.new].name);
+            let row = charged::row(&rows[net][charge.tested], &after, margin);
+            rows[net].push(row);
+        }
+    }
     let mut outcomes = stats::test_together(&design, &rows, &options.stats);
     let mut all_tested = Vec::new();
     for ((&measure, rows), outcome) in options.measures.iter().zip(&rows).zip(&mut outcomes) {
@@ -85,8 +97,17 @@ fn both(
         }
         for (&index, tested) in testable.iter().zip(&outcome.rows) {
             functions[index].tests[measure.index()] = Some(*tested);
-            all_tested.push(*tested);
         }
+        all_tested.extend(outcome.rows.iter().copied());
+        if measure == Measure::Net {
+            for (charge, tested) in charges.iter().zip(outcome.rows.split_off(testable.len())) {
+                let caller = functions[charge.caller].name.clone();
+                functions[charge.new].charged = Some(Charged { caller, tested });
+            }
+        }
+    }
+    for rows in &mut rows {
+        rows.truncate(testable.len());
     }
     let selected_level = stats::selected_level(&all_tested);
     for (pairing, function) in pairings.iter().zip(&mut functions) {
@@ -112,8 +133,8 @@ fn both(
         let runs = [0, 1].map(|side| seen.in_runs(&pairings[index], side));
         functions[index].tail = Tail::of(runs, outcome.replicate == Replicate::Runs);
     }
-    let moved = moved::find(&functions);
-    moved::explain(&mut functions, &moved);
+    let moved = moved::find(&functions, options.stats.margin);
+    moved::explain(&mut functions, &moved, options.stats.margin);
     let mut whole = WholeRun::of(sides, &design, interval, &functions, options);
     if outcome.confounded && !single {
         warnings.push(comparability::one_block());
@@ -138,6 +159,7 @@ fn both(
             if !matches!(function.verdict, Verdict::New | Verdict::Gone | Verdict::NotTested) {
                 function.verdict = Verdict::Inconclusive;
             }
+            function.charged = None;
         }
         if whole.verdict != Verdict::NotTested {
             whole.verdict = Verdict::Inconclusive;

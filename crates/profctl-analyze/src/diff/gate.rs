@@ -8,7 +8,7 @@ use super::stats;
 use super::types::Why;
 use super::types::{Comparison, Function, Interval};
 use super::whole::{WHOLE_RUN, why};
-use super::{Measure, SideStats, Verdict};
+use super::{Charged, Measure, SideStats, Verdict};
 
 /// What fails the gate.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -246,8 +246,12 @@ pub fn judge(comparison: &Comparison, policy: &Policy) -> Judgement {
     let is_asked =
         |function: &Function| policy.only.as_ref().is_none_or(|only| *only == function.name);
     let functions = &comparison.functions;
+    let makes_slower = |function: &Function| {
+        let is_charged = function.charged.as_ref().is_some_and(Charged::is_regressed);
+        is_charged || counts_as_slower(function.verdict)
+    };
     let slower: Vec<usize> = (0..functions.len())
-        .filter(|&at| counts_as_slower(functions[at].verdict) && is_asked(&functions[at]))
+        .filter(|&at| makes_slower(&functions[at]) && is_asked(&functions[at]))
         .collect();
     let mut excused: Vec<(usize, Excuse)> = slower
         .iter()
@@ -350,7 +354,8 @@ fn new_functions(comparison: &Comparison, offending: &[usize]) -> Vec<usize> {
         let is_large = function.after.net as f64 >= NEW_MIN * busy;
         let elapsed = function.after.elapsed as f64;
         let explains = || callers.iter().any(|grown| NEW_SHARE.contains(&(elapsed / grown)));
-        (function.verdict == Verdict::New && (is_large || explains())).then_some(at)
+        let is_new = function.verdict == Verdict::New && !offending.contains(&at);
+        (is_new && (is_large || explains())).then_some(at)
     };
     functions.iter().enumerate().filter_map(is_one).collect()
 }
@@ -376,14 +381,24 @@ fn answer(
         reasons.push(whole_reason(comparison));
     }
     if !offending.is_empty() {
-        let callers = |at: &&usize| comparison.functions[**at].measure == Measure::Elapsed;
-        let callers = offending.iter().filter(callers).count() as u64;
-        let functions = count(offending.len() as u64, "function", "functions");
-        let callers = match callers {
-            0 => String::new(),
-            n => format!(" ({n} of them including callees)"),
+        let number = |is_one: fn(&Function) -> bool| {
+            offending.iter().filter(|&&at| is_one(&comparison.functions[at])).count() as u64
         };
-        reasons.push(format!("{functions} slower by more than the margin{callers}"));
+        let new = number(|function| function.verdict == Verdict::New);
+        let slower = offending.len() as u64 - new;
+        if new > 0 {
+            let functions = count(new, "new function", "new functions");
+            let its = if new == 1 { "makes its caller" } else { "make their callers" };
+            reasons.push(format!("{functions} {its} slower by more than the margin"));
+        }
+        if slower > 0 {
+            let functions = count(slower, "function", "functions");
+            let callers = match number(|function| function.measure == Measure::Elapsed) {
+                0 => String::new(),
+                n => format!(" ({n} of them including callees)"),
+            };
+            reasons.push(format!("{functions} slower by more than the margin{callers}"));
+        }
     }
     if exceeded > 0 {
         reasons.push(format!("{} exceeded", count(exceeded, "budget", "budgets")));

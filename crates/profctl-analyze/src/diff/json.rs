@@ -6,10 +6,10 @@ use serde::Serialize;
 
 use super::gate::{Judgement, Limit, Policy, Spent};
 use super::json_fields::{
-    BudgetFile, CauseFile, ComponentsFile, CountsFile, DIFF, DiffFile, ExcusedFile, FunctionFile,
-    GATE, GateFile, GlobalFile, MatchedCountFile, MovedFile, OddFile, PlanFile, QualityFile,
-    RenameFile, RunFile, SensitivitiesFile, SideFile, SourceFile, StatsFile, TailFile, TestFile,
-    TestsFile, TimebaseFile, TotalsFile, WarningFile, WholeFile,
+    BudgetFile, CauseFile, ChargedFile, ComponentsFile, CountsFile, DIFF, DiffFile, ExcusedFile,
+    FunctionFile, GATE, GateFile, GlobalFile, MatchedCountFile, MovedFile, OddFile, PlanFile,
+    QualityFile, RenameFile, RunFile, SensitivitiesFile, SideFile, SourceFile, StatsFile, TailFile,
+    TestFile, TestsFile, TimebaseFile, TotalsFile, WarningFile, WholeFile,
 };
 use super::notes::BLOCK_COST;
 use super::stats::{self, Components, Tested};
@@ -307,6 +307,10 @@ fn function(function: &Function) -> FunctionFile<'_> {
         names_before: matched.map(|matched| matched.before.as_slice()),
         names_after: matched.map(|matched| matched.after.as_slice()),
         moved: function.moved.as_deref(),
+        charged: function
+            .charged
+            .as_ref()
+            .map(|one| ChargedFile { caller: &one.caller, tested: test(&one.tested) }),
         flags: tested.map_or_else(Vec::new, flags),
         p99: function.tail.as_ref().map(tail),
         tests: function.was_tested().then(|| {

@@ -251,6 +251,7 @@ pub(super) struct FunctionFile<'a> {
     pub(super) names_before: Option<&'a [String]>,
     pub(super) names_after: Option<&'a [String]>,
     pub(super) moved: Option<&'a str>,
+    pub(super) charged: Option<ChargedFile<'a>>,
     pub(super) flags: Vec<&'static str>,
     pub(super) p99: Option<TailFile<'a>>,
     pub(super) tests: Option<TestsFile>,
@@ -283,6 +284,13 @@ pub(super) struct TestsFile {
     pub(super) net: Option<TestFile>,
     pub(super) total: Option<TestFile>,
     pub(super) elapsed: Option<TestFile>,
+}
+
+#[derive(Serialize)]
+pub(super) struct ChargedFile<'a> {
+    pub(super) caller: &'a str,
+    #[serde(flatten)]
+    pub(super) tested: TestFile,
 }
 
 #[derive(Serialize)]

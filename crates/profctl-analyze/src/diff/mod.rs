@@ -13,6 +13,7 @@ mod activations;
 mod align;
 mod calibration;
 mod canonical;
+mod charged;
 mod compact;
 mod comparability;
 mod compare;
@@ -53,8 +54,8 @@ pub(crate) use side::counts;
 pub use side::{Run, Side, SideStats};
 pub use table::Shown;
 pub use types::{
-    Cause, Comparison, Function, Interval, Matched, MatchedBy, Moved, Rename, SideSummary, Tail,
-    WholeRun, Why,
+    Cause, Charged, Comparison, Function, Interval, Matched, MatchedBy, Moved, Rename, SideSummary,
+    Tail, WholeRun, Why,
 };
 pub use whole::WHOLE_RUN;
 

@@ -11,8 +11,9 @@ const LIKENESS_MIN: f64 = 0.6;
 const CALLS_MAX: f64 = 1.25;
 /// How far the cost of a call may differ for a rename to be taken as certain.
 const COST_MAX: f64 = 2.0;
-/// How far calls may differ for two functions of like names to be one.
-const CALLS_SAME: f64 = 1.02;
+/// How far calls may differ for two functions of like names to be one: runs of a kernel differ by a
+/// few percent.
+const CALLS_SAME: f64 = 1.05;
 /// Names shorter than this are alike by chance.
 const LETTERS_MIN: usize = 6;
 /// How many pairs are looked at: builds that share nothing are no case of renaming.
@@ -100,7 +101,7 @@ fn compare(old: &Entry, new: &Entry) -> Option<(f64, bool)> {
     if likeness < LIKENESS_MIN {
         return None;
     }
-    // What is called exactly as often by a name as like, is the same, even if it became slower.
+    // What is called as often by a name as like, is the same, even if it became slower.
     if within(old.calls, new.calls, CALLS_SAME)
         && within(old.cost, new.cost, COST_MAX * COST_MAX)
         && old.module == new.module

@@ -11,7 +11,7 @@ use super::side::rounded;
 use super::types::Why;
 use super::types::{Comparison, Function, Interval, SideSummary};
 use super::whole::WHOLE_RUN;
-use super::{Measure, PathComparison, Shown, Verdict};
+use super::{Charged, Measure, PathComparison, Shown, Verdict};
 use crate::summarize::count;
 
 impl Comparison {
@@ -205,7 +205,8 @@ impl Comparison {
                 Verdict::Suspect => Rule::Suspect,
                 _ => Rule::Regressed,
             };
-            add(rule, &function.name, finding(function), stands && rule != Rule::New);
+            let fails = judgement.offending.contains(&one.at);
+            add(rule, &function.name, finding(function), stands && fails);
         }
         for (at, function) in self.functions.iter().enumerate() {
             if function.verdict == Verdict::Suspect && !judgement.offending.contains(&at) {
@@ -310,9 +311,22 @@ fn side(side: &SideSummary) -> Phrase {
 fn finding(function: &Function) -> Phrase {
     let (before, after) = (&function.before, &function.after);
     if function.verdict == Verdict::New {
-        return Phrase::text("new: net ")
+        let phrase = Phrase::text("new: net ")
             .with(Part::Time(Ticks(after.net)))
             .then(format!(" in {} calls of a run", after.calls));
+        let Some(Charged { caller, tested }) =
+            function.charged.as_ref().filter(|charged| charged.is_regressed())
+        else {
+            return phrase;
+        };
+        return phrase
+            .then(format!(", {caller} with it takes "))
+            .with(Part::Ratio(tested.estimate.exp2()))
+            .then(" its net time per call (95%: ")
+            .with(Part::Ratio(tested.ci_low.exp2()))
+            .then(" to ")
+            .with(Part::Ratio(tested.ci_high.exp2()))
+            .then(")");
     }
     let times = match function.measure {
         Measure::Net => (before.net_avg(), after.net_avg()),

@@ -101,6 +101,7 @@ impl<'a> RunRows<'a> {
             interval: None,
             verdict: Verdict::NotTested,
             moved: None,
+            charged: None,
             tail: None,
             before,
             after,

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use profctl_model::report::Answer;
 
-use super::gate::{Budget, Limit, Policy, State, What, judge};
+use super::gate::{Budget, Excuse, Limit, Policy, Standing, State, What, judge};
 use super::self_test::{Injection, inject, victim};
 use super::stats::Verdict as Of;
 use super::*;
@@ -148,6 +148,82 @@ fn inlining_is_no_regression() {
     let back = compare(of("a", true), of("b", false), &Options::default()).unwrap();
     assert_eq!(back.moved.len(), 1);
     assert!(!back.moved[0].inlined);
+}
+
+/// Six runs of forty calls of `f`: its own time, a function that it calls, by name and time, and another
+/// callee that takes longer in some runs than in others, so that whole calls tell nothing.
+fn calls_of_f(name: &str, own: u64, callee: Option<(&str, u64)>) -> Side {
+    let one = |n: u64| {
+        let mut line = String::new();
+        for call in 0..40 {
+            let mut now = call * 10_000;
+            write!(line, "{now} f( ").unwrap();
+            if let Some((callee, cost)) = callee {
+                write!(line, "{now} {callee}( {} ) ", now + cost).unwrap();
+                now += cost;
+            }
+            write!(line, "{now} wait( {} ) ", now + 900 + n * n % 7 * 300).unwrap();
+            now += 900 + n * n % 7 * 300 + own + (n * 3 + call) % 4;
+            write!(line, "{now} ) {now} other( {} ) ", now + 400 + n % 3).unwrap();
+        }
+        of_line(&format!("{name}{n}"), &line)
+    };
+    side(name, (0..6).map(one).collect())
+}
+
+/// The answer on `before` and `after`, the verdict on `f`, and what is named first.
+fn judged(before: Side, after: Side) -> (Answer, Verdict, Option<String>) {
+    let found = compare(before, after, &Options::default()).unwrap();
+    let judgement = judge(&found, &Policy::default());
+    let first = judgement.in_order(&found).first().map(|one| found.functions[one.at].name.clone());
+    let f = found.functions.iter().find(|one| one.name == "f").unwrap();
+    (judgement.answer, f.verdict, first)
+}
+
+#[test]
+fn what_moved_is_not_slower_unless_there_is_more_of_it() {
+    let of = calls_of_f;
+    let pass = |verdict| (Answer::Pass, verdict, None);
+    let red = |name: &str, verdict| (Answer::Regressed, verdict, Some(name.to_owned()));
+    let with = || of("a", 200, Some(("inner", 100)));
+    // Taken in as it was, or with a fifth more.
+    assert_eq!(judged(with(), of("b", 300, None)), pass(Verdict::Inconclusive));
+    assert_eq!(judged(with(), of("b", 360, None)), red("f", Verdict::Regressed));
+    // Nothing but whole calls that stay the same tells that one function calls the other, and here they
+    // vary too much.
+    assert_eq!(judged(with(), of("b", 250, Some(("inner", 50)))), red("f", Verdict::Regressed));
+    assert_eq!(judged(with(), of("b", 120, Some(("inner", 180)))), red("inner", Verdict::Improved));
+}
+
+#[test]
+fn a_new_function_is_charged_to_its_caller() {
+    let of = calls_of_f;
+    let without = || of("a", 300, None);
+    let charged = |after: Side| {
+        let found = compare(without(), after, &Options::default()).unwrap();
+        let new = found.functions.iter().find(|one| one.verdict == Verdict::New).unwrap();
+        new.charged.clone().map(|charged| {
+            assert_eq!(charged.caller, "f");
+            (charged.tested.verdict, (charged.tested.estimate.exp2() * 100.0).round())
+        })
+    };
+    assert_eq!(charged(of("b", 300, Some(("added", 60)))), Some((Of::Regressed, 120.0)));
+    assert_eq!(charged(of("b", 300, Some(("added", 9)))), Some((Of::Equivalent, 103.0)));
+    // What was only cut out of its caller costs nothing.
+    assert_eq!(charged(of("b", 240, Some(("added", 60)))), None);
+    let (answer, f, first) = judged(without(), of("b", 300, Some(("added", 60))));
+    assert_eq!(
+        (answer, f, first.as_deref()),
+        (Answer::Regressed, Verdict::Inconclusive, Some("added"))
+    );
+    let accepted = Standing { excuse: Some(Excuse::Accepted("checks more".into())), owner: None };
+    let policy = Policy { standings: [("added".into(), accepted)].into(), ..Policy::default() };
+    let found = compare(without(), of("b", 300, Some(("added", 60))), &Options::default()).unwrap();
+    assert_eq!(judge(&found, &policy).answer, Answer::Pass);
+    let json: serde_json::Value = serde_json::from_str(&found.to_json()).unwrap();
+    let new = json["functions"].as_array().unwrap().iter().find(|one| one["name"] == "added");
+    assert_eq!(new.unwrap()["charged"]["caller"], "f");
+    assert_eq!(new.unwrap()["charged"]["verdict"], "regressed");
 }
 
 #[test]

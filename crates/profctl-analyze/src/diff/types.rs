@@ -148,6 +148,8 @@ pub struct Function {
     pub verdict: Verdict,
     /// The function that was probably inlined into it or outlined from it.
     pub moved: Option<String>,
+    /// What its caller takes with it, if it is new and its caller is known.
+    pub charged: Option<Charged>,
     /// Its 99th percentiles, if all runs have histograms.
     pub tail: Option<Tail>,
 }
@@ -276,6 +278,22 @@ impl Comparison {
     }
 }
 
+/// A new function, and what its caller takes with it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Charged {
+    /// The function that calls it.
+    pub caller: String,
+    /// The net time of a call of the caller and of its new callee, against that of the caller before.
+    pub tested: Tested,
+}
+
+impl Charged {
+    /// Whether the caller became slower by more than the margin by it.
+    pub fn is_regressed(&self) -> bool {
+        self.tested.verdict == stats::Verdict::Regressed
+    }
+}
+
 /// A function that was probably inlined or outlined.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Moved {
@@ -289,6 +307,9 @@ pub struct Moved {
     pub net: u64,
     /// Net time of a run that its caller won or lost.
     pub caller_delta: i64,
+    /// Whether numbers of calls leave no doubt of it, and both together take no longer after than before
+    /// but for the margin.
+    pub level: bool,
 }
 
 /// The 99th percentile of the net time of a call.

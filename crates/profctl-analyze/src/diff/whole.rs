@@ -91,7 +91,8 @@ fn causes(functions: &[Function], delta: i128) -> Vec<Cause> {
     let cause = |(function, delta): (&Function, i64)| {
         let why = why(function);
         let caller = matches!(why, Why::New | Why::Gone).then(|| caller_of(functions, function));
-        Cause { name: function.name.clone(), why, delta, caller: caller.flatten() }
+        let caller = caller.flatten().map(|at| functions[at].name.clone());
+        Cause { name: function.name.clone(), why, delta, caller }
     };
     parts.into_iter().map(cause).collect()
 }

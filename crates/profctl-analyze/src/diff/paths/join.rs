@@ -199,6 +199,7 @@ fn function(path: &Joined, known: &Function, runs: [usize; 2]) -> Function {
         interval: None,
         verdict: Verdict::NotTested,
         moved: None,
+        charged: None,
         tail: None,
         before,
         after,
