@@ -1,14 +1,11 @@
 //! New functions are charged to the function that calls them: there is nothing to compare a new one
 //! with, but its caller was there before, and its own time together with that of its new callee can be
-//! compared with what it took alone. Code that was only cut out of the caller costs nothing by that.
+//! compared with what it took alone. Code that only moved out of the caller costs nothing.
 
-use super::moved::caller_of;
+use super::moved::{CALLS_MIN, caller_of};
 use super::stats;
 use super::types::Function;
 use crate::summarize::FuncStats;
-
-/// Calls in a run below which a caller is found by chance.
-const CALLS_MIN: f64 = 20.0;
 
 /// A new function and its caller, by their places.
 #[derive(Clone, Copy, Debug)]
@@ -27,15 +24,15 @@ pub(super) fn find(functions: &[Function], tested: &[usize]) -> Vec<Charge> {
         !before.is_there() && after.runs == after.of_runs && after.calls_per_run() >= CALLS_MIN
     };
     let charge = |(new, one): (usize, &Function)| {
-        let caller = caller_of(functions, one).filter(|_| is_new(one))?;
+        let caller = caller_of(functions, one)?;
         let tested = tested.iter().position(|&at| at == caller)?;
         Some(Charge { new, caller, tested })
     };
-    functions.iter().enumerate().filter_map(charge).collect()
+    functions.iter().enumerate().filter(|(_, one)| is_new(one)).filter_map(charge).collect()
 }
 
-/// What the test is given: the row of the caller, but after with what its new callee takes per call of
-/// the caller. `after` has both in each run after.
+/// The row to test: that of the caller, with the net time of its new callee added after, per call of the
+/// caller. `after` holds both functions in each run after.
 pub(super) fn row(
     caller: &stats::Row,
     [after, new]: &[Vec<FuncStats>; 2],

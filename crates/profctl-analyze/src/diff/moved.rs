@@ -12,7 +12,7 @@ use super::types::{Function, Moved};
 use super::{Measure, SideStats, Verdict};
 
 /// Calls in a run below which figures agree by chance.
-const CALLS_MIN: f64 = 20.0;
+pub(super) const CALLS_MIN: f64 = 20.0;
 /// How far the calls that the caller makes may be from what is expected, as a part of those of the
 /// function.
 const CALLS_TOLERANCE: f64 = 0.02;
