@@ -153,7 +153,8 @@ impl Calls {
     }
 
     pub(crate) fn profile(&self) -> Profile {
-        let mut summary = Summary::new(Options { percentiles: true, by: self.by });
+        let mut summary =
+            Summary::new(Options { percentiles: true, by: self.by, call_graph: true });
         self.spans.iter().for_each(|span| summary.span(span, &self.names));
         let source = Source { path: "t".into(), format: "test".into(), bytes: 1 };
         summary.finish(&self.names, &self.meta, source)

@@ -92,7 +92,7 @@ impl<'a> Runs<'a> {
         let sink = || {
             let spool = Spool::new(spill());
             let spool = if wanted.calls { spool } else { spool.without_calls() };
-            (spool, Summary::new(Options { percentiles: wanted.functions, by: By::Function }))
+            (spool, Summary::new(Options { percentiles: wanted.functions, ..Options::default() }))
         };
         let selection = session.selection;
         let mut read: Vec<(String, Profile, Option<Traced>)> = Vec::new();

@@ -185,7 +185,7 @@ mod tests {
                     None => (None, item),
                 };
                 let calls = calls.parse().unwrap();
-                Entry { name: name.into(), module, calls, cost: 100.0, callees: 0.0 }
+                Entry { name: name.into(), module, calls, cost: 100.0, callees: 0.0, caller: None }
             })
             .collect()
     }

@@ -1,17 +1,18 @@
 //! Two sides in, one row per function out.
 
 use super::align;
-use super::charged;
+use super::callers::{self, Callers};
+use super::charged::{self, Charge};
 use super::comparability;
 use super::decide::{Asking, decide, order, sensitivity};
-use super::moved;
+use super::moved::{self, Shift};
 use super::odd;
 use super::paths::{self, PathComparison};
 use super::seen::RunRows;
 use super::side::{Run, Side, counts};
 use super::stats::{self, Replicate};
 use super::types::WholeRun;
-use super::types::{Charged, Comparison, Entry, Function, Interval, SideSummary, Tail};
+use super::types::{Comparison, Entry, Function, Interval, SideSummary, Tail};
 use super::{Measure, Options, Verdict};
 use crate::summarize::{Profile, Row};
 
@@ -74,18 +75,21 @@ fn both(
         rows.iter_mut().zip(values).for_each(|(rows, row)| rows.push(row));
     }
     let net = options.measures.iter().position(|&measure| measure == Measure::Net);
-    let mut charges = Vec::new();
+    let callers = Callers::new(merged.each_ref(), &pairings, &functions);
+    let charges = callers
+        .as_ref()
+        .map_or_else(Vec::new, |callers| charged::find(&functions, callers, &testable));
     if let Some(net) = net.filter(|_| interval == Interval::BetweenRuns) {
-        charges = charged::find(&functions, &testable);
         for charge in &charges {
-            let after = [charge.caller, charge.new].map(|at| seen.in_runs(&pairings[at], 1));
-            let margin = options.margin_of(&functions[charge.new].name);
-            let row = charged::row(&rows[net][charge.tested], &after, margin);
+            let named = charge.largest(1).unwrap_or(charge.caller);
+            let margin = options.margin_of(&functions[named].name);
+            let row = charge.row(&rows[net][charge.tested], &seen, &pairings, margin);
             rows[net].push(row);
         }
     }
     let mut outcomes = stats::test_together(&design, &rows, &options.stats);
     let mut all_tested = Vec::new();
+    let mut charged_rows = Vec::new();
     for ((&measure, rows), outcome) in options.measures.iter().zip(&rows).zip(&mut outcomes) {
         if let (Interval::Calibrated, Some(calibration)) = (interval, options.calibration) {
             let asked = testable.iter().map(|&index| {
@@ -100,10 +104,7 @@ fn both(
         }
         all_tested.extend(outcome.rows.iter().copied());
         if measure == Measure::Net {
-            for (charge, tested) in charges.iter().zip(outcome.rows.split_off(testable.len())) {
-                let caller = functions[charge.caller].name.clone();
-                functions[charge.new].charged = Some(Charged { caller, tested });
-            }
+            charged_rows = outcome.rows.split_off(testable.len());
         }
     }
     for rows in &mut rows {
@@ -133,9 +134,29 @@ fn both(
         let runs = [0, 1].map(|side| seen.in_runs(&pairings[index], side));
         functions[index].tail = Tail::of(runs, outcome.replicate == Replicate::Runs);
     }
-    let moved = moved::find(&functions, options.stats.margin);
-    moved::explain(&mut functions, &moved, options.stats.margin);
-    let mut whole = WholeRun::of(sides, &design, interval, &functions, options);
+    let tested = charged_rows.into_iter().map(Some).chain(std::iter::repeat(None));
+    let charges: Vec<_> = charges.into_iter().zip(tested).collect();
+    charged::note(&mut functions, &charges);
+    let moved = moved::find(&functions, &charges);
+    if let Some(callers) = &callers {
+        moved::explain(&mut functions, &charges);
+        let shifts = moved::shifts(&functions, callers, &testable);
+        if let Some(net) = net.filter(|_| !shifts.is_empty()) {
+            let row = |shift: &Shift| {
+                let Charge { caller, tested, .. } = shift.both;
+                let margin = options.margin_of(&functions[caller].name);
+                shift.both.row(&rows[net][tested], &seen, &pairings, margin)
+            };
+            let more: Vec<_> = shifts.iter().map(row).collect();
+            rows[net].extend(more);
+            let tested = stats::test_together(&design, &rows, &options.stats).swap_remove(net);
+            for (shift, both) in shifts.iter().zip(&tested.rows[testable.len()..]) {
+                moved::explain_shift(&mut functions, shift, both);
+            }
+            rows[net].truncate(testable.len());
+        }
+    }
+    let mut whole = WholeRun::of(sides, &design, interval, (&functions, callers.as_ref()), options);
     if outcome.confounded && !single {
         warnings.push(comparability::one_block());
     }
@@ -202,6 +223,7 @@ fn both(
 
 fn entries(profile: &Profile, runs: usize) -> Vec<Entry> {
     let runs = runs.max(1) as f64;
+    let callers = callers::main_callers(profile);
     let entry = |row: &Row| {
         let stats = &row.stats;
         let calls = stats.calls.saturating_add(stats.partial);
@@ -212,6 +234,9 @@ fn entries(profile: &Profile, runs: usize) -> Vec<Entry> {
             calls: calls as f64 / runs,
             cost: per_call(stats.net),
             callees: per_call(stats.callees),
+            caller: callers
+                .get(&(row.name.as_str(), row.module.as_deref()))
+                .map(|&name| name.into()),
         }
     };
     profile.rows.iter().map(entry).collect()

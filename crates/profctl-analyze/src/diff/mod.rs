@@ -12,6 +12,7 @@ pub mod stats;
 mod activations;
 mod align;
 mod calibration;
+mod callers;
 mod canonical;
 mod charged;
 mod compact;

@@ -12,7 +12,8 @@ const RUNS: u64 = 5;
 
 fn side(name: &str, calls: impl IntoIterator<Item = Calls>) -> Side {
     let run = |(number, calls): (usize, Calls)| {
-        let mut summary = Summary::new(summarize::Options::default());
+        let mut summary =
+            Summary::new(summarize::Options { call_graph: true, ..summarize::Options::default() });
         calls.tell(&mut summary);
         let source = Source { path: "-".into(), format: "plain".into(), bytes: 0 };
         Run {

@@ -320,7 +320,7 @@ fn finding(function: &Function) -> Phrase {
             return phrase;
         };
         return phrase
-            .then(format!(", {caller} with it takes "))
+            .then(format!(", {caller} with its new callees takes "))
             .with(Part::Ratio(tested.estimate.exp2()))
             .then(" its net time per call (95%: ")
             .with(Part::Ratio(tested.ci_low.exp2()))

@@ -22,6 +22,8 @@ pub(super) struct Entry {
     pub(super) cost: f64,
     /// Direct callees of a call.
     pub(super) callees: f64,
+    /// The function that makes most of its calls, if that is known and has another name.
+    pub(super) caller: Option<String>,
 }
 
 /// How two functions of different names were found to be one.
@@ -148,7 +150,7 @@ pub struct Function {
     pub verdict: Verdict,
     /// The function that was probably inlined into it or outlined from it.
     pub moved: Option<String>,
-    /// What its caller takes with it, if it is new and its caller is known.
+    /// What its caller takes with its new callees, if it is one of them.
     pub charged: Option<Charged>,
     /// Its 99th percentiles, if all runs have histograms.
     pub tail: Option<Tail>,
@@ -171,6 +173,11 @@ impl Function {
     pub(super) fn was_tested(&self) -> bool {
         let tested = |test: &Tested| test.verdict != stats::Verdict::NotTested;
         self.tests.iter().flatten().any(tested)
+    }
+
+    /// Whether it was called on both sides.
+    pub(super) fn is_on_both_sides(&self) -> bool {
+        self.before.is_there() && self.after.is_there()
     }
 
     /// Whether nothing at all is different.
@@ -278,12 +285,13 @@ impl Comparison {
     }
 }
 
-/// A new function, and what its caller takes with it.
+/// What the caller of a new function takes with its new callees.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Charged {
     /// The function that calls it.
     pub caller: String,
-    /// The net time of a call of the caller and of its new callee, against that of the caller before.
+    /// The net time of a call of the caller and of all that is new below it, against that of the caller
+    /// and of all that is gone, before.
     pub tested: Tested,
 }
 
@@ -307,9 +315,8 @@ pub struct Moved {
     pub net: u64,
     /// Net time of a run that its caller won or lost.
     pub caller_delta: i64,
-    /// Whether numbers of calls leave no doubt of it, and both together take no longer after than before
-    /// but for the margin.
-    pub level: bool,
+    /// Whether the caller is no slower where its callees of one side are counted with it.
+    pub is_paid: bool,
 }
 
 /// The 99th percentile of the net time of a call.

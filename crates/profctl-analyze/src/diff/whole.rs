@@ -4,7 +4,7 @@
 //! compare them with. The sum accounts for all of it: of work done twice, of a new function, of one that
 //! came back under another name.
 
-use super::moved::caller_of;
+use super::callers::Callers;
 use super::side::{counts, rounded};
 use super::stats::{self, Design, Row, Tested};
 use super::types::{Cause, Function, Interval, WholeRun, Why};
@@ -22,7 +22,7 @@ impl WholeRun {
         sides: [&Side; 2],
         design: &Design,
         interval: Interval,
-        functions: &[Function],
+        (functions, callers): (&[Function], Option<&Callers>),
         options: &Options<'_>,
     ) -> Self {
         let mean = |of: &dyn Fn(&super::Run) -> u64| {
@@ -67,7 +67,7 @@ impl WholeRun {
         };
         let busy_tested = if busy[0] > 0 { busy_tested } else { None };
         let delta = i128::from(busy[1]) - i128::from(busy[0]);
-        let causes = causes(functions, delta);
+        let causes = causes(functions, callers, delta);
         Self { busy, calls, busy_tested, calls_tested, verdict, causes }
     }
 }
@@ -76,22 +76,27 @@ impl WholeRun {
 pub const WHOLE_RUN: &str = "whole run";
 
 /// The functions that make most of the change, in its direction.
-fn causes(functions: &[Function], delta: i128) -> Vec<Cause> {
-    let mut parts: Vec<(&Function, i64)> = functions
+fn causes(functions: &[Function], callers: Option<&Callers>, delta: i128) -> Vec<Cause> {
+    let mut parts: Vec<(usize, i64)> = functions
         .iter()
-        .filter(|function| counts(function.kind))
-        .map(|function| (function, function.parts.delta_net))
+        .enumerate()
+        .filter(|(_, function)| counts(function.kind))
+        .map(|(at, function)| (at, function.parts.delta_net))
         .filter(|&(_, part)| part != 0 && (part > 0) == (delta > 0))
         .filter(|&(_, part)| part.unsigned_abs() as f64 >= CAUSE_MIN * delta.unsigned_abs() as f64)
         .collect();
-    parts.sort_by(|(a, of_a), (b, of_b)| {
-        of_b.unsigned_abs().cmp(&of_a.unsigned_abs()).then_with(|| a.name.cmp(&b.name))
+    parts.sort_by(|&(a, of_a), &(b, of_b)| {
+        let by_name = || functions[a].name.cmp(&functions[b].name);
+        of_b.unsigned_abs().cmp(&of_a.unsigned_abs()).then_with(by_name)
     });
     parts.truncate(CAUSES_MAX);
-    let cause = |(function, delta): (&Function, i64)| {
+    let cause = |(at, delta): (usize, i64)| {
+        let function = &functions[at];
         let why = why(function);
-        let caller = matches!(why, Why::New | Why::Gone).then(|| caller_of(functions, function));
-        let caller = caller.flatten().map(|at| functions[at].name.clone());
+        let callers = callers.filter(|_| matches!(why, Why::New | Why::Gone));
+        let caller = callers
+            .and_then(|callers| callers.main_of(at, functions))
+            .map(|at| functions[at].name.clone());
         Cause { name: function.name.clone(), why, delta, caller }
     };
     parts.into_iter().map(cause).collect()

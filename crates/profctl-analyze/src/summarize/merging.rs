@@ -61,7 +61,8 @@ fn measured(shard: &Shard) -> Profile {
         Some(lost) => meta.diags.count(&codes::LOST_EVENTS, lost),
         None => meta.diags.count(&codes::LOST_UNKNOWN, 1),
     }
-    let mut summary = Summary::new(Options { percentiles: shard.percentiles, by: By::Function });
+    let mut summary =
+        Summary::new(Options { percentiles: shard.percentiles, ..Options::default() });
     for span in &shard.calls.spans {
         summary.span(span, &shard.calls.names);
     }

@@ -5,6 +5,7 @@
 //! for its functions and no more. The result, a [`Profile`], has names instead of ids, so it can be
 //! saved, read back and merged with those of other traces.
 
+mod call_graph;
 mod histogram;
 mod interrupts;
 mod json;
@@ -26,6 +27,10 @@ use profctl_model::{
     Span, SpanSink, ThreadId, TraceMeta,
 };
 
+pub(crate) use call_graph::Key;
+#[cfg(test)]
+pub(crate) use call_graph::WAITING_MAX;
+pub use call_graph::{CallGraph, CallGraphSink, CallSums};
 pub use histogram::Histogram;
 pub(crate) use json::quality_json;
 pub use profile::{Profile, Row, SavedRun, Source};
@@ -83,6 +88,8 @@ pub struct Options {
     pub percentiles: bool,
     /// What a row is. The spans' `outermost` must be meant by the same.
     pub by: By,
+    /// Whether to keep who calls whom; only by function.
+    pub call_graph: bool,
 }
 
 /// The rows of a profile by kind.
@@ -97,6 +104,9 @@ const KINDS: [FuncKind; 6] = [
 
 /// The row of [`FuncKind::Interrupt`].
 const INTERRUPTS: usize = 2;
+
+/// Pairs of functions that call one another in a profile. A kernel has some ten thousand.
+const PAIRS_MAX: usize = 1 << 17;
 
 /// The name of the row of functions that live in no module, and of calls on no known CPU.
 const NO_MODULE: &str = "(no module)";
@@ -130,6 +140,8 @@ pub struct Summary {
     enclosed: Vec<FuncStats>,
     /// Where threads are kept apart, so that some can be dropped.
     separate: Option<Separate>,
+    /// Who calls whom, if that is kept.
+    call_graph: Option<CallGraphSink>,
 }
 
 /// Rows by thread: what each of the summary's rows stands for.
@@ -181,6 +193,8 @@ impl Summary {
             last_thread: None,
             enclosed: Vec::new(),
             separate: None,
+            call_graph: (options.call_graph && options.by == By::Function)
+                .then(|| CallGraphSink::of_at_most(PAIRS_MAX)),
         }
     }
 
@@ -188,7 +202,7 @@ impl Summary {
     pub fn finish(mut self, names: &Names, meta: &TraceMeta, source: Source) -> Profile {
         let by = self.options.by;
         let stats = self.settle();
-        let Self { separate, modules, .. } = self;
+        let Self { separate, modules, call_graph, .. } = self;
         let is_kept = |thread: ThreadId| separate.as_ref().is_none_or(|apart| apart.keeps(thread));
         let n_threads =
             self.threads.pairs().filter(|&(thread, &seen)| seen && is_kept(thread)).count() as u64;
@@ -231,6 +245,7 @@ impl Summary {
             quality: Quality::of(&meta.diags),
             runs: None,
             paths: None,
+            call_graph: call_graph.and_then(|calls| calls.finish(names)),
             rows,
         }
     }
@@ -366,6 +381,9 @@ impl SpanSink for Summary {
             self.last_thread = Some(span.thread);
             *self.threads.grow_to(span.thread) = true;
         }
+        if let Some(calls) = &mut self.call_graph {
+            calls.span(span, names);
+        }
         let interrupted = self.interrupts.inside(span);
         if self.options.by == By::Function && self.separate.is_none() {
             self.add(span.func.index(), span);
@@ -401,7 +419,9 @@ impl SpanSink for Summary {
 
     fn part(&self) -> Option<Self> {
         let separate = self.separate.is_some().then(Separate::default);
-        Some(Self { separate, ..Self::new(self.options) })
+        let mut part = Self { separate, ..Self::new(self.options) };
+        part.call_graph = self.call_graph.as_ref().and_then(SpanSink::part);
+        Some(part)
     }
 
     fn join(&mut self, mut part: Self, ids: &NewIds, names: &Names) {
@@ -410,6 +430,9 @@ impl SpanSink for Summary {
         }
         for (func, _) in part.funcs.pairs().filter(|(_, info)| info.is_some()) {
             self.new_info(ids.funcs[func], names);
+        }
+        if let (Some(ours), Some(theirs)) = (&mut self.call_graph, part.call_graph.take()) {
+            ours.join(theirs, ids, names);
         }
         let stats = part.settle();
         let called = part.separate.iter().flat_map(|apart| &apart.called);
@@ -483,11 +506,17 @@ impl Summary {
 impl SelectThreads for Summary {
     fn separate_threads(&mut self) {
         self.separate = Some(Separate::default());
+        if let Some(calls) = &mut self.call_graph {
+            calls.separate_threads();
+        }
     }
     fn keep_threads(&mut self, keep: &dyn Fn(ThreadId) -> bool) {
         if let Some(apart) = &mut self.separate {
             let ids = (0..self.threads.len()).map(ThreadId::from_index);
             apart.kept = ids.map(keep).collect();
+        }
+        if let Some(calls) = &mut self.call_graph {
+            calls.keep_threads(keep);
         }
     }
 }

@@ -100,7 +100,8 @@ mod tests {
         #[test]
         fn it_is_the_profile_of_the_stream(calls in random_calls()) {
             let (trace, streamed) = (calls.trace(), calls.profile());
-            let options = Options { percentiles: streamed.has_percentiles, by: streamed.by };
+            let (percentiles, by) = (streamed.has_percentiles, streamed.by);
+            let options = Options { percentiles, by, call_graph: true };
             let source = streamed.sources[0].clone();
             prop_assert_eq!(Profile::of_trace(&trace, options, source), streamed);
         }

@@ -3,9 +3,10 @@
 use std::cmp::{Ordering, Reverse};
 use std::path::Path;
 
-use profctl_model::hash::FastMap;
+use profctl_model::hash::{FastMap, FastSet};
 use profctl_model::{FuncKind, TickUnit, Ticks, Timebase, Timeline};
 
+use super::call_graph::CallGraph;
 use super::run_paths::RunPaths;
 use super::stats::{FuncStats, Lengths};
 use super::{By, Quality};
@@ -55,6 +56,8 @@ pub struct Profile {
     pub runs: Option<Vec<SavedRun>>,
     /// The call paths, if they were kept; where it is of several runs, each of those has its own.
     pub paths: Option<RunPaths>,
+    /// Who calls whom, if that was kept in every trace.
+    pub call_graph: Option<CallGraph>,
 }
 
 /// One of the runs that a profile is the sum of.
@@ -219,8 +222,13 @@ impl Profile {
     /// Removes the rows that `keep` rejects, in the runs as well.
     pub fn retain(&mut self, keep: &dyn Fn(&Row) -> bool) {
         self.rows.retain(keep);
+        if let Some(graph) = &mut self.call_graph {
+            let kept: FastSet<(&str, Option<&str>)> =
+                self.rows.iter().map(|row| (row.name.as_str(), row.module.as_deref())).collect();
+            *graph = graph.of_those(&|function| kept.contains(&function));
+        }
         for run in self.runs.iter_mut().flatten() {
-            run.profile.rows.retain(keep);
+            run.profile.retain(keep);
         }
     }
 
@@ -249,6 +257,7 @@ impl Profile {
         self.sources.append(&mut other.sources);
         self.sources.sort();
         self.merge_paths(&mut other);
+        self.merge_call_graphs(&mut other);
         self.lanes = self.lanes.max(other.lanes);
         for (ours, theirs) in [
             (&mut self.real, other.real),
@@ -287,6 +296,20 @@ impl Profile {
                 Some(ours)
             }
             // A trace without calls has no paths.
+            (Some(ours), None) if other.rows.is_empty() => Some(ours),
+            (None, Some(theirs)) if self.rows.is_empty() => Some(theirs),
+            _ => None,
+        };
+    }
+
+    /// Adds who calls whom in another profile, if that is known of both.
+    fn merge_call_graphs(&mut self, other: &mut Self) {
+        self.call_graph = match (self.call_graph.take(), other.call_graph.take()) {
+            (Some(mut ours), Some(theirs)) => {
+                ours.merge(&theirs);
+                Some(ours)
+            }
+            // A trace without calls has no callers.
             (Some(ours), None) if other.rows.is_empty() => Some(ours),
             (None, Some(theirs)) if self.rows.is_empty() => Some(theirs),
             _ => None,
@@ -350,6 +373,9 @@ impl Profile {
                 scale(&mut stats.net_of_calls, &timebase);
                 scale(&mut stats.elapsed_of_calls, &timebase);
             }
+        }
+        if let Some(graph) = &mut self.call_graph {
+            graph.convert(&reported);
         }
         for run in self.runs.iter_mut().flatten() {
             run.profile.convert_to_reported_unit();

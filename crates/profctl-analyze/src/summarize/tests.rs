@@ -291,6 +291,7 @@ fn the_file_has_every_field_in_order() {
         "outermost":1,
         "callees":0,
         "descendants":0}],
+        "call_graph":[[0,1,1,1000]],
         "by":"function"}"#]]
     .assert_eq(&json.replace(",\"", ",\n\""));
 }
@@ -454,7 +455,7 @@ proptest! {
 /// Sums of an input without single calls: `main`, which has no caller, and four calls of `work`.
 fn totals(by: By) -> Profile {
     let calls = Calls::parse("0 main( 10 work( 100 ) 100 )");
-    let mut summary = Summary::new(Options { percentiles: true, by });
+    let mut summary = Summary::new(Options { percentiles: true, by, ..Options::default() });
     for (func, n, elapsed, net) in [(0, 0, 100, 10), (1, 4, 90, 90)] {
         let totals = FuncTotals {
             func: FuncId::from_index(func),
@@ -524,7 +525,7 @@ fn without_durations_only_calls_are_known() {
 
 /// The profile of what of `calls` is on threads whose name `keep` takes, selected at the end.
 fn selected(calls: &Calls, by: By, keep: &str) -> Profile {
-    let mut summary = Summary::new(Options { percentiles: true, by });
+    let mut summary = Summary::new(Options { percentiles: true, by, ..Options::default() });
     summary.separate_threads();
     for span in &calls.spans {
         summary.span(span, &calls.names);

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 use profctl_analyze::diff::gate::{Judgement, Policy, judge};
 use profctl_analyze::diff::{Comparison, Measure, Options, Run, Side, Verdict, compare};
-use profctl_analyze::summarize::{self, By, Lengths, Profile, Row, Source, Summary};
+use profctl_analyze::summarize::{self, Lengths, Profile, Row, Source, Summary};
 use profctl_bench::page::{Block, DEALT, PAGE, PLANTED, ended, error_percent};
 use profctl_import::{ReadOptions, Single, load};
 use profctl_model::report::Answer;
@@ -128,7 +128,7 @@ fn read(file: &Path) -> io::Result<Calls> {
 }
 
 fn profile(calls: &Calls) -> Profile {
-    let options = summarize::Options { percentiles: false, by: By::Function };
+    let options = summarize::Options { call_graph: true, ..summarize::Options::default() };
     let mut summary = Summary::new(options);
     calls.tell(&mut summary);
     let source = Source { path: "-".into(), format: "function_graph".into(), bytes: 0 };

@@ -146,9 +146,13 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
 
 /// Everything that was given, merged.
 fn profile(args: &Args, session: &mut Session<'_>, global: &Global) -> Result<Profile, Failure> {
-    let options = Options { percentiles: needs_histograms(args, global), by: args.by.into() };
     // What a saved profile keeps of each run would grow with the runs in the other outputs.
     let keeps_runs = global.format() == Format::Json;
+    let options = Options {
+        percentiles: needs_histograms(args, global),
+        by: args.by.into(),
+        call_graph: keeps_runs,
+    };
     let mut runs: Vec<SavedRun> = Vec::new();
     let mut merged: Option<Profile> = None;
     session.each_of_some(

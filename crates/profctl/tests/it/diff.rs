@@ -232,7 +232,16 @@ fn profiles_with_call_paths_compare_like_their_traces() {
     run(&["summarize", "-q", "--paths", "-o", &summarized, &traces[0]]).quiet_success();
     run(&["convert", "-q", "--paths", "-o", &converted, &traces[1]]).quiet_success();
     let paths = |before: &str, after: &str| {
-        let found = json(&run(&["diff", "-q", "--paths", "--format", "json", before, after]));
+        let found = json(&run(&[
+            "diff",
+            "-q",
+            "--paths",
+            "--no-renames",
+            "--format",
+            "json",
+            before,
+            after,
+        ]));
         found["rows"].clone()
     };
     let saved = paths(&summarized, &converted);

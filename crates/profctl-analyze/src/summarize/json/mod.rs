@@ -26,6 +26,9 @@ pub(super) struct ProfileFile {
     pub(super) totals: TotalsFile,
     pub(super) quality: Option<QualityFile>,
     pub(super) functions: Vec<FunctionFile>,
+    /// Places in `functions` of a caller and a callee, calls, and their net time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) call_graph: Option<Vec<[u64; 4]>>,
     pub(super) by: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) runs: Option<Vec<RunFile>>,

@@ -8,10 +8,11 @@ use super::{
     DiagnosticFile, FunctionFile, PathsFile, ProfileFile, QualityFile, RunFile, SAME_HISTOGRAM,
     SampleFile, SourceFile, TimebaseFile,
 };
+use crate::summarize::call_graph::Between;
 use crate::summarize::profile::collapse;
 use crate::summarize::{
-    By, Diagnostic, FuncStats, Histogram, Lengths, Profile, Quality, Row, RunNode, RunPaths,
-    SavedRun, Source, Sums,
+    By, CallGraph, Diagnostic, FuncStats, Histogram, Lengths, Profile, Quality, Row, RunNode,
+    RunPaths, SavedRun, Source, Sums,
 };
 
 /// The profile in a file.
@@ -27,6 +28,8 @@ pub(super) fn profile(file: ProfileFile) -> Result<Profile, String> {
     let totals = &file.totals;
     let capacity = totals.capacity.unwrap_or(totals.real.saturating_mul(totals.lanes));
     let functions = &file.functions;
+    let call_graph = file.call_graph.as_deref().map(|edges| read_graph(edges, functions, tick));
+    let call_graph = call_graph.transpose()?;
     Ok(Profile {
         real: ticks("totals", "real", totals.real, tick)?,
         lanes: totals.lanes.max(1),
@@ -48,6 +51,7 @@ pub(super) fn profile(file: ProfileFile) -> Result<Profile, String> {
             .collect(),
         timebase,
         by,
+        call_graph,
         paths: file.paths.map(read_paths).transpose()?,
         runs: file.runs.map(|runs| runs.into_iter().map(read_run).collect()).transpose()?,
         quality: match file.quality {
@@ -55,6 +59,25 @@ pub(super) fn profile(file: ProfileFile) -> Result<Profile, String> {
             None => Quality::of(&DiagLog::default()),
         },
     })
+}
+
+fn read_graph(
+    edges: &[[u64; 4]],
+    functions: &[FunctionFile],
+    tick: u64,
+) -> Result<CallGraph, String> {
+    let names: Vec<_> =
+        functions.iter().map(|one| (one.name.as_str(), one.module.as_deref())).collect();
+    let place = |place: u64| {
+        let known = usize::try_from(place).ok().filter(|&place| place < names.len());
+        known.ok_or_else(|| format!("call_graph: no function {place}"))
+    };
+    let edge = |&[caller, callee, calls, net]: &[u64; 4]| {
+        let between = Between { calls, net: ticks("call_graph", "net", net, tick)? };
+        Ok((place(caller)?, place(callee)?, between))
+    };
+    let edges: Result<Vec<_>, String> = edges.iter().map(edge).collect();
+    Ok(CallGraph::new(&names, edges?))
 }
 
 fn read_paths(file: PathsFile) -> Result<RunPaths, String> {

@@ -2,13 +2,16 @@
 
 use profctl_model::Timeline;
 use profctl_model::diag::Sample;
+use profctl_model::hash::FastMap;
 
 use super::{
     DiagnosticFile, FunctionFile, PathsFile, ProfileFile, QualityFile, RunFile, SAME_HISTOGRAM,
     SCHEMA, SampleFile, SourceFile, TimebaseFile, TotalsFile,
 };
+use crate::summarize::call_graph::Between;
 use crate::summarize::{
-    Diagnostic, FuncStats, Lengths, Profile, Quality, Row, RunNode, RunPaths, SavedRun, Sums,
+    CallGraph, Diagnostic, FuncStats, Lengths, Profile, Quality, Row, RunNode, RunPaths, SavedRun,
+    Sums,
 };
 
 /// The file of a profile whose tick is `tick` reported units.
@@ -45,10 +48,22 @@ pub(super) fn file(profile: &Profile, tick: u64) -> ProfileFile {
         },
         quality: Some(write_quality(&profile.quality)),
         functions: profile.rows.iter().map(|row| write_row(profile, row, busy, tick)).collect(),
+        call_graph: profile.call_graph.as_ref().map(|graph| write_graph(graph, profile, tick)),
         by: Some(profile.by.name().into()),
         runs: profile.runs.as_ref().map(|runs| runs.iter().map(write_run).collect()),
         paths: profile.paths.as_ref().filter(|_| profile.runs.is_none()).map(write_paths),
     }
+}
+
+fn write_graph(graph: &CallGraph, profile: &Profile, tick: u64) -> Vec<[u64; 4]> {
+    let rows = profile.rows.iter().zip(0_u64..);
+    let places: FastMap<_, u64> =
+        rows.map(|(row, place)| ((row.name.as_str(), row.module.as_deref()), place)).collect();
+    let edge = |(caller, callee, between): (_, _, Between)| {
+        let Between { calls, net } = between;
+        Some([*places.get(&caller)?, *places.get(&callee)?, calls, net.saturating_mul(tick)])
+    };
+    graph.iter().filter_map(edge).collect()
 }
 
 fn write_paths(paths: &RunPaths) -> PathsFile {

@@ -73,8 +73,8 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
         }
         Conversion::Table(file) => tables::run(file, &args.tables, &args.traces, session, global),
         Conversion::Profile => {
-            let summary = Summary::new(Options { percentiles: true, by: By::Function });
-            let sink = (summary, args.paths.then(TraceBuilder::default));
+            let options = Options { percentiles: true, call_graph: true, ..Options::default() };
+            let sink = (Summary::new(options), args.paths.then(TraceBuilder::default));
             let read = session.one(single(args)?, sink)?;
             let source = read.source();
             let Read { sink: (summary, calls), names, meta, .. } = read;

@@ -89,7 +89,8 @@ fn side(
     let is_directory = inputs.arguments[0].is_directory;
     let selection = session.selection;
     let sink = || -> RunSink {
-        let options = Options { percentiles: keep.histograms, by: By::Function };
+        let options =
+            Options { percentiles: keep.histograms, call_graph: true, ..Options::default() };
         let series = single.then(SeriesSink::default);
         let trace = keep.paths.then(TraceBuilder::default);
         (Summary::new(options), (series, trace))

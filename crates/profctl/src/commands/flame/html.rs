@@ -3,7 +3,7 @@
 use profctl_analyze::critpath;
 use profctl_analyze::critpath::chain::{Link, Wait};
 use profctl_analyze::diff::{Comparison, PathComparison, Shown};
-use profctl_analyze::summarize::{By, Options, Profile, Source, TableOptions, is_percentile};
+use profctl_analyze::summarize::{Options, Profile, Source, TableOptions, is_percentile};
 use profctl_analyze::tree;
 use profctl_model::{Table, Ticks, Trace};
 use profctl_render::chart::picture::{PathPlace, PathStep};
@@ -79,7 +79,7 @@ fn of_trace(
     global: &Global,
 ) -> String {
     let source = Source { path: title.clone(), format: String::new(), bytes: 0 };
-    let options = Options { percentiles: true, by: By::Function };
+    let options = Options { percentiles: true, ..Options::default() };
     let profile = Profile::of_trace(trace, options, source);
     let trees = tree::by_thread(trace);
     let calls =

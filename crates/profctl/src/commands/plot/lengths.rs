@@ -141,7 +141,7 @@ fn read(request: &Request<'_>) -> Result<(Vec<Distribution>, Exit), Failure> {
     let mut known: Vec<String> = Vec::new();
     for (path, input) in inputs.iter().zip(names_of(*inputs)) {
         let mut profile: Option<Profile> = None;
-        let sink = || Summary::new(Options { percentiles: true, by: By::Function });
+        let sink = || Summary::new(Options { percentiles: true, ..Options::default() });
         session.each_of_some(std::slice::from_ref(path), sink, |item| {
             let one = match item.content {
                 ItemContent::Profile(profile) => *profile,

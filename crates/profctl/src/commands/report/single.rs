@@ -45,7 +45,7 @@ fn read(args: &Args, global: &Global) -> Result<(Profile, Option<Trace>), Failur
     let mut merged: Option<Profile> = None;
     let mut trace = None;
     let sink = || {
-        let summary = Summary::new(Options { percentiles: true, by: By::Function });
+        let summary = Summary::new(Options { percentiles: true, ..Options::default() });
         (summary, is_single.then(TraceBuilder::default))
     };
     session.each(traces, sink, |item| {

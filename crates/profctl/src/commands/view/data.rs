@@ -1,9 +1,9 @@
 //! What the view shows: sums of what was read so far, and single calls that were read again.
 
-use profctl_analyze::neighbors::{Function, Neighborhood, Neighbors, Sums};
+use profctl_analyze::neighbors::{self, Function, Neighborhood};
 use profctl_analyze::replay::Found;
 use profctl_analyze::slowest::{Call, Slowest};
-use profctl_analyze::summarize::Profile;
+use profctl_analyze::summarize::{CallGraphSink, CallSums, Profile};
 use profctl_model::{Names, Ticks};
 
 use crate::exit::Failure;
@@ -15,26 +15,26 @@ pub(super) struct Snapshot {
     pub(super) names: Names,
     /// Callers and callees, and slow calls; nothing where rows are not functions, or no calls are
     /// known.
-    pub(super) calls: Option<(Neighbors, Slowest)>,
+    pub(super) calls: Option<(CallGraphSink, Slowest)>,
 }
 
 impl Snapshot {
     /// The callers and callees of a function.
     pub(super) fn around(&self, function: &Function) -> Option<Neighborhood> {
-        let (neighbors, _) = self.calls.as_ref()?;
+        let (calls, _) = self.calls.as_ref()?;
         let is_it = |row: &&profctl_analyze::summarize::Row| {
             row.name == function.name && row.module == function.module
         };
         let stats = &self.profile.rows.iter().find(is_it)?.stats;
         let elapsed = Ticks(stats.elapsed);
-        let own = Sums {
+        let own = CallSums {
             calls: stats.calls,
             partial: stats.partial,
             elapsed,
             outermost: elapsed,
             net: Ticks(stats.net),
         };
-        Some(neighbors.around(function, &own, &self.names, self.profile.timebase))
+        Some(neighbors::around(calls, function, &own, &self.names, self.profile.timebase))
     }
 
     /// The slowest calls of a function.

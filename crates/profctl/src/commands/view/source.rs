@@ -4,10 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use profctl_analyze::neighbors::Neighbors;
 use profctl_analyze::replay::OneCall;
 use profctl_analyze::slowest::{Call, Slowest};
-use profctl_analyze::summarize::{By, Options, Source as Origin, Summary};
+use profctl_analyze::summarize::{By, CallGraphSink, Options, Source as Origin, Summary};
 use profctl_model::{Names, Record, SelectThreads, Span, SpanSink, ThreadId, TraceMeta};
 
 use super::Args;
@@ -84,8 +83,8 @@ impl Shared {
             session = session.selecting_rows();
         }
         session.options.asked = Some(asked);
-        let calls = (by == By::Function).then(<(Neighbors, Slowest)>::default);
-        let summary = Summary::new(Options { percentiles: false, by });
+        let calls = (by == By::Function).then(<(CallGraphSink, Slowest)>::default);
+        let summary = Summary::new(Options { by, ..Options::default() });
         let sink = Reporting {
             sums: (summary, calls),
             selection: &args.selection,
@@ -122,7 +121,7 @@ impl Shared {
     }
 }
 
-type Collected = (Summary, Option<(Neighbors, Slowest)>);
+type Collected = (Summary, Option<(CallGraphSink, Slowest)>);
 
 fn snapshot(
     (summary, calls): Collected,

@@ -3,10 +3,9 @@
 use std::fmt::Write as _;
 
 use expect_test::expect_file;
-use profctl_analyze::neighbors::Neighbors;
 use profctl_analyze::replay::{Found, OneCall};
 use profctl_analyze::slowest::{Call, Slowest};
-use profctl_analyze::summarize::{By, Options, Source, Summary};
+use profctl_analyze::summarize::{By, CallGraphSink, Options, Source, Summary};
 use profctl_import::{ReadOptions, Single, Streamed, stream};
 use profctl_model::SpanSink;
 use profctl_render::Style;
@@ -45,7 +44,7 @@ fn read<S: SpanSink + Send>(text: &[u8], sink: S) -> Streamed<S> {
 
 fn snapshot(text: &[u8], by: By) -> Box<Snapshot> {
     let sums =
-        (Summary::new(Options { percentiles: false, by }), <(Neighbors, Slowest)>::default());
+        (Summary::new(Options { by, ..Options::default() }), <(CallGraphSink, Slowest)>::default());
     let Streamed { sink: (summary, calls), names, meta, .. } = read(text, sums);
     let source = Source { path: "trace.txt".into(), format: "plain".into(), bytes: 0 };
     let profile = summary.finish(&names, &meta, source);
