@@ -28,13 +28,13 @@ pub(super) struct Charge {
     pub(super) tested: usize,
     /// By side: functions that it calls on no other, and what these call, each with the part of its
     /// net time that is charged.
-    pub(super) parts: [Vec<(usize, f64)>; 2],
+    parts: [Vec<(usize, f64)>; 2],
     /// By side: which of its callees these are below, and their net time in all runs.
-    pub(super) callees: [BTreeMap<usize, f64>; 2],
+    callees: [BTreeMap<usize, f64>; 2],
 }
 
 /// Whether a function is there in every run of one side, and not on the other.
-pub(super) fn side_of(one: &Function) -> Option<usize> {
+fn side_of(one: &Function) -> Option<usize> {
     let sides = [&one.before, &one.after];
     let is_only = |&side: &usize| {
         let own = sides[side];

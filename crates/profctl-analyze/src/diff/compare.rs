@@ -141,7 +141,7 @@ fn both(
     if let Some(callers) = &callers {
         moved::explain(&mut functions, &charges);
         let shifts = moved::shifts(&functions, callers, &testable);
-        if let Some(net) = net.filter(|_| !shifts.is_empty()) {
+        if let Some(net) = net.filter(|_| interval == Interval::BetweenRuns && !shifts.is_empty()) {
             let row = |shift: &Shift| {
                 let Charge { caller, tested, .. } = shift.both;
                 let margin = options.margin_of(&functions[caller].name);

@@ -54,7 +54,7 @@ fn moved(
         inlined,
         net: if inlined { callee.before.net } else { callee.after.net },
         caller_delta: caller.parts.delta_net,
-        is_paid: tested.is_some_and(is_paid),
+        no_slower: tested.is_some_and(is_no_slower),
     }
 }
 
@@ -79,11 +79,13 @@ fn per_call(of: &SideStats, sum: u64) -> f64 {
 pub(super) fn explain(functions: &mut [Function], charges: &[(Charge, Option<Tested>)]) {
     let improved = |tested: &Tested| tested.verdict == stats::Verdict::Improved;
     for (charge, tested) in charges {
-        let inlined = own_time_changed(&functions[charge.caller], true);
-        let Some(at) = charge.largest(usize::from(!inlined)) else { continue };
-        let moved = moved(functions, charge, at, inlined, tested.as_ref());
-        if inlined || !tested.as_ref().is_some_and(improved) {
-            explain_one(&mut functions[charge.caller], &moved);
+        for (side, inlined) in [(0, true), (1, false)] {
+            let Some(at) = charge.largest(side) else { continue };
+            let is_faster = !inlined && tested.as_ref().is_some_and(improved);
+            if own_time_changed(&functions[charge.caller], inlined) && !is_faster {
+                let moved = moved(functions, charge, at, inlined, tested.as_ref());
+                explain_one(&mut functions[charge.caller], &moved);
+            }
         }
     }
 }
@@ -92,7 +94,9 @@ pub(super) fn explain(functions: &mut [Function], charges: &[(Charge, Option<Tes
 pub(super) fn explain_one(caller: &mut Function, moved: &Moved) {
     caller.moved = Some(moved.callee.clone());
     let was = caller.verdict;
-    if is_slower(was) && moved.inlined && (is_level(caller) || moved.is_paid && !is_longer(caller))
+    if is_slower(was)
+        && moved.inlined
+        && (is_level(caller) || moved.no_slower && !is_longer(caller))
     {
         settle(caller, moved.callee.clone());
     } else if was == Verdict::Improved && !moved.inlined && caller.measure != Measure::Elapsed {
@@ -108,7 +112,7 @@ fn is_slower(verdict: Verdict) -> bool {
 }
 
 /// Whether a caller is no slower with what it is charged with.
-fn is_paid(tested: &Tested) -> bool {
+fn is_no_slower(tested: &Tested) -> bool {
     !matches!(
         tested.verdict,
         stats::Verdict::Regressed | stats::Verdict::Suspect | stats::Verdict::NotTested
@@ -194,7 +198,7 @@ pub(super) fn shifts(functions: &[Function], callers: &Callers, tested: &[usize]
 
 /// Takes back what was said of the one that won, where both together take no longer.
 pub(super) fn explain_shift(functions: &mut [Function], shift: &Shift, both: &Tested) {
-    if is_paid(both) {
+    if is_no_slower(both) {
         let (name_up, name_down) =
             (functions[shift.up].name.clone(), functions[shift.down].name.clone());
         settle(&mut functions[shift.up], name_down);

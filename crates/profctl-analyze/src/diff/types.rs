@@ -316,7 +316,7 @@ pub struct Moved {
     /// Net time of a run that its caller won or lost.
     pub caller_delta: i64,
     /// Whether the caller is no slower where its callees of one side are counted with it.
-    pub is_paid: bool,
+    pub no_slower: bool,
 }
 
 /// The 99th percentile of the net time of a call.
