@@ -1,4 +1,4 @@
-"""The figures of docs/scale.md: `PYTHONPATH=src:tests python measure.py throughput|merge FOLDER`.
+"""The figures of docs/scale.md: `PYTHONPATH=src:tests python measure.py throughput|memory FOLDER`.
 
 Times are of CPUs, not of a clock on the wall: those of the executors with all that they start, so
 that other load on the machine does not count. `PROFCTL` and `MAKE_TRACE` name release builds.
@@ -13,37 +13,52 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
+from statistics import median
 
 from cluster import Cluster
+from driver import Watch, peaks
 from pyspark.sql import SparkSession
 
-from profctl_spark import job, summarize, tree
-from profctl_spark.tree import Partial
+from profctl_spark import Limits, summarize
 
 _TICKS = os.sysconf("SC_CLK_TCK")
+PARTS = ("JVM", "Python", "pipes", "programs")
+"""Of the CPU time of executors; `pipes` are the JVMs that read URIs."""
 
 
-def cpu_seconds(roots: Iterable[int]) -> float:
-    """CPU time of processes and of all below them, ended ones included if they were waited for."""
+def cpu_seconds(roots: Iterable[int]) -> dict[str, float]:
+    """CPU time of processes and of all below them, by part; ended ones included.
+
+    Parts are the JVMs of executors, the workers in Python, the JVMs beside workers that read URIs,
+    and the programs that workers called.
+    """
     children: dict[int, list[int]] = {}
-    used: dict[int, int] = {}
+    used: dict[int, tuple[str, int, int]] = {}
     for path in glob.glob("/proc/[0-9]*/stat"):
         try:
             text = Path(path).read_text()
         except OSError:
             continue
-        fields = text.rpartition(")")[2].split()
-        number = int(text.split()[0])
-        children.setdefault(int(fields[1]), []).append(number)
-        used[number] = sum(int(field) for field in fields[11:15])
-    total, waiting = 0, list(roots)
+        head, _, tail = text.rpartition(")")
+        first, name = head.split(" (", 1)
+        fields = tail.split()
+        children.setdefault(int(fields[1]), []).append(int(first))
+        own, ended = (sum(map(int, fields[place : place + 2])) for place in (11, 13))
+        used[int(first)] = (name, own, ended)
+    total = dict.fromkeys(PARTS, 0)
+    waiting = [(root, "JVM") for root in roots]
     while waiting:
-        number = waiting.pop()
-        total += used.get(number, 0)
-        waiting += children.get(number, [])
-    return total / _TICKS
+        number, part = waiting.pop()
+        _, own, ended = used.get(number, ("", 0, 0))
+        total[part] += own
+        total["programs" if part == "Python" else part] += ended
+        for child in children.get(number, []):
+            name = used[child][0]
+            of_child = "Python" if name.startswith(("python", "pyspark")) else "programs"
+            waiting.append((child, "pipes" if part == "Python" and name == "java" else of_child))
+    return {part: ticks / _TICKS for part, ticks in total.items()}
 
 
 def session(url: str, events: Path) -> SparkSession:
@@ -56,6 +71,7 @@ def session(url: str, events: Path) -> SparkSession:
         "spark.executor.cores": "1",
         "spark.executor.memory": "500m",
         "spark.executor.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+        "spark.python.unix.domain.socket.enabled": "true",
         "spark.executorEnv.PROFCTL": os.environ["PROFCTL"],
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
@@ -72,18 +88,26 @@ def session(url: str, events: Path) -> SparkSession:
     return found
 
 
-def throughput(work: Path) -> None:
+SETS = ((8, 60), (4, 250), (80, 60))
+"""Files of a job, and megabytes of each."""
+
+
+def throughput(work: Path, repeats: int = 3) -> None:
     """Bytes per second of CPU: the bare command, local paths, URIs; one and two executors."""
-    sets = {f"{n} files of {size} MB": made(work, n, size) for n, size in ((8, 60), (4, 250))}
+    sets = {f"{n} files of {size} MB": made(work, n, size) for n, size in SETS}
     for name, files in sets.items():
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        start = time.monotonic()
-        for file in files:
-            call = [os.environ["PROFCTL"], "summarize", "-j1", "--format", "json", file]
-            subprocess.run(call, check=True, capture_output=True)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        show(f"{name}, bare, -j1", files, spent, time.monotonic() - start)
+        found = []
+        for _ in range(repeats):
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            start = time.monotonic()
+            for file in files:
+                call = [os.environ["PROFCTL"], "summarize", "-j1", "--format", "json", file]
+                subprocess.run(call, check=True, capture_output=True)
+            wall = time.monotonic() - start
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+            found.append((wall, {"programs": spent}))
+        show(f"{name}, bare, -j1", files, found)
     for executors in (1, 2):
         cluster = Cluster(fresh(work, f"cluster{executors}"), executors, 1, "600m")
         try:
@@ -93,16 +117,22 @@ def throughput(work: Path) -> None:
                 for name, files in sets.items():
                     paths = [f"{scheme}{file}" for file in files]
                     # Once without counting: workers and their JVMs start and warm up.
-                    summarize(spark, paths, runs=False).close()
-                    start, used = time.monotonic(), cpu_seconds(cluster.executors())
-                    summarize(spark, paths, runs=False).close()
-                    used = cpu_seconds(cluster.executors()) - used
+                    found = [job_of(spark, cluster, paths) for _ in range(repeats + 1)][1:]
                     what = "URIs" if scheme else "paths"
-                    wall = time.monotonic() - start
-                    show(f"{name}, {what}, {executors} executors", files, used, wall)
+                    show(f"{name}, {what}, {executors} executors", files, found)
             spark.stop()
         finally:
             cluster.stop()
+
+
+def job_of(
+    spark: SparkSession, cluster: Cluster, paths: list[str]
+) -> tuple[float, dict[str, float]]:
+    """Run a job: its time by the clock, and CPU time of the executors by part."""
+    start, before = time.monotonic(), cpu_seconds(cluster.executors())
+    summarize(spark, paths, runs=False).close()
+    wall, after = time.monotonic() - start, cpu_seconds(cluster.executors())
+    return wall, {part: after[part] - before[part] for part in PARTS}
 
 
 def made(work: Path, number: int, megabytes: int) -> list[str]:
@@ -118,70 +148,80 @@ def made(work: Path, number: int, megabytes: int) -> list[str]:
     return files
 
 
-def show(name: str, files: list[str], cpu: float, wall: float) -> None:
-    """Print a line."""
+def show(name: str, files: list[str], found: list[tuple[float, dict[str, float]]]) -> None:
+    """Print a line: medians, and the least and the most of the CPU time."""
     size = sum(os.path.getsize(file) for file in files)
+    totals = [sum(parts.values()) for _, parts in found]
+    cpu, wall = median(totals), median(wall for wall, _ in found)
+    of_parts = ", ".join(
+        f"{part} {median(parts[part] for _, parts in found):.2f}" for part in found[0][1]
+    )
     print(
-        f"{name}: {size / 1e6:.0f} MB, {cpu:.2f} s CPU, {wall:.1f} s, {size / cpu / 1e6:.0f} MB/s"
+        f"{name}: {size / 1e6:.0f} MB, {cpu:.2f} s CPU ({min(totals):.2f} to {max(totals):.2f}; "
+        f"{of_parts}), {wall:.1f} s, {size / cpu / 1e6:.0f} MB/s",
+        flush=True,
     )
 
 
-def merge(work: Path) -> None:
+def memory(work: Path) -> None:
     """Memory of the driver and bytes of shuffles by the number of partial profiles."""
     for number in (100, 1000, 10_000):
         # A process of its own, so that its peak is that of this number.
-        subprocess.run([sys.executable, __file__, "merge-once", str(work), str(number)], check=True)
-
-
-def merge_once(work: Path, number: int) -> None:
-    """Merge generated partial profiles."""
-    trace = work / "small.txt"
-    with trace.open("wb") as out:
-        call = [os.environ["MAKE_TRACE"], "function_graph", "200K"]
-        subprocess.run(call, check=True, stdout=out)
-    call = [os.environ["PROFCTL"], "summarize", "-q", "--format", "json", str(trace)]
-    part = subprocess.run(call, check=True, capture_output=True).stdout
-    cluster = Cluster(fresh(work, f"merge{number}"), 2, 1, "600m")
-    try:
-        spark = session(cluster.url, work / f"events{number}")
-        job.of(spark, None)
-        context = spark.sparkContext
-        name = str(trace).encode()
-
-        def named(numbers: Iterable[int]) -> Iterator[Partial]:
-            return (Partial(part.replace(name, b"%s-%06d" % (name, one))) for one in numbers)
-
-        parts = context.parallelize(range(number), max(8, number // 64)).mapPartitions(named)
-        start, used = time.monotonic(), cpu_seconds(cluster.executors())
-        tasks = parts.mapPartitions(lambda found: tree.merge(found, False, None))
-        result = tree.reduce(tasks, False, 32, None).collect()[0]
-        wall, used = time.monotonic() - start, cpu_seconds(cluster.executors()) - used
-        assert result.exit_code == 0, result.message
-        jvm = context._jvm.java.lang.management.ManagementFactory  # type: ignore[union-attr]
-        pools = jvm.getMemoryPoolMXBeans()
-        heap = sum(
-            pool.getPeakUsage().getUsed()
-            for pool in pools
-            if pool.getType().toString() == "Heap memory"
+        subprocess.run(
+            [sys.executable, __file__, "memory-once", str(work), str(number)], check=True
         )
-        context._jvm.System.gc()  # type: ignore[union-attr]
-        live = jvm.getMemoryMXBean().getHeapMemoryUsage().getUsed()
-        python = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def memory_once(work: Path, number: int) -> None:
+    """A job in which every file is a task and leaves a profile."""
+    traces = small(work, number)
+    cluster = Cluster(fresh(work, f"memory{number}"), 2, 1, "600m")
+    events = fresh(work, f"events{number}")
+    try:
+        spark = session(cluster.url, events)
+        one_each = Limits(files_per_task=1)
+        summarize(spark, [str(small(work, 8))], runs=False, limits=one_each).close()
+        before, start = peaks(spark), time.monotonic()
+        with summarize(spark, [str(traces)], runs=False, limits=one_each) as summary:
+            size = len(summary.merged)
+            assert len(json.loads(summary.merged)["sources"]) == number
+        after, wall = peaks(spark), time.monotonic() - start
+        # A job of its own: looking for garbage keeps the JVM small.
+        with Watch(spark) as watch:
+            summarize(spark, [str(traces)], runs=False, limits=one_each).close()
         spark.stop()
     finally:
         cluster.stop()
-    shuffled = 0
-    for path in (work / f"events{number}").iterdir():
+    tasks, shuffled = 0, 0
+    for path in events.iterdir():
         for line in path.read_text().splitlines():
             metrics = json.loads(line).get("Task Metrics") or {}
+            tasks += bool(metrics)
             shuffled += metrics.get("Shuffle Write Metrics", {}).get("Shuffle Bytes Written", 0)
-        path.unlink()
+    sizes = f"result {size / 1e6:.2f} MB, shuffled {shuffled / 2e6:.2f} MB"
+    jvm, python = ([peak >> 20 for peak in pair] for pair in zip(before, after, strict=True))
     print(
-        f"{number} partials of {len(part)} bytes: {used:.1f} s CPU, {wall:.1f} s; result "
-        f"{len(result.profile)} bytes; shuffled {shuffled}; driver: heap at most {heap >> 20} MiB, "
-        f"{live >> 20} MiB live, Python {python >> 10} MiB",
+        f"{number} partial profiles, {tasks // 2} tasks, {wall:.0f} s: {sizes}; JVM {jvm[0]} to "
+        f"{jvm[1]} MiB, at most {watch.live >> 20} MiB live; Python {python[0]} to {python[1]} MiB",
         flush=True,
     )
+
+
+def small(work: Path, number: int) -> Path:
+    """A directory of so many traces of 20 kB, hard links of two files."""
+    directory = work / f"small{number}"
+    originals = []
+    for seed in range(2):
+        originals.append(work / f"small-{seed}.txt")
+        with originals[seed].open("wb") as out:
+            call = [os.environ["MAKE_TRACE"], "function_graph", "20K", str(seed)]
+            subprocess.run(call, check=True, stdout=out)
+    directory.mkdir(exist_ok=True)
+    for one in range(number):
+        trace = directory / f"run{one:05}.txt"
+        trace.unlink(missing_ok=True)
+        trace.hardlink_to(originals[one % 2])
+    return directory
 
 
 def fresh(work: Path, name: str) -> Path:
@@ -196,7 +236,7 @@ if __name__ == "__main__":
     directory.mkdir(parents=True, exist_ok=True)
     if what == "throughput":
         throughput(directory)
-    elif what == "merge":
-        merge(directory)
+    elif what == "memory":
+        memory(directory)
     else:
-        merge_once(directory, int(sys.argv[3]))
+        memory_once(directory, int(sys.argv[3]))

@@ -84,6 +84,7 @@ def spark(cluster: Cluster, work: Path, profctl: str) -> Iterator[SparkSession]:
         "spark.executor.cores": "1",
         "spark.executor.memory": "500m",
         "spark.executor.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+        "spark.python.unix.domain.socket.enabled": "true",
         "spark.executorEnv.PROFCTL": profctl,
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",

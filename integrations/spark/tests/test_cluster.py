@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import signal
 import stat
 import threading
@@ -155,16 +157,47 @@ def test_files_that_cannot_be_read_are_rows(
 
 def slow(directory: Path, program: str, seconds: float) -> Path:
     """A program that writes down what it reads, and waits before it does what `program` does."""
-    path = directory / "slow"
-    log = directory / "reads"
+    return wrapped(directory, program, f'echo "$line" >> {directory}/reads; sleep {seconds}')
+
+
+def wrapped(directory: Path, program: str, before: str) -> Path:
+    """A program that does something before it reads a trace, of which `$line` has the path."""
+    path = directory / "wrapped"
     path.write_text(
         "#!/bin/sh\n"
-        "for last; do :; done\n"
-        f'[ "$1" != summarize ] || {{ echo "$last" >> {log}; sleep {seconds}; }}\n'
-        f'exec {program} "$@"\n'
+        "for line; do :; done\n"
+        'case "$1 $line" in\n'
+        "summarize\\ total | summarize\\ runs)\n"
+        f'while read -r line; do {before}; echo "$line"; done | exec {program} "$@" ;;\n'
+        f'summarize*) {before}; exec {program} "$@" ;;\n'
+        f'*) exec {program} "$@" ;;\n'
+        "esac\n"
     )
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
     return path
+
+
+@pytest.mark.parametrize("runs", [True, False])
+def test_a_trace_that_crashes_the_program_is_a_row(
+    spark: SparkSession, bare: Program, tmp_path: Path, runs: bool
+) -> None:
+    """The traces that the same call of profctl has read are read again, and count once."""
+    crashes = 'case "$line" in *run3.txt*) kill -9 $$;; esac'
+    program = wrapped(tmp_path, bare.path, crashes)
+    paths = sorted(str(path) for path in Path("before").glob("*/*"))
+    good = [path for path in paths if path != "before/machine0/run3.txt"]
+    expected = bare("summarize", *good, "--format", "json")
+    # Six files per task.
+    with profctl_spark.summarize(spark, paths, runs=runs, profctl=str(program)) as summary:
+        if runs:
+            assert summary.json() == expected
+        rows = summary.failures().collect()
+        assert summary.files.count() == len(paths)
+        assert [source["path"] for source in json.loads(summary.merged)["sources"]] == sorted(good)
+    assert [(row["path"], row["exit_code"]) for row in rows] == [
+        ("before/machine0/run3.txt", 128 + signal.SIGKILL)
+    ]
+    assert "killed by signal 9" in rows[0]["message"]
 
 
 def test_an_executor_may_die(
@@ -196,7 +229,7 @@ def test_an_executor_may_die(
         assert summary.json() == expected
         assert summary.files.count() == 2 * RUNS
     assert len(killed) == 1
-    reads = (tmp_path / "reads").read_text().split()
+    reads = re.findall(r"[^\"]+\.txt", (tmp_path / "reads").read_text())
     assert len(set(reads)) == 2 * RUNS
     assert len(reads) > 2 * RUNS, "no trace was read again: the executor had nothing to do"
 

@@ -177,24 +177,27 @@ impl Histogram {
     /// distance from the one before (from 0 for the first), `:count` omitted where it is 1. Counts
     /// in other units follow, each after `;NUMERATOR/DENOMINATOR*`.
     pub fn encode(&self) -> String {
-        use std::fmt::Write;
         let mut text = String::new();
         for (unit, part) in self.parts() {
             let Unit { numerator, denominator } = unit;
             if unit != Unit::ONE {
-                write!(text, ";{numerator}/{denominator}*")
-                    .expect("writing to a string cannot fail");
+                text.push(';');
+                write_number(numerator, &mut text);
+                text.push('/');
+                write_number(denominator, &mut text);
+                text.push('*');
             }
-            let (mut before, mut comma) = (0, "");
+            let mut before = None;
             for (bucket, count) in used(part) {
-                let step = bucket - before;
-                before = bucket;
-                let written = match count {
-                    1 => write!(text, "{comma}{step}"),
-                    _ => write!(text, "{comma}{step}:{count}"),
-                };
-                written.expect("writing to a string cannot fail");
-                comma = ",";
+                if before.is_some() {
+                    text.push(',');
+                }
+                write_number(u64::from(bucket - before.unwrap_or(0)), &mut text);
+                if count != 1 {
+                    text.push(':');
+                    write_number(count, &mut text);
+                }
+                before = Some(bucket);
             }
         }
         text
@@ -249,52 +252,95 @@ fn added(ours: &[u8], theirs: &[u8]) -> Box<[u8]> {
     merged.collect::<Histogram>().packed
 }
 
-/// One part of the text form.
+/// One part of the text form. It is most of the text of a saved profile, so it is taken apart by
+/// bytes.
 fn decode(text: &str) -> Result<Box<[u8]>, String> {
-    let mut used = Vec::new();
+    let mut packer = Packer::default();
     let mut bucket = 0_u32;
-    for item in text.split(',').filter(|_| !text.is_empty()) {
-        let (step, count) = item.split_once(':').unwrap_or((item, "1"));
-        let (Ok(step), Ok(count)) = (step.parse::<u32>(), count.parse::<u64>()) else {
-            return Err(format!("histogram item {item:?}, expected STEP or STEP:COUNT"));
+    if text.is_empty() {
+        return Ok(packer.finish());
+    }
+    for item in text.as_bytes().split(|&byte| byte == b',') {
+        let (step, count) = match item.iter().position(|&byte| byte == b':') {
+            Some(colon) => (number(&item[..colon]), number(&item[colon + 1..])),
+            None => (number(item), Some(1)),
+        };
+        let shown = String::from_utf8_lossy;
+        let (Some(Ok(step)), Some(count)) = (step.map(u32::try_from), count) else {
+            return Err(format!("histogram item {:?}, expected STEP or STEP:COUNT", shown(item)));
         };
         bucket = bucket.saturating_add(step);
         if bucket >= BUCKETS || count == 0 {
             return Err(format!(
-                "histogram item {item:?} leads to bucket {bucket} with count {count}, \
-                 expected a bucket below {BUCKETS} and a count above 0"
+                "histogram item {:?} leads to bucket {bucket} with count {count}, \
+                 expected a bucket below {BUCKETS} and a count above 0",
+                shown(item)
             ));
         }
-        used.push((bucket as u16, count));
+        packer.add(bucket as u16, count);
     }
-    Ok(used.into_iter().collect::<Histogram>().packed)
+    Ok(packer.finish())
+}
+
+/// A number in decimal digits and nothing else.
+fn number(digits: &[u8]) -> Option<u64> {
+    let add = |sum: u64, &digit: &u8| {
+        let value = digit.is_ascii_digit().then(|| u64::from(digit - b'0'))?;
+        sum.checked_mul(10)?.checked_add(value)
+    };
+    (!digits.is_empty()).then(|| digits.iter().try_fold(0, add))?
+}
+
+fn write_number(number: u64, text: &mut String) {
+    if number >= 10 {
+        write_number(number / 10, text);
+    }
+    text.push(char::from(b'0' + (number % 10) as u8));
 }
 
 /// From buckets in ascending order with their counts, which are added up where a bucket comes again.
 impl FromIterator<(u16, u64)> for Histogram {
     fn from_iter<T: IntoIterator<Item = (u16, u64)>>(used: T) -> Self {
-        let mut packed = Vec::new();
-        let mut before = 0;
-        let mut put = |(bucket, count): (u16, u64)| {
-            pack(u64::from(bucket - before), &mut packed);
-            pack(count, &mut packed);
-            before = bucket;
-        };
-        let mut held: Option<(u16, u64)> = None;
+        let mut packer = Packer::default();
         for (bucket, count) in used {
-            match &mut held {
-                Some((same, sum)) if *same == bucket => *sum = sum.saturating_add(count),
-                _ => {
-                    if let Some(done) = held.replace((bucket, count)) {
-                        put(done);
-                    }
+            packer.add(bucket, count);
+        }
+        Self { packed: packer.finish(), others: None }
+    }
+}
+
+/// Packs buckets that come in ascending order.
+#[derive(Default)]
+struct Packer {
+    packed: Vec<u8>,
+    before: u16,
+    /// The last bucket, which may come again.
+    held: Option<(u16, u64)>,
+}
+
+impl Packer {
+    fn add(&mut self, bucket: u16, count: u64) {
+        match &mut self.held {
+            Some((same, sum)) if *same == bucket => *sum = sum.saturating_add(count),
+            _ => {
+                if let Some(done) = self.held.replace((bucket, count)) {
+                    self.put(done);
                 }
             }
         }
-        if let Some(last) = held {
-            put(last);
+    }
+
+    fn put(&mut self, (bucket, count): (u16, u64)) {
+        pack(u64::from(bucket - self.before), &mut self.packed);
+        pack(count, &mut self.packed);
+        self.before = bucket;
+    }
+
+    fn finish(mut self) -> Box<[u8]> {
+        if let Some(last) = self.held.take() {
+            self.put(last);
         }
-        Self { packed: packed.into_boxed_slice(), others: None }
+        self.packed.into_boxed_slice()
     }
 }
 

@@ -9,7 +9,7 @@ use profctl_model::{FuncKind, TickUnit, Ticks, Timebase, Timeline};
 use super::call_graph::CallGraph;
 use super::run_paths::RunPaths;
 use super::stats::{FuncStats, Lengths};
-use super::{By, Quality};
+use super::{By, PAIRS_MAX, Quality};
 
 /// Where a trace came from.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -99,24 +99,44 @@ pub struct Row {
 
 /// One row a name and module, in the order of a profile.
 pub(super) fn collapse(rows: Vec<Row>) -> Vec<Row> {
-    let mut places: FastMap<(String, Option<String>), usize> = FastMap::default();
-    let mut merged: Vec<Row> = Vec::with_capacity(rows.len());
-    for row in rows {
-        let place = *places.entry((row.name.clone(), row.module.clone())).or_insert(merged.len());
-        match merged.get_mut(place) {
+    let mut merged = Vec::new();
+    add_rows(&mut merged, rows);
+    sort(&mut merged);
+    merged
+}
+
+/// Adds rows to those of the same name and module, of which `known` has one each; in no order.
+fn add_rows(known: &mut Vec<Row>, rows: Vec<Row>) {
+    // Names are borrowed while places are looked up: copying them costs more than adding.
+    let mut places: FastMap<(&str, Option<&str>), usize> = FastMap::default();
+    places.reserve(known.len() + rows.len());
+    for (place, row) in known.iter().enumerate() {
+        places.insert((&row.name, row.module.as_deref()), place);
+    }
+    let mut next = known.len();
+    let place_of = rows.iter().map(|row| {
+        let place = *places.entry((&row.name, row.module.as_deref())).or_insert(next);
+        next = next.max(place + 1);
+        place
+    });
+    let place_of: Vec<usize> = place_of.collect();
+    for (row, place) in rows.into_iter().zip(place_of) {
+        match known.get_mut(place) {
             Some(known) => {
                 known.stats.merge(&row.stats);
                 // Whichever is the more special, so that the order of merging cannot show.
                 known.kind = known.kind.max(row.kind);
             }
-            None => merged.push(row),
+            None => known.push(row),
         }
     }
-    merged.sort_by(|a, b| {
+}
+
+fn sort(rows: &mut [Row]) {
+    rows.sort_by(|a, b| {
         let key = |row: &Row| Reverse(row.stats.net);
         key(a).cmp(&key(b)).then_with(|| (&a.name, &a.module).cmp(&(&b.name, &b.module)))
     });
-    merged
 }
 
 impl Profile {
@@ -275,9 +295,8 @@ impl Profile {
         self.quality.merge(other.quality);
         // Shards are parts of runs: whose run a part belongs to is not known.
         self.runs = None;
-        let mut rows = std::mem::take(&mut self.rows);
-        rows.append(&mut other.rows);
-        self.rows = collapse(rows);
+        add_rows(&mut self.rows, std::mem::take(&mut other.rows));
+        sort(&mut self.rows);
         self.n_functions = match self.by {
             By::Function => self.rows.len() as u64,
             // Which functions are in the groups is not kept.
@@ -307,7 +326,7 @@ impl Profile {
         self.call_graph = match (self.call_graph.take(), other.call_graph.take()) {
             (Some(mut ours), Some(theirs)) => {
                 ours.merge(&theirs);
-                Some(ours)
+                Some(ours).filter(|graph| graph.edges.len() <= PAIRS_MAX)
             }
             // A trace without calls has no callers.
             (Some(ours), None) if other.rows.is_empty() => Some(ours),

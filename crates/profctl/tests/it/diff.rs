@@ -103,6 +103,17 @@ fn slower_and_faster_stand_apart() {
 }
 
 #[test]
+fn sides_may_be_named() {
+    let scratch = Scratch::new("diff_names");
+    let [before, after] = ["before", "after"].map(|name| runs(&scratch, name, &[("f", 100)]));
+    let names = ["--name-before", "v41", "--name-after", "v42"];
+    let named = json(&run(&[&["diff", "--format", "json", &before, &after], &names[..]].concat()));
+    assert_eq!((&named["before"]["name"], &named["after"]["name"]), (&"v41".into(), &"v42".into()));
+    let table = run(&[&["diff", "--compact", &before, &after], &names[..]].concat());
+    assert!(table.quiet_success().contains("v42"));
+}
+
+#[test]
 fn a_side_and_itself_are_the_same() {
     let side = kernel("6.1.170");
     let found = run(&["diff", &side, &side]).quiet_success();

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::program::{CUT, Scratch, WHOLE, run};
+use crate::program::{CUT, Scratch, WHOLE, run, run_with_input};
 
 const PLAIN: &str = "# profctl plain 1\n10 cpu0 sh-7 > main\n20 cpu0 sh-7 > f\n35 cpu0 sh-7 < f\n\
                      90 cpu0 sh-7 < main\n";
@@ -76,6 +76,58 @@ fn runs_that_are_merged_are_those_that_summarize_writes() {
     let alone =
         run(&["summarize", "--format", "json", &scratch.path("runs/boot2")]).quiet_success();
     assert_eq!(run(&["summarize", "--format", "json", &one]).quiet_success(), alone);
+}
+
+/// One process reads what standard input names; one that cannot be read is answered and skipped.
+#[test]
+fn a_batch_writes_what_merge_makes_of_single_calls() {
+    let scratch = Scratch::new("merge_batch");
+    let (a, b) = (profile(&scratch, "a", WHOLE), profile(&scratch, "b", CUT));
+    let c = profile(&scratch, "c", PLAIN);
+    let notes = scratch.file("notes.txt", "dear diary\n");
+    let traces = ["a.txt", "c.txt", "b.txt"].map(|name| scratch.path(name));
+    let [first, second, last] = &traces;
+    let read = |path: &str| format!("{{\"read\":{{\"path\":{path:?},\"block\":null}}}}\n");
+    let dropped = || "{\"drop\":{}}\n".to_owned();
+    let requests = [
+        read(first),
+        read("gone.txt"),
+        dropped(),
+        read(second),
+        dropped(),
+        read(second),
+        read(&notes),
+        read("-"),
+        read(last),
+    ];
+    let answered = |what, requests: &[String]| {
+        let arguments = ["summarize", "--format", "json", "--batch", what];
+        let text = run_with_input(&arguments, requests.concat().as_bytes()).quiet_success();
+        let n = requests.iter().filter(|request| request.contains("read")).count();
+        let mut lines: Vec<String> = text.splitn(n + 1, '\n').map(str::to_owned).collect();
+        let profile = lines.pop().unwrap();
+        let answers: Vec<Value> =
+            lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
+        (answers, profile)
+    };
+    let (answers, total) = answered("total", &requests);
+    let codes: Vec<u64> = answers.iter().map(|one| one["exit_code"].as_u64().unwrap()).collect();
+    assert_eq!(codes, [0, 3, 0, 0, 3, 2, 0]);
+    assert!(answers[1]["message"].as_str().unwrap().contains("gone.txt: no such file"));
+    assert!(answers[4]["message"].as_str().unwrap().contains("unrecognized trace format"));
+    assert_eq!(total, run(&["merge", &b, &a, &c]).quiet_success());
+    let whole = run(&["summarize", "--format", "json", first, second, last]).quiet_success();
+    assert_eq!(answered("runs", &requests).1, whole);
+    assert_eq!(answered("total", &[read("gone.txt"), dropped()]).1, "");
+
+    let arguments = ["summarize", "--format", "json", "--batch", "total"];
+    let by_kind = run(&["summarize", "--by", "kind", "--format", "json", first]).quiet_success();
+    let by_kind = scratch.file("kind.json", by_kind);
+    let ended = run_with_input(&arguments, [read(first), read(&by_kind)].concat().as_bytes());
+    assert_eq!(ended.code, Some(3));
+    assert!(ended.stderr.contains("grouped by kind, earlier ones by function"), "{}", ended.stderr);
+    let ended = run_with_input(&arguments, b"a.txt\n");
+    assert_eq!(ended.code, Some(2), "{}", ended.stderr);
 }
 
 /// A part has nothing of what another part has: no error, and no trace of it in the sum but its

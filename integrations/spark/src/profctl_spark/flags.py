@@ -33,6 +33,7 @@ OF_FUNCTIONS = frozenset({"--match", "--exclude", "--module"})
 
 REFUSED = {
     "--part": "every profile of a job is a part",
+    "--batch": "every task of a job is a batch",
     "--block": "blocks are the subdirectories of an argument",
     "--name-before": "sides are named by their paths",
     "--name-after": "sides are named by their paths",

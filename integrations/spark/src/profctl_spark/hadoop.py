@@ -20,7 +20,7 @@ from pyspark.find_spark_home import _find_spark_home
 
 from .inputs import Entry
 
-_COPY_BYTES = 1 << 20
+_COPY_BYTES = 1 << 18
 
 
 class DriverFiles:

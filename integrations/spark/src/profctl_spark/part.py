@@ -1,8 +1,10 @@
-"""One trace, read by profctl on an executor."""
+"""Traces, read by profctl on an executor."""
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import fcntl
 import os
 import shutil
 import tempfile
@@ -14,11 +16,12 @@ from dataclasses import dataclass
 from . import program
 from .hadoop import Reader
 from .inputs import Input
-from .program import Outcome
+from .program import Batch, Call, EndedEarly, Outcome
 
 _INPUT_ERROR = 3
 _TRIES = 3
 _PAUSE_SECONDS = 0.005
+_PIPE_BYTES = 1 << 20
 _SELECTION = frozenset({"--thread", "--cpu", "--pid", "--match", "--exclude", "--module"})
 """Flags that may match nothing in a part."""
 
@@ -45,9 +48,68 @@ def summarize(job: Job, one: Input, flags: Sequence[str], runs: bool) -> Outcome
     selects = not _SELECTION.isdisjoint(flag.partition("=")[0] for flag in flags)
     is_part = ["--part"] if runs or selects else []
     block = [] if one.block is None or not is_part else ["--block", one.block]
-    jobs = [] if {"-j", "--jobs"} & set(flags) else ["--jobs", str(job.jobs)]
-    arguments = ["summarize", "--quiet", "--format", "json", *is_part, *block, *jobs, *flags]
+    arguments = [*_arguments(job, flags), *is_part, *block]
     return read(job, one, lambda name: [*arguments, "--", name])
+
+
+def summarize_all(
+    job: Job, inputs: Sequence[Input], flags: Sequence[str], runs: bool
+) -> tuple[list[Outcome], bytes] | None:
+    """Read traces, all local or all URIs, with one call of profctl.
+
+    Returns:
+        How each was read, without its profile, and the profile of those that were; it is empty if
+        none was. None if profctl ended early, as it does where a trace makes it crash, or where
+        profiles cannot be added: each trace then needs a call of its own.
+    """
+    if not inputs[0].is_remote:
+        return _batch(job, inputs, flags, runs, _local(job))
+    with tempfile.TemporaryDirectory(prefix="profctl-") as directory:
+        return _batch(job, inputs, flags, runs, directory)
+
+
+def _batch(
+    job: Job, inputs: Sequence[Input], flags: Sequence[str], runs: bool, directory: str | None
+) -> tuple[list[Outcome], bytes] | None:
+    arguments = [*_arguments(job, flags), "--batch", "runs" if runs else "total"]
+    try:
+        with Batch(program.find(job.program), arguments, directory) as batch:
+            outcomes = [_of_batch(batch, job.reader, one, directory) for one in inputs]
+            return outcomes, batch.finish()
+    except EndedEarly:
+        return None
+
+
+def _arguments(job: Job, flags: Sequence[str]) -> list[str]:
+    jobs = [] if {"-j", "--jobs"} & set(flags) else ["--jobs", str(job.jobs)]
+    return ["summarize", "--quiet", "--format", "json", *jobs, *flags]
+
+
+def _local(job: Job) -> str | None:
+    return job.directory if os.path.isdir(job.directory) else None
+
+
+def _of_batch(batch: Batch, reader: Reader, one: Input, directory: str | None) -> Outcome:
+    """Read one of several traces; URIs are paths below `directory`."""
+    if directory is None or not one.is_remote:
+        batch.ask(one.name, one.block)
+        return batch.ended()
+    return _tried(one, lambda: _of_uri(batch, reader, one, directory))
+
+
+def _of_uri(batch: Batch, reader: Reader, one: Input, directory: str) -> Outcome:
+    place = _place(directory, one.name)
+    try:
+        if one.is_directory:
+            reader.copy_directory(one.name, place)
+            batch.ask(one.name, one.block)
+            return batch.ended()
+        os.mkfifo(place, 0o600)
+        batch.ask(one.name, one.block)
+        return _copied(reader, one.name, place, batch)
+    finally:
+        # Copies of directories would fill the disk, one after the other.
+        _remove(place)
 
 
 def read(job: Job, one: Input, arguments: Callable[[str], Sequence[str]]) -> Outcome:
@@ -62,18 +124,28 @@ def read(job: Job, one: Input, arguments: Callable[[str], Sequence[str]]) -> Out
         How profctl ended. A file system that fails is tried again, then exit code 3.
     """
     path = program.find(job.program)
+    call = arguments(one.name)
     if not one.is_remote:
-        directory = job.directory if os.path.isdir(job.directory) else None
-        return program.run(path, arguments(one.name), directory)
+        return program.run(path, call, _local(job))
+
+    def once() -> Outcome:
+        with tempfile.TemporaryDirectory(prefix="profctl-") as directory:
+            if one.is_directory:
+                return _directory(path, job.reader, one.name, call, directory)
+            return _piped(path, job.reader, one.name, call, directory)
+
+    return _tried(one, once)
+
+
+def _tried(one: Input, once: Callable[[], Outcome]) -> Outcome:
+    """Read a URI; a file system that fails is tried again, then exit code 3."""
     for number in range(_TRIES):
         if number:
             time.sleep(2.0**number)
         try:
-            with tempfile.TemporaryDirectory(prefix="profctl-") as directory:
-                call = arguments(one.name)
-                if one.is_directory:
-                    return _directory(path, job.reader, one.name, call, directory)
-                return _piped(path, job.reader, one.name, call, directory)
+            return once()
+        except EndedEarly:
+            raise
         except OSError as error:
             problem = f"{one.name}: cannot be read: {error}"
     return Outcome(_INPUT_ERROR, b"", problem)
@@ -89,12 +161,19 @@ def _piped(path: str, reader: Reader, uri: str, call: Sequence[str], directory: 
     """Let profctl read a named pipe whose path, seen from `directory`, is the URI."""
     pipe = _place(directory, uri)
     os.mkfifo(pipe, 0o600)
-    process = program.start(path, call, directory)
+    return _copied(reader, uri, pipe, Call(path, call, directory))
+
+
+def _copied(reader: Reader, uri: str, pipe: str, call: Call | Batch) -> Outcome:
+    """Copy a file into a named pipe, which profctl is about to open."""
     # What is written before profctl opens the pipe would be lost when the writer closes it.
     while (ours := _writer(pipe)) is None:
-        if process.poll() is not None:
-            return program.ended(process)
+        if call.has_ended():
+            return call.ended()
         time.sleep(_PAUSE_SECONDS)
+    # Fewer turns of writer and reader. Not all systems have it, and users have a limit.
+    with contextlib.suppress(OSError, AttributeError):
+        fcntl.fcntl(ours, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
     failure: list[Exception] = []
 
     def copy(held: int) -> None:
@@ -105,19 +184,22 @@ def _piped(path: str, reader: Reader, uri: str, call: Sequence[str], directory: 
             if (still_read := _writer(pipe)) is not None:
                 os.close(still_read)
                 failure.append(error)
-                process.kill()
+                call.cancel()
         finally:
             # Until this is closed, profctl waits for more.
             os.close(held)
 
     copier = threading.Thread(target=copy, args=(ours,))
     copier.start()
-    outcome = program.ended(process)
-    while copier.is_alive():
-        # The JVM may be waiting for a reader that is gone; it then finds the pipe closed.
-        os.close(os.open(pipe, os.O_RDONLY | os.O_NONBLOCK))
-        copier.join(_PAUSE_SECONDS)
+    try:
+        outcome = call.ended()
+    finally:
+        while copier.is_alive():
+            # The JVM may be waiting for a reader that is gone; it then finds the pipe closed.
+            os.close(os.open(pipe, os.O_RDONLY | os.O_NONBLOCK))
+            copier.join(_PAUSE_SECONDS)
     if failure:
+        call.leave_out()
         raise OSError(str(failure[0])) from failure[0]
     return outcome
 
@@ -138,6 +220,13 @@ def _place(directory: str, uri: str) -> str:
     if ".." in parts:
         raise OSError("`..` in a URI")
     place = os.path.join(directory, *parts)
-    shutil.rmtree(place, ignore_errors=True)
+    _remove(place)
     os.makedirs(os.path.dirname(place), exist_ok=True)
     return place
+
+
+def _remove(place: str) -> None:
+    if os.path.isdir(place):
+        shutil.rmtree(place)
+    elif os.path.lexists(place):
+        os.remove(place)

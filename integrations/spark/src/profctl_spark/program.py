@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
+import select
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -75,27 +78,119 @@ def ship(context: SparkContext, path: str) -> None:
 
 def run(program: str, arguments: Sequence[str], cwd: str | None = None) -> Outcome:
     """Call profctl and wait for its end; standard output is kept in memory."""
-    return ended(start(program, arguments, cwd))
+    return Call(program, arguments, cwd).ended()
 
 
-def start(program: str, arguments: Sequence[str], cwd: str | None) -> subprocess.Popen[bytes]:
-    """Start profctl without a standard input."""
-    return subprocess.Popen(
-        [program, *arguments],
-        cwd=cwd,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
+class Call:
+    """A call of profctl that reads one trace, without a standard input."""
+
+    def __init__(self, program: str, arguments: Sequence[str], cwd: str | None) -> None:
+        """Start it."""
+        self._process = subprocess.Popen(
+            [program, *arguments],
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+
+    def has_ended(self) -> bool:
+        """Whether `ended` need not wait."""
+        return self._process.poll() is not None
+
+    def cancel(self) -> None:
+        """End it: the trace is not all there."""
+        self._process.kill()
+
+    def leave_out(self) -> None:
+        """What was read of the trace is in no profile."""
+
+    def ended(self) -> Outcome:
+        """Wait for the end."""
+        out, err = self._process.communicate()
+        code = self._process.returncode
+        text = err.decode(errors="replace").strip()
+        if code < 0:
+            text = f"profctl was killed by signal {-code}\n{text}".strip()
+            code = 128 - code
+        return Outcome(code, out, _message(text))
 
 
-def ended(process: subprocess.Popen[bytes]) -> Outcome:
-    """Wait for the end of a call."""
-    out, err = process.communicate()
-    code = process.returncode
-    text = err.decode(errors="replace").strip()
-    if code < 0:
-        text = f"profctl was killed by signal {-code}\n{text}".strip()
-        code = 128 - code
-    lines = (line.removeprefix("profctl: ") for line in text.splitlines())
-    return Outcome(code, out, "\n".join(lines))
+class EndedEarly(Exception):
+    """A `Batch` did not get to its end."""
+
+
+class Batch:
+    """A call of `profctl summarize --batch`, which reads one trace after the other.
+
+    Use it as a context manager. All methods raise `EndedEarly`.
+    """
+
+    def __init__(self, program: str, arguments: Sequence[str], cwd: str | None) -> None:
+        """Start it."""
+        self._process = subprocess.Popen(
+            [program, *arguments],
+            cwd=cwd,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            # Why it ended early is found by reading each trace with a call of its own.
+            stderr=subprocess.DEVNULL,
+        )
+        assert self._process.stdin and self._process.stdout
+        self._in, self._out = self._process.stdin, self._process.stdout
+
+    def ask(self, path: str, block: str | None) -> None:
+        """Have a trace read; `ended` says how that went."""
+        self._write({"read": {"path": path, "block": block}})
+
+    def has_ended(self) -> bool:
+        """Whether `ended` need not wait."""
+        return bool(select.select([self._out], [], [], 0)[0])
+
+    def cancel(self) -> None:
+        """The trace is not all there: profctl finds that it ends."""
+
+    def leave_out(self) -> None:
+        """Leave the last trace out, if it was read."""
+        self._write({"drop": {}})
+
+    def ended(self) -> Outcome:
+        """Wait for the end of a trace."""
+        line = self._out.readline()
+        if not line.endswith(b"\n"):
+            raise EndedEarly
+        answer = json.loads(line)
+        return Outcome(answer["exit_code"], b"", _message(answer["message"].strip()))
+
+    def finish(self) -> bytes:
+        """The profile of the traces that were read; empty if there are none."""
+        self._in.close()
+        profile = self._out.read()
+        if self._process.wait():
+            raise EndedEarly
+        return profile
+
+    def _write(self, request: dict[str, dict[str, str | None]]) -> None:
+        try:
+            self._in.write(json.dumps(request).encode() + b"\n")
+            self._in.flush()
+        except BrokenPipeError:
+            raise EndedEarly from None
+
+    def __enter__(self) -> Batch:
+        """Return itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End it, if it still runs."""
+        self._process.kill()
+        self._process.wait()
+        self._out.close()
+        # What was not written cannot be.
+        with contextlib.suppress(BrokenPipeError):
+            self._in.close()
+
+
+def _message(text: str) -> str:
+    """What profctl said, without its name."""
+    return "\n".join(line.removeprefix("profctl: ") for line in text.splitlines())

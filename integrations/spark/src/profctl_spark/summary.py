@@ -18,6 +18,7 @@ from . import job, part, program, tree
 from .errors import ProfctlError
 from .groups import Limits
 from .inputs import Input
+from .part import Job
 from .program import Outcome
 from .tree import Partial
 
@@ -33,6 +34,9 @@ FILES = StructType(
 """The table of files: a row per input. `bytes` is the size as stored; `exit_code` is that of
 profctl; `message` says why the file is not in the profile, and is null where it is."""
 
+
+_FILES_AT_ONCE = 64
+"""With `runs`, profctl holds the profiles of all of them."""
 
 Row: TypeAlias = tuple[str, str | None, int, int, str | None]
 """A row of the table of files."""
@@ -54,7 +58,7 @@ class Read:
 
 @dataclass(frozen=True)
 class Done:
-    """What a task made of its inputs: their rows, and the profile of those that were read."""
+    """What tasks made of their inputs: their rows, and the profile of those that were read."""
 
     rows: list[Row]
     profiles: list[Partial]
@@ -155,25 +159,28 @@ def summarize(
     divided = flags_of.divide(flags)
     if divided.paths:
         raise ProfctlError(2, f"unexpected argument {divided.paths[0]!r} among the flags")
-    parts = read(spark, paths, divided.reading, profctl, limits, runs)
+    described = job.of(spark, profctl)
+    sent = flags_of.send(spark.sparkContext, divided.reading)
 
-    def merged_in_task(found: Iterable[Read]) -> Iterator[Done]:
+    def read_in_task(found: Iterable[Input]) -> Iterator[Done]:
+        rows: list[Row] = []
+        words = flags_of.received(sent)
+        yield _merged(_profiles(described, list(found), words, runs, rows), runs, profctl, rows)
+
+    def merged_in_task(found: Iterable[Done]) -> Iterator[Done]:
         rows: list[Row] = []
 
         def profiles() -> Iterator[Partial]:
-            for one in found:
-                rows.append(one.row())
-                if one.outcome.exit_code == 0:
-                    yield Partial(one.outcome.out)
+            for done in found:
+                rows.extend(done.rows)
+                yield from done.profiles
 
-        waiting = profiles()
-        merged = list(tree.merge(waiting, runs, profctl))
-        # If merging failed, the rest is read for its rows.
-        for _ in waiting:
-            pass
-        yield Done(rows, merged)
+        yield _merged(profiles(), runs, profctl, rows)
 
-    tasks = parts.mapPartitions(merged_in_task)
+    tasks = job.divided(spark, paths, limits).mapPartitions(read_in_task)
+    if tasks.getNumPartitions() > 1:
+        # What tasks have read is kept as what they send to the first level of the tree.
+        tasks = tree.grouped(tasks, limits.fan_in).mapPartitions(merged_in_task)
     tasks.persist(StorageLevel.DISK_ONLY)
     try:
         level = tasks.flatMap(lambda done: done.profiles)
@@ -184,21 +191,51 @@ def summarize(
     return Summary(spark, tasks, merged)
 
 
+def _merged(profiles: Iterator[Partial], runs: bool, given: str | None, rows: list[Row]) -> Done:
+    """Merge profiles; `rows` is filled as they are taken."""
+    merged = list(tree.merge(profiles, runs, given))
+    # If merging failed, the rest is read as well, for its rows.
+    for _ in profiles:
+        pass
+    return Done(rows, merged)
+
+
+def _profiles(
+    described: Job, inputs: Sequence[Input], words: Sequence[str], runs: bool, rows: list[Row]
+) -> Iterator[Partial]:
+    """The profiles of the inputs of a task, of many at once; `rows` receives their rows."""
+    for are_remote in (False, True):
+        alike = [one for one in inputs if one.is_remote == are_remote]
+        for start in range(0, len(alike), _FILES_AT_ONCE):
+            some = alike[start : start + _FILES_AT_ONCE]
+            read = part.summarize_all(described, some, words, runs)
+            if read is not None:
+                outcomes, profile = read
+                rows.extend(Read(*pair).row() for pair in zip(some, outcomes, strict=True))
+                if profile:
+                    yield Partial(profile)
+                continue
+            for one in some:
+                outcome = part.summarize(described, one, words, runs)
+                rows.append(Read(one, outcome).row())
+                if outcome.exit_code == 0:
+                    yield Partial(outcome.out)
+
+
 def read(
     spark: SparkSession,
     paths: Sequence[str],
     reading: Sequence[str],
     profctl: str | None,
     limits: Limits,
-    runs: bool = True,
 ) -> RDD[Read]:
-    """Read each input into a profile of its own, with its run if asked. Nothing is computed yet."""
+    """Read each input into a profile of its own, with its run. Nothing is computed yet."""
     described = job.of(spark, profctl)
     sent = flags_of.send(spark.sparkContext, reading)
 
     def one(found: Iterable[Input]) -> Iterator[Read]:
         words = flags_of.received(sent)
-        return (Read(one, part.summarize(described, one, words, runs)) for one in found)
+        return (Read(one, part.summarize(described, one, words, True)) for one in found)
 
     return job.divided(spark, paths, limits).mapPartitions(one)
 

@@ -6,14 +6,18 @@ which of them were repeated does not show in the result.
 
 from __future__ import annotations
 
+import itertools
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 from pyspark import RDD
 
-from . import program
+from . import program, worker
+
+T = TypeVar("T")
 
 _FILES_AT_ONCE = 64
 
@@ -50,27 +54,34 @@ def reduce(parts: RDD[Partial], runs: bool, fan_in: int, given: str | None) -> R
         return merge(found, runs, given)
 
     level = parts
-    while (width := level.getNumPartitions()) > 1:
-        # The number of the partition is the key: groups are of equal size.
-        keyed = level.mapPartitionsWithIndex(_numbered(fan_in))
-        grouped = keyed.partitionBy(-(-width // fan_in), int)
-        level = grouped.values().mapPartitions(merged)
+    while level.getNumPartitions() > 1:
+        level = grouped(level, fan_in).mapPartitions(merged)
     return level
 
 
-def _numbered(fan_in: int) -> Callable[[int, Iterable[Partial]], Iterator[tuple[int, Partial]]]:
-    def key(number: int, found: Iterable[Partial]) -> Iterator[tuple[int, Partial]]:
-        return ((number // fan_in, partial) for partial in found)
+def grouped(level: RDD[T], fan_in: int) -> RDD[T]:
+    """Put what is in `fan_in` partitions into one."""
 
-    return key
+    def key(number: int, found: Iterable[T]) -> Iterator[tuple[int, T]]:
+        # The number of the partition is the key: groups are of equal size.
+        return ((number // fan_in, one) for one in found)
+
+    width = level.getNumPartitions()
+    return level.mapPartitionsWithIndex(key).partitionBy(-(-width // fan_in), int).values()
 
 
 def merge(found: Iterable[Partial], runs: bool, given: str | None) -> Iterator[Partial]:
-    """Merge what one task holds; the profiles wait in temporary files."""
+    """Merge what one task holds; if it is more than one, profiles wait in temporary files."""
+    worker.prepare()
+    found = iter(found)
+    first = list(itertools.islice(found, 2))
+    if len(first) < 2:
+        yield from first
+        return
     with tempfile.TemporaryDirectory(prefix="profctl-") as directory:
         total = os.path.join(directory, "total.profile.json")
         waiting: list[str] = []
-        for number, partial in enumerate(found):
+        for number, partial in enumerate(itertools.chain(first, found)):
             if partial.exit_code:
                 yield partial
                 return
@@ -83,12 +94,10 @@ def merge(found: Iterable[Partial], runs: bool, given: str | None) -> Iterator[P
                     yield failed
                     return
                 waiting = [total]
-        if not waiting:
-            return
         if len(waiting) > 1 and (failed := _call(waiting, total, runs, given)):
             yield failed
             return
-        with open(total if len(waiting) > 1 else waiting[0], "rb") as file:
+        with open(total, "rb") as file:
             yield Partial(file.read())
 
 

@@ -188,13 +188,18 @@ impl Profile {
             schema: String,
         }
         let expected = |found: String| format!("{found}, expected a saved profile ({SCHEMA})");
-        let head: Head =
-            serde_json::from_slice(bytes).map_err(|error| expected(error.to_string()))?;
-        if head.schema != SCHEMA {
-            return Err(expected(format!("schema is {:?}", head.schema)));
+        let wrong = |schema: &str| expected(format!("schema is {schema:?}"));
+        let file: ProfileFile = serde_json::from_slice(bytes).map_err(|error| {
+            // A file of another schema lacks fields, which is not what is wrong with it.
+            match serde_json::from_slice::<Head>(bytes) {
+                Ok(head) if head.schema != SCHEMA => wrong(&head.schema),
+                Ok(_) => expected(error.to_string()),
+                Err(error) => expected(error.to_string()),
+            }
+        })?;
+        if file.schema != SCHEMA {
+            return Err(wrong(&file.schema));
         }
-        let file: ProfileFile =
-            serde_json::from_slice(bytes).map_err(|error| expected(error.to_string()))?;
         read::profile(file)
     }
 }

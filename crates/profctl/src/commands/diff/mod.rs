@@ -95,8 +95,9 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     }
     let keep = Keep { histograms: args.tails, ..Keep::default() };
     let exclude = &args.comparing.exclude_run;
-    let comparison =
+    let mut comparison =
         of_functions(sides, &settings, &args.reading, &args.selection, keep, exclude, global)?;
+    args.names.apply([&mut comparison.before.name, &mut comparison.after.name]);
     let shown = Shown { top: args.top, matching: None, all: args.all, tails: args.tails };
     let for_people = Shown { top: Some(args.top.unwrap_or(ROWS_SHOWN)), ..shown };
     match global.format() {
@@ -127,7 +128,9 @@ fn side_by_side(args: &Args, settings: &Settings, global: &Global) -> Result<Exi
     for after in &args.after {
         let sides = [&args.before, after];
         let (reading, selection) = (&args.reading, &args.selection);
-        comparisons.push(of_functions(sides, settings, reading, selection, keep, exclude, global)?);
+        let mut one = of_functions(sides, settings, reading, selection, keep, exclude, global)?;
+        args.names.apply([&mut one.before.name, &mut one.after.name]);
+        comparisons.push(one);
     }
     let people = global.format() == Format::Table;
     let top = args.top.or(people.then_some(ROWS_SHOWN));

@@ -1,7 +1,5 @@
 //! What the report calls the sides, if not by their paths.
 
-use profctl_analyze::diff::Side;
-
 use crate::exit::Failure;
 
 #[derive(clap::Args, Debug)]
@@ -15,11 +13,11 @@ pub(crate) struct SideNames {
 }
 
 impl SideNames {
-    /// Gives the sides their names.
-    pub(crate) fn apply(&self, sides: &mut [Side; 2]) {
-        for (side, name) in sides.iter_mut().zip([&self.name_before, &self.name_after]) {
-            if let Some(name) = name {
-                side.name.clone_from(name);
+    /// Replaces the names of the sides.
+    pub(crate) fn apply(&self, names: [&mut String; 2]) {
+        for (ours, given) in names.into_iter().zip([&self.name_before, &self.name_after]) {
+            if let Some(given) = given {
+                ours.clone_from(given);
             }
         }
     }

@@ -163,8 +163,8 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     args.refuse_inputs(sides)?;
     let mut both = sides::read(sides, &args.reading, &args.selection, keep, global)?;
     sides::exclude(&mut both, &args.comparing.exclude_run)?;
-    args.names.apply(&mut both);
-    let [before, after] = both;
+    let [mut before, mut after] = both;
+    args.names.apply([&mut before.name, &mut after.name]);
     let name = after.name.clone();
     let compare = |before: Side, after: Side| {
         compare(before, after, &options).map_err(|message| Failure::input(name.clone(), message))

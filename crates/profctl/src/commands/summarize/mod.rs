@@ -8,12 +8,15 @@ use profctl_analyze::summarize::{
 use profctl_model::TraceBuilder;
 use profctl_render::table::Format;
 
+use self::batch::Batch;
 use super::diff::sides::block;
 use crate::args::{Global, Reading, Selection};
 use crate::duration::{self, Length};
 use crate::exit::{Exit, Failure};
-use crate::input::session::{ItemContent, Read, Session};
+use crate::input::session::{Item, ItemContent, Read, Session};
 use crate::{output, read};
+
+mod batch;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -27,10 +30,10 @@ Examples:
 /// rows, whatever `--sort`, `--top` and `--columns` say. `--match`, `--exclude` and `--module` select
 /// rows; percentages stay those of all functions.
 #[derive(clap::Args, Debug)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, override_usage = "profctl summarize [OPTIONS] <TRACE>...")]
 pub(crate) struct Args {
     /// Traces, directories of runs, saved profiles, `-`; several are merged
-    #[arg(value_name = "TRACE", required = true)]
+    #[arg(value_name = "TRACE", required_unless_present = "batch")]
     traces: Vec<PathBuf>,
     /// Group rows by
     #[arg(long, value_name = "WHAT", default_value = "function")]
@@ -60,6 +63,19 @@ pub(crate) struct Args {
     /// Block of the runs, such as a boot or a host [default: their subdirectory]
     #[arg(long, value_name = "NAME", requires = "part", hide_short_help = true)]
     block: Option<String>,
+    /// Write a part of the traces that standard input names, one JSON object per line
+    ///
+    /// `{"read": {"path": "a.txt", "block": null}}` reads a trace and is answered by a line on
+    /// standard output, `{"exit_code": 0, "message": ""}`. `{"drop": {}}` leaves the last trace
+    /// out. At the end of standard input the profile follows, unless no trace was read. It keeps
+    /// the runs, as that of `summarize`, or only their total, as that of `merge`.
+    #[arg(
+        long,
+        value_name = "WHAT",
+        conflicts_with_all = ["traces", "part", "block", "paths"],
+        hide_short_help = true
+    )]
+    batch: Option<Batch>,
     #[command(flatten)]
     selection: Selection,
     #[command(flatten)]
@@ -107,6 +123,9 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     if args.part && global.format() != Format::Json {
         return Err(Failure::usage("--part has no effect: it is for --format json"));
     }
+    if args.batch.is_some() && global.format() != Format::Json {
+        return Err(Failure::usage("--batch has no effect: it is for --format json"));
+    }
     if args.paths && global.format() != Format::Json {
         return Err(Failure::usage("--paths has no effect: it is for --format json"));
     }
@@ -118,6 +137,9 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     let selects_rows = By::from(args.by) == By::Function;
     if selects_rows {
         session = session.selecting_rows();
+    }
+    if let Some(batch) = args.batch {
+        return batch::run(batch, args, &mut session, global);
     }
     let mut profile = profile(args, &mut session, global)?;
     let selects = |name: &str, module: Option<&str>| args.selection.takes_function(name, module);
@@ -144,44 +166,35 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     Ok(read::verdict(&profile.quality, &args.reading, global))
 }
 
-/// Everything that was given, merged.
-fn profile(args: &Args, session: &mut Session<'_>, global: &Global) -> Result<Profile, Failure> {
-    // What a saved profile keeps of each run would grow with the runs in the other outputs.
-    let keeps_runs = global.format() == Format::Json;
-    let options = Options {
+/// What an input is read into.
+type Sink = (Summary, Option<TraceBuilder>);
+
+fn options(args: &Args, global: &Global) -> Options {
+    Options {
         percentiles: needs_histograms(args, global),
         by: args.by.into(),
-        call_graph: keeps_runs,
-    };
+        call_graph: global.format() == Format::Json,
+    }
+}
+
+/// Everything that was given, merged.
+fn profile(args: &Args, session: &mut Session<'_>, global: &Global) -> Result<Profile, Failure> {
+    let options = options(args, global);
+    // What a saved profile keeps of each run would grow with the runs in the other outputs.
+    let keeps_runs = global.format() == Format::Json;
     let mut runs: Vec<SavedRun> = Vec::new();
     let mut merged: Option<Profile> = None;
     session.each_of_some(
         &args.traces,
         || (Summary::new(options), args.paths.then(TraceBuilder::default)),
         |item| {
-            let (one, facts) = match item.content {
-                ItemContent::Profile(profile) => (*profile, Vec::new()),
-                ItemContent::Trace(read) => {
-                    let (source, facts) = (read.source(), read.facts());
-                    let Read { sink: (summary, calls), names, meta, .. } = *read;
-                    let mut profile = summary.finish(&names, &meta, source);
-                    profile.paths = calls.map(|calls| RunPaths::of(&calls.finish(meta, names)));
-                    (profile, facts)
-                }
-            };
             if keeps_runs {
-                let of_item = one.into_runs(&item.name).into_iter();
-                let given = || args.block.clone();
-                runs.extend(of_item.map(|run| {
-                    SavedRun {
-                        block: (run.block.or_else(given))
-                            .or_else(|| block(&args.traces, Path::new(&item.name))),
-                        facts: if run.facts.is_empty() { facts.clone() } else { run.facts },
-                        ..run
-                    }
+                runs.extend(runs_of(item, |name| {
+                    args.block.clone().or_else(|| block(&args.traces, Path::new(name)))
                 }));
                 return Ok(());
             }
+            let (one, _) = finished(item.content);
             let Some(merged) = &mut merged else {
                 merged = Some(one);
                 return Ok(());
@@ -197,6 +210,34 @@ fn profile(args: &Args, session: &mut Session<'_>, global: &Global) -> Result<Pr
         return Ok(if args.part { sum } else { sum.without_single_run() });
     }
     Ok(merged.expect("clap asks for a trace, and each input gave a profile or an error"))
+}
+
+/// The profile of an input, and what its head says.
+fn finished(content: ItemContent<Sink>) -> (Profile, Vec<(String, String)>) {
+    match content {
+        ItemContent::Profile(profile) => (*profile, Vec::new()),
+        ItemContent::Trace(read) => {
+            let (source, facts) = (read.source(), read.facts());
+            let Read { sink: (summary, calls), names, meta, .. } = *read;
+            let mut profile = summary.finish(&names, &meta, source);
+            profile.paths = calls.map(|calls| RunPaths::of(&calls.finish(meta, names)));
+            (profile, facts)
+        }
+    }
+}
+
+/// The runs of an input; `block` is asked for the block of one that has none.
+fn runs_of(
+    item: Item<Sink>,
+    block: impl Fn(&str) -> Option<String>,
+) -> impl Iterator<Item = SavedRun> {
+    let name = item.name;
+    let (one, facts) = finished(item.content);
+    one.into_runs(&name).into_iter().map(move |run| SavedRun {
+        block: run.block.or_else(|| block(&name)),
+        facts: if run.facts.is_empty() { facts.clone() } else { run.facts },
+        ..run
+    })
 }
 
 /// Histograms cost a quarter of the time: they are collected if a percentile will be shown, or
