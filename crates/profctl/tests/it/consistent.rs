@@ -47,7 +47,7 @@ fn source() -> Source {
 
 fn profile(parts: &Parts, options: &ReadOptions, by: By) -> Profile {
     let options = ReadOptions { grouping: grouping(by), ..options.clone() };
-    let sink = Summary::new(Options { percentiles: true, by, ..Options::default() });
+    let sink = Summary::new(Options { percentiles: true, by, call_graph: true });
     let read = stream(&*files(parts), &options, sink, &|_| ()).expect("it was read before");
     read.sink.finish(&read.names, &read.meta, source())
 }
@@ -142,7 +142,7 @@ fn the_grouping_moves_no_time() {
             // The tree says which calls are outermost without having to take anything back.
             let of_tree = Profile::of_trace(
                 &trace,
-                Options { percentiles: true, by, ..Options::default() },
+                Options { percentiles: true, by, call_graph: true },
                 source(),
             );
             for (one, other) in grouped.rows.iter().zip(&of_tree.rows) {
@@ -360,7 +360,7 @@ fn threads_by_themselves_are_as_in_order() {
     for (name, parts) in &recordings {
         for by in [By::Function, By::Module, By::Thread, By::Cpu, By::Kind] {
             let options = ReadOptions { grouping: grouping(by), ..ReadOptions::default() };
-            let summary = || Summary::new(Options { percentiles: true, by, ..Options::default() });
+            let summary = || Summary::new(Options { percentiles: true, by, call_graph: true });
             let read = stream(&*files(parts), &options, InOrder(summary()), &|_| ());
             let read = read.expect("a directory of uftrace");
             let real = read.meta.real();
@@ -396,7 +396,8 @@ fn threads_by_themselves_can_be_selected() {
             let threads = read.names.threads.len();
             (read.sink.finish(&read.names, &read.meta, source()), threads)
         };
-        let summary = || Summary::new(Options { percentiles: true, ..Options::default() });
+        let summary =
+            || Summary::new(Options { percentiles: true, call_graph: true, ..Options::default() });
         let (all, threads) = selected(&|_| true, summary());
         let plain = profile(&parts, &ReadOptions::default(), By::Function);
         assert!(all == plain, "{name}");
