@@ -33,6 +33,6 @@ def test_memory_of_the_driver_does_not_grow_with_partial_profiles(
         assert len(profile["sources"]) == number
         live[number] = watch.live
     profile["sources"] = []
-    # The names of files, and what Spark knows of a task.
+    # The names of files, and what Spark keeps for a task.
     assert live[1000] - live[100] < 900 * 10_000
     assert len(json.dumps(profile)) > 4 * 10_000, "profiles are too small to be noticed"
