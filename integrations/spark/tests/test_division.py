@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,14 @@ def test_tasks_are_of_bounded_size_and_the_largest_first() -> None:
         [10, 5, 0],
     ]
     assert len(groups.pack(listed, Limits(), slots=2)) == len(listed)
+
+
+def test_tasks_are_larger_where_there_would_be_too_many() -> None:
+    listed = [Input(index, str(index), None, 10, False) for index in range(1000)]
+    limits = Limits(bytes_per_task=20, files_per_task=2)
+    assert len(groups.pack(listed, limits, slots=2)) == 500
+    tasks = groups.pack(listed, replace(limits, tasks=40), slots=2)
+    assert [len(task) for task in tasks] == [25] * 40
 
 
 def documented(command: str) -> dict[str, bool]:

@@ -171,7 +171,7 @@ def _calls(described: part.Job, one: Input, words: Sequence[str]) -> Iterator[py
             yield pa.RecordBatch.from_arrays([empty[name] for name in schema.names], schema=schema)
             return
         file = pq.ParquetFile(path)
-        unit = (file.schema_arrow.metadata or {}).get(b"profctl.unit", b"").decode()
+        unit = (file.metadata.metadata or {}).get(b"profctl.unit", b"").decode()
         for batch in file.iter_batches(batch_size=_ROWS_AT_ONCE):
             rows = batch.num_rows
             added = {

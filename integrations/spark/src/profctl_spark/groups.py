@@ -16,11 +16,14 @@ class Limits:
         bytes_per_task: A task reads at most this, or one file.
         files_per_task: A task reads at most so many files.
         fan_in: So many partial profiles are merged at once.
+        tasks: Where there would be more tasks than this, they are larger: the driver holds some
+            kilobytes for each.
     """
 
     bytes_per_task: int = 256 << 20
     files_per_task: int = 64
     fan_in: int = 32
+    tasks: int = 10_000
 
 
 def pack(inputs: Sequence[Input], limits: Limits, slots: int) -> list[list[Input]]:
@@ -35,6 +38,8 @@ def pack(inputs: Sequence[Input], limits: Limits, slots: int) -> list[list[Input
     total = sum(one.size for one in inputs)
     bytes_max = max(1, min(limits.bytes_per_task, total // tasks_min))
     files_max = max(1, min(limits.files_per_task, len(inputs) // tasks_min))
+    bytes_max = max(bytes_max, -(-total // limits.tasks))
+    files_max = max(files_max, -(-len(inputs) // limits.tasks))
     groups: list[list[Input]] = []
     filled = 0
     for one in sorted(inputs, key=lambda one: (-one.size, one.index)):
