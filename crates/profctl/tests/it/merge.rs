@@ -120,6 +120,12 @@ fn a_batch_writes_what_merge_makes_of_single_calls() {
     assert_eq!(answered("runs", &requests).1, whole);
     assert_eq!(answered("total", &[read("gone.txt"), dropped()]).1, "");
 
+    let selected = ["summarize", "--match", "read", "--format", "json"];
+    let alone = run(&[&selected[..], &[first]].concat()).quiet_success();
+    let batch = [&selected[..], &["--batch", "total"]].concat();
+    let text = run_with_input(&batch, read(first).as_bytes()).quiet_success();
+    assert_eq!(text.split_once('\n').unwrap().1, alone);
+
     let arguments = ["summarize", "--format", "json", "--batch", "total"];
     let by_kind = run(&["summarize", "--by", "kind", "--format", "json", first]).quiet_success();
     let by_kind = scratch.file("kind.json", by_kind);

@@ -8,11 +8,10 @@ use std::path::PathBuf;
 use profctl_analyze::summarize::{Profile, SavedRun, Summary};
 use serde::{Deserialize, Serialize};
 
-use super::{Args, options, runs_of};
+use super::{Args, options, runs_of, write_profile};
 use crate::args::Global;
 use crate::exit::{Exit, Failure};
 use crate::input::session::Session;
-use crate::output;
 
 /// What the profile keeps of each trace.
 #[derive(clap::ValueEnum, Clone, Copy, Debug)]
@@ -69,8 +68,8 @@ pub(super) fn run(
         tell(&answer).map_err(|error| Failure::output("standard output", &error))?;
     }
     sum.take_last()?;
-    if let Some(profile) = sum.finish()? {
-        output::write_bytes(profile.to_json().as_bytes(), global)?;
+    if let Some(mut profile) = sum.finish()? {
+        write_profile(&mut profile, args, global)?;
     }
     Ok(Exit::Done)
 }

@@ -153,17 +153,21 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
         overhead: overhead.transpose()?,
     };
     match global.format() {
-        Format::Json => {
-            if selects_rows && args.selection.selects_functions() {
-                profile.retain(&|row| selects(&row.name, row.module.as_deref()));
-            }
-            output::write_bytes(profile.to_json().as_bytes(), global)?;
-        }
+        Format::Json => write_profile(&mut profile, args, global)?,
         Format::Table | Format::Csv | Format::Markdown | Format::Parquet => {
             output::write_table(&profile.table(&options).map_err(Failure::usage)?, global)?;
         }
     }
     Ok(read::verdict(&profile.quality, &args.reading, global))
+}
+
+/// Writes a profile of the rows that are selected.
+fn write_profile(profile: &mut Profile, args: &Args, global: &Global) -> Result<(), Failure> {
+    let selection = &args.selection;
+    if By::from(args.by) == By::Function && selection.selects_functions() {
+        profile.retain(&|row| selection.takes_function(&row.name, row.module.as_deref()));
+    }
+    output::write_bytes(profile.to_json().as_bytes(), global)
 }
 
 /// What an input is read into.
