@@ -23,9 +23,10 @@ pub use meta::TraceMeta;
 pub use names::{Func, FuncKind, Names, NewIds, Thread};
 pub use sched::{RunState, ThreadLife, ThreadState, Turn, Wake, WakeEffect, Waker, WakerContext};
 pub use span::{
-    Enclosed, Fidelity, FuncTotals, Gap, Late, Mark, Record, SelectThreads, Span, SpanSink,
+    Enclosed, Fidelity, FuncTotals, Gap, Late, Mark, Progress, Record, SelectThreads, Span,
+    SpanSink,
 };
-pub use spool::{BlockStack, SpanRow, Spool};
+pub use spool::{BlockStack, Numbering, SpanRow, Spool};
 pub use table::{Cell, Column, Role, Table};
 pub use time::{Tick, TickUnit, Ticks, Timebase, Timeline};
 pub use trace::{Spans, Trace, TraceBuilder};

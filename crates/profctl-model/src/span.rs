@@ -6,7 +6,7 @@ use crate::id::{CpuId, FuncId, ThreadId};
 use crate::meta::TraceMeta;
 use crate::names::{Names, NewIds};
 use crate::sched::{ThreadLife, ThreadState, Wake};
-use crate::time::{Tick, Ticks};
+use crate::time::{Tick, Ticks, Timebase};
 
 /// Which ends of a call were recorded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
@@ -181,6 +181,20 @@ pub struct Enclosed {
     pub descendants: u64,
 }
 
+/// How far reading has come, after a record of one thread.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// The thread.
+    pub thread: ThreadId,
+    /// Nothing if every call of the thread that was passed on is final: it gets no callers any
+    /// more. Else a time before which none of those begins that are not.
+    pub open_from: Option<Tick>,
+    /// No record to come is earlier, if the clocks of all threads agree.
+    pub now: Tick,
+    /// The clock.
+    pub timebase: Timebase,
+}
+
 /// Where a stitched trace flows: a streaming summary, or a [`crate::TraceBuilder`].
 ///
 /// Spans of a thread come in the order in which their ends are recorded, so a call comes after all
@@ -194,6 +208,11 @@ pub trait SpanSink {
     fn span(&mut self, span: &Span, names: &Names);
     /// Something that is not a call.
     fn record(&mut self, record: Record<'_>, names: &Names);
+    /// Whether [`Self::progress`] is to be called, which takes about twice the time for each call.
+    const WATCHES_PROGRESS: bool = false;
+    /// All that a record says was passed on. Called after every record of a call, at the same places
+    /// however the input is read.
+    fn progress(&mut self, _progress: &Progress, _names: &Names) {}
     /// An empty sink of this kind for the records of some threads, to be passed to [`Self::join`]
     /// at the end; `None` if this sink needs the records of all threads in time order.
     fn part(&self) -> Option<Self>
@@ -224,6 +243,11 @@ impl<A: SpanSink, B: SpanSink> SpanSink for (A, B) {
         self.0.record(record, names);
         self.1.record(record, names);
     }
+    const WATCHES_PROGRESS: bool = A::WATCHES_PROGRESS || B::WATCHES_PROGRESS;
+    fn progress(&mut self, progress: &Progress, names: &Names) {
+        self.0.progress(progress, names);
+        self.1.progress(progress, names);
+    }
     fn part(&self) -> Option<Self> {
         Some((self.0.part()?, self.1.part()?))
     }
@@ -251,6 +275,12 @@ impl<S: SpanSink> SpanSink for Option<S> {
     fn record(&mut self, record: Record<'_>, names: &Names) {
         if let Some(sink) = self {
             sink.record(record, names);
+        }
+    }
+    const WATCHES_PROGRESS: bool = S::WATCHES_PROGRESS;
+    fn progress(&mut self, progress: &Progress, names: &Names) {
+        if let Some(sink) = self {
+            sink.progress(progress, names);
         }
     }
     fn part(&self) -> Option<Self> {

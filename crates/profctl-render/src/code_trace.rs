@@ -38,7 +38,7 @@ pub fn write(table: &Table, style: &Style, out: &mut dyn io::Write) -> io::Resul
     };
     let several = !is_one("thread") || !is_one("cpu");
     let widest = table.rows.iter().map(|row| width(&columns.lane(row))).max().unwrap_or(0);
-    Writer::new(LaneNames { several, widest }, *style).part(table, out)
+    Writer::new(LaneNames { several, widest, may_be_one: false }, *style).part(table, out)
 }
 
 /// What is known of all lines of a code trace that is written in parts.
@@ -48,6 +48,8 @@ pub struct LaneNames {
     pub several: bool,
     /// The columns that the widest name of a thread and CPU takes.
     pub widest: usize,
+    /// Whether there may be but one after all: a terminal then names them where they change.
+    pub may_be_one: bool,
 }
 
 impl LaneNames {
@@ -60,7 +62,15 @@ impl LaneNames {
             threads.insert(thread);
             cpus.extend(cpu);
         }
-        Self { several: threads.len() > 1 || cpus.len() > 1, widest }
+        Self { several: threads.len() > 1 || cpus.len() > 1, widest, may_be_one: false }
+    }
+
+    /// The same where more may follow: lines name their thread and CPU if any is known by name.
+    #[must_use]
+    pub fn so_far(self) -> Self {
+        // The width of `?`, which is no name.
+        let has_names = self.widest > 1;
+        Self { several: self.several || has_names, may_be_one: !self.several, ..self }
     }
 }
 
@@ -81,12 +91,22 @@ impl Writer {
         Self { lanes, style, layout: None, named: None }
     }
 
+    /// From here on there are these threads and CPUs.
+    pub fn widen(&mut self, lanes: LaneNames) {
+        self.lanes.several |= lanes.several;
+        self.lanes.widest = self.lanes.widest.max(lanes.widest);
+    }
+
     /// Writes some lines.
     pub fn part(&mut self, table: &Table, out: &mut dyn io::Write) -> io::Result<()> {
         let columns = Columns::of(table);
-        let Self { lanes: LaneNames { several, widest }, style, named, .. } = self;
+        let Self { lanes: LaneNames { several, widest, may_be_one }, style, named, .. } = self;
         let room = if *several { *widest + 3 } else { 0 };
-        let layout = *self.layout.get_or_insert_with(|| Layout::new(table, &columns, style, room));
+        let layout = *self.layout.get_or_insert_with(|| {
+            let is_narrow = *may_be_one && style.width.is_some();
+            let layout = Layout::new(table, &columns, style, if is_narrow { 0 } else { room });
+            Layout { names_lanes: layout.names_lanes && !is_narrow, ..layout }
+        });
         let room = if layout.names_lanes { room } else { 0 };
         for row in &table.rows {
             let mut line = Line::new(row, &columns, table, style, layout.digits);

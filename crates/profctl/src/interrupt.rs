@@ -10,6 +10,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 static LIVE: AtomicBool = AtomicBool::new(false);
 /// Whether the live stream was interrupted.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+/// Whether the rest of the input is not needed.
+static ENOUGH: AtomicBool = AtomicBool::new(false);
 /// What to do with the terminal if the program ends early.
 static RESTORE: Mutex<Option<fn()>> = Mutex::new(None);
 /// What to remove if the program ends early.
@@ -60,6 +62,16 @@ pub(crate) fn restore_with(restore: Option<fn()>) {
 /// Whether a live stream was interrupted.
 pub(crate) fn happened() -> bool {
     INTERRUPTED.load(Ordering::SeqCst)
+}
+
+/// Lets inputs end where they are: the rest is not needed.
+pub(crate) fn enough() {
+    ENOUGH.store(true, Ordering::SeqCst);
+}
+
+/// Whether inputs are to end.
+pub(crate) fn is_enough() -> bool {
+    ENOUGH.load(Ordering::SeqCst)
 }
 
 /// Something to remove if the program ends early, for as long as this lives.

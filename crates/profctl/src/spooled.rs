@@ -1,6 +1,7 @@
 //! A trace whose calls wait on disk, for commands that need all of them and not at once: memory
 //! grows with functions, threads and the depth of calls, not with the trace.
 
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -45,13 +46,46 @@ impl Limits {
     }
 }
 
-/// A trace that was read.
-pub(crate) struct Spooled<'a> {
+/// Calls that wait on disk, and whatever else a trace says.
+pub(crate) struct Calls {
     spool: Spool<Spill>,
-    names: Names,
-    meta: TraceMeta,
     temporary: Arc<Temporary>,
     limits: Limits,
+}
+
+impl Calls {
+    /// None yet.
+    pub(crate) fn new(limits: Limits) -> io::Result<Self> {
+        let temporary = Arc::new(Temporary::new()?);
+        let spool = Spool::new(Spill::new(limits.bytes, Arc::clone(&temporary)));
+        Ok(Self { spool, temporary, limits })
+    }
+}
+
+impl SpanSink for Calls {
+    #[inline]
+    fn span(&mut self, span: &Span, names: &Names) {
+        self.spool.span(span, names);
+    }
+    fn record(&mut self, record: TraceRecord<'_>, names: &Names) {
+        self.spool.record(record, names);
+    }
+}
+
+impl SelectThreads for Calls {
+    fn separate_threads(&mut self) {
+        self.spool.separate_threads();
+    }
+    fn keep_threads(&mut self, keep: &dyn Fn(ThreadId) -> bool) {
+        self.spool.keep_threads(keep);
+    }
+}
+
+/// A trace that was read.
+pub(crate) struct Spooled<'a> {
+    calls: Calls,
+    names: Names,
+    meta: TraceMeta,
     selection: &'a Selection,
 }
 
@@ -93,14 +127,23 @@ impl<'a> Spooled<'a> {
         session: &mut Session<'a>,
         limits: Limits,
     ) -> Result<Self, Failure> {
-        let temporary = Arc::new(Temporary::new().map_err(|error| no_room(&error))?);
-        let spool = Spool::new(Spill::new(limits.bytes, Arc::clone(&temporary)));
-        let Read { sink: (spool, sums), names, meta, .. } =
-            session.one(trace, (spool, Sums::default()))?;
+        let calls = Calls::new(limits).map_err(|error| no_room(&error))?;
+        let Read { sink: (calls, sums), names, meta, .. } =
+            session.one(trace, (calls, Sums::default()))?;
         if sums.is_all() {
             return Err(Failure::of_sums(trace));
         }
-        Ok(Self { spool, names, meta, temporary, limits, selection: session.selection })
+        Ok(Self { calls, names, meta, selection: session.selection })
+    }
+
+    /// Of calls that were collected elsewhere.
+    pub(crate) fn of(
+        calls: Calls,
+        names: Names,
+        meta: TraceMeta,
+        selection: &'a Selection,
+    ) -> Self {
+        Self { calls, names, meta, selection }
     }
 
     /// Clock, span of time, quality.
@@ -109,26 +152,24 @@ impl<'a> Spooled<'a> {
     }
 
     fn ordered<I>(self, rows: I, mut others: Others, net: u128) -> Ordered<I> {
-        let Self { names, meta, temporary, selection, .. } = self;
+        let Self { names, meta, calls: Calls { temporary, .. }, selection } = self;
         selection.keep_marks(&mut others.marks, &names);
         selection.keep_gaps(&mut others.gaps, &names);
         let about = About { others, names, meta, net, _temporary: temporary };
         Ordered { rows, about }
     }
 
-    /// The calls, numbered, sorted by what `record` makes of them and of the number of the first
-    /// call of their thread.
+    /// The calls, numbered, sorted by what `record` makes of them and of their numbers among the
+    /// calls of their thread, together with `more`.
     fn sorted<T: Sortable>(
         mut self,
+        more: impl Iterator<Item = T>,
         mut record: impl FnMut(&SpanRow, u64) -> [Option<T>; 2],
     ) -> Result<Ordered<Sorted<T>>, Failure> {
         let full = |error| no_room(&error);
-        let spool = std::mem::replace(
-            &mut self.spool,
-            Spool::new(Spill::new(0, Arc::clone(&self.temporary))),
-        );
-        let spill = Spill::new(self.limits.bytes, Arc::clone(&self.temporary));
         let step = self.meta.timebase.microsecond();
+        let (spool, temporary) = self.take_spool();
+        let spill = Spill::new(self.calls.limits.bytes, Arc::clone(&temporary));
         let (mut rows, others) = spool.finish(spill, step).map_err(full)?;
         let mut first: IdVec<ThreadId, u64> = IdVec::default();
         let mut calls = 0;
@@ -136,13 +177,17 @@ impl<'a> Spooled<'a> {
             first.push(calls);
             calls += of_thread;
         }
-        let mut sorter = Sorter::new(self.limits.records);
+        let mut sorter = Sorter::new(self.calls.limits.records);
+        for record in more {
+            sorter.push(record, &temporary).map_err(full)?;
+        }
         let mut net = 0_u128;
         while let Some(block) = rows.next_block().map_err(full)? {
             for row in &block {
                 net += u128::from(row.span.net.0);
-                for record in record(row, first[row.span.thread]).into_iter().flatten() {
-                    sorter.push(record, &self.temporary).map_err(full)?;
+                let local = row.id.saturating_sub(first[row.span.thread]);
+                for record in record(row, local).into_iter().flatten() {
+                    sorter.push(record, &temporary).map_err(full)?;
                 }
             }
         }
@@ -151,26 +196,35 @@ impl<'a> Spooled<'a> {
         Ok(self.ordered(sorted, others, net))
     }
 
-    /// The lines of a code trace, in order. `look` sees every call.
+    /// Takes the spool out, and leaves an empty one.
+    fn take_spool(&mut self) -> (Spool<Spill>, Arc<Temporary>) {
+        let Calls { spool, temporary, .. } = &mut self.calls;
+        let empty = Spool::new(Spill::new(0, Arc::clone(temporary)));
+        (std::mem::replace(spool, empty), Arc::clone(temporary))
+    }
+
+    /// The lines of a code trace, in order, `more` of them among these. `before` says how many calls
+    /// of each thread were made before.
     pub(crate) fn lines(
         self,
-        mut look: impl FnMut(&SpanRow),
+        more: impl Iterator<Item = Line>,
+        before: &IdVec<ThreadId, u64>,
     ) -> Result<Ordered<Sorted<Line>>, Failure> {
-        self.sorted(|row, first| {
-            look(row);
-            let (line, exit) = Line::of(row, first);
+        self.sorted(more, |row, local| {
+            let before = before.get(row.span.thread).copied().unwrap_or(0);
+            let (line, exit) = Line::of(row, before + local);
             [Some(line), exit]
         })
     }
 
     /// Entries and exits in time order.
     pub(crate) fn ends(self) -> Result<Ordered<Sorted<Line>>, Failure> {
-        self.sorted(|row, first| Line::ends(row, first).map(Some))
+        self.sorted(std::iter::empty(), |row, local| Line::ends(row, local).map(Some))
     }
 
     /// Calls by thread, then in the order of entry.
     pub(crate) fn entries(self) -> Result<Ordered<Sorted<Entry>>, Failure> {
-        self.sorted(|row, _| [Some(Entry::of(row)), None])
+        self.sorted(std::iter::empty(), |row, _| [Some(Entry::of(row)), None])
     }
 
     /// The calls merged by path, depth first.
@@ -179,10 +233,7 @@ impl<'a> Spooled<'a> {
         order: fn(&Names) -> PathOrder,
         keeps_threads: bool,
     ) -> Result<Ordered<Joined<Run<PathRow>>>, Failure> {
-        let spool = std::mem::replace(
-            &mut self.spool,
-            Spool::new(Spill::new(0, Arc::clone(&self.temporary))),
-        );
+        let (spool, temporary) = self.take_spool();
         let mut merger = Merger::new(order(&self.names), keeps_threads);
         let mut runs = Runs::new();
         let mut pushed = Ok(());
@@ -191,8 +242,8 @@ impl<'a> Spooled<'a> {
         let others = spool.callers_first(step, |row| {
             net += u128::from(row.span.net.0);
             merger.add(row);
-            if merger.paths() >= self.limits.paths && pushed.is_ok() {
-                pushed = runs.push(&merger.take(), &self.temporary);
+            if merger.paths() >= self.calls.limits.paths && pushed.is_ok() {
+                pushed = runs.push(&merger.take(), &temporary);
             }
         });
         let others = others.and_then(|others| pushed.map(|()| others));
@@ -319,13 +370,14 @@ impl Record for PathRow {
 
 /// Whether an input holds sums of functions and no single call.
 #[derive(Debug, Default)]
-struct Sums {
+pub(crate) struct Sums {
     has_calls: bool,
     has_totals: bool,
 }
 
 impl Sums {
-    fn is_all(&self) -> bool {
+    /// Whether there are sums and nothing else.
+    pub(crate) fn is_all(&self) -> bool {
         self.has_totals && !self.has_calls
     }
 }

@@ -4,6 +4,7 @@
 //! are interleaved by time; lines of one thread never change places, so nesting stays right where
 //! several events share a timestamp.
 
+mod early;
 mod lines;
 mod one;
 mod stream;
@@ -15,6 +16,7 @@ use profctl_model::{
 
 use crate::summarize::{NO_DURATIONS, Quality};
 
+pub use early::Early;
 pub use one::{Found, OneCall};
 pub use stream::{Line, Rows};
 
@@ -296,20 +298,20 @@ mod tests {
         let mut lines = Vec::new();
         while let Some(block) = rows.next_block().unwrap() {
             for row in block {
-                let (line, exit) = Line::of(&row, first[row.span.thread]);
+                let (line, exit) = Line::of(&row, row.id - first[row.span.thread]);
                 lines.push(Line::from_bytes(&line.to_bytes()).unwrap());
                 lines.extend(exit.map(|exit| Line::from_bytes(&exit.to_bytes()).unwrap()));
             }
         }
         lines.sort_unstable_by_key(Line::key);
         let timebase = calls.meta.timebase;
-        let mut out =
-            Rows::new(&calls.names, &calls.meta, options.highlight, options.depth, &others.marks);
+        let mut out = Rows::new(timebase, true, options.highlight, options.depth);
         let mut table = out.table();
+        others.marks.into_iter().for_each(|mark| out.mark(mark));
         for line in &lines {
-            out.add(line, &mut table);
+            out.add(line, &calls.names, &mut table);
         }
-        out.finish(&mut table);
+        out.finish(&calls.names, &mut table);
         table.notes = Quality::of(&calls.meta.diags).notes(timebase.timeline);
         show(&table)
     }

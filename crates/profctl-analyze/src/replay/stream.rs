@@ -1,9 +1,11 @@
 //! The lines of a code trace one by one, for traces that do not fit memory. The result equals that
 //! of [`super::table`].
 
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+
 use profctl_model::{
-    CpuId, Fidelity, FuncId, IdVec, Mark, Names, SpanRow, Table, ThreadId, Ticks, Timebase,
-    TraceMeta,
+    CpuId, Fidelity, FuncId, IdVec, Mark, Names, SpanRow, Table, ThreadId, Tick, Ticks, Timebase,
 };
 
 use super::{Content, Event, columns, row};
@@ -42,18 +44,17 @@ impl Line {
         (self.time, self.thread, self.position)
     }
 
-    /// The lines of a call: where it begins, and where it ends if it made calls. `first` is the
-    /// number of the first call of its thread.
-    pub fn of(row: &SpanRow, first: u64) -> (Self, Option<Self>) {
-        let [line, exit] = Self::ends(row, first);
+    /// The lines of a call: where it begins, and where it ends if it made calls. `local` is its
+    /// number among the calls of its thread.
+    pub fn of(row: &SpanRow, local: u64) -> (Self, Option<Self>) {
+        let [line, exit] = Self::ends(row, local);
         (line, (line.event == Event::Enter).then_some(exit))
     }
 
     /// Where a call begins and where it ends.
-    pub fn ends(row: &SpanRow, first: u64) -> [Self; 2] {
+    pub fn ends(row: &SpanRow, local: u64) -> [Self; 2] {
         let span = &row.span;
         let is_leaf = span.callees == 0;
-        let local = row.id.saturating_sub(first);
         // Before it stand the beginnings of the calls made before it, and the ends of those of them
         // that are not open.
         let before = 2 * local - u64::from(row.depth).min(local);
@@ -126,42 +127,64 @@ impl Line {
 }
 
 /// Puts marks between the lines of calls and makes rows of both.
-pub struct Rows<'a> {
-    names: &'a Names,
+#[derive(Debug)]
+pub struct Rows {
     timebase: Timebase,
     knows_lengths: bool,
     highlight: Option<Ticks>,
     depth_max: u32,
-    /// In time order, then thread.
-    marks: Vec<&'a Mark>,
-    marks_done: usize,
+    /// The next mark on top.
+    marks: BinaryHeap<Reverse<Waiting>>,
+    /// Marks so far.
+    n_marks: u64,
     /// How many calls of each thread are open.
     open: IdVec<ThreadId, u32>,
 }
 
-impl<'a> Rows<'a> {
+/// A mark that has its place in time order, then by thread, then as it came.
+#[derive(Debug)]
+struct Waiting {
+    mark: Mark,
+    number: u64,
+}
+
+impl Waiting {
+    fn key(&self) -> (Tick, ThreadId, u64) {
+        (self.mark.time, self.mark.thread, self.number)
+    }
+}
+
+impl PartialEq for Waiting {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for Waiting {}
+
+impl PartialOrd for Waiting {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Waiting {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+impl Rows {
     /// Nothing yet. Levels from `depth_max` on are omitted.
     pub fn new(
-        names: &'a Names,
-        meta: &TraceMeta,
+        timebase: Timebase,
+        knows_lengths: bool,
         highlight: Option<Ticks>,
         depth_max: Option<u32>,
-        marks: &'a [Mark],
     ) -> Self {
-        let mut marks: Vec<&Mark> = marks.iter().collect();
-        marks.sort_by_key(|mark| (mark.time, mark.thread));
         let depth_max = depth_max.unwrap_or(u32::MAX);
-        let open = IdVec::default();
-        Self {
-            names,
-            timebase: meta.timebase,
-            knows_lengths: meta.knows_lengths(),
-            highlight,
-            depth_max,
-            marks,
-            marks_done: 0,
-            open,
-        }
+        let (marks, open) = (BinaryHeap::new(), IdVec::default());
+        Self { timebase, knows_lengths, highlight, depth_max, marks, n_marks: 0, open }
     }
 
     /// A table for the next rows.
@@ -169,14 +192,25 @@ impl<'a> Rows<'a> {
         columns(self.timebase)
     }
 
+    /// Takes a mark, which is to be there before the lines that come after it.
+    pub fn mark(&mut self, mark: Mark) {
+        self.marks.push(Reverse(Waiting { mark, number: self.n_marks }));
+        self.n_marks += 1;
+    }
+
+    /// Marks that were taken and not appended yet.
+    pub fn waiting(&self) -> usize {
+        self.marks.len()
+    }
+
     /// Appends a line, and the marks before it.
-    pub fn add(&mut self, line: &Line, table: &mut Table) {
+    pub fn add(&mut self, line: &Line, names: &Names, table: &mut Table) {
         let thread = ThreadId::from_index(line.thread as usize);
-        while let Some(&mark) = self.marks.get(self.marks_done) {
-            if !is_before(mark, line, thread) {
+        while let Some(Reverse(waiting)) = self.marks.peek() {
+            if !is_before(&waiting.mark, line, thread) {
                 break;
             }
-            self.add_mark(mark, table);
+            self.add_mark(names, table);
         }
         let is_shown = line.depth < self.depth_max;
         let open = if line.event == Event::Enter { line.depth + 1 } else { line.depth };
@@ -196,21 +230,21 @@ impl<'a> Rows<'a> {
             fidelity: line.fidelity,
             knows_lengths: self.knows_lengths,
         };
-        table.push(row(self.names, &content, self.highlight));
+        table.push(row(names, &content, self.highlight));
     }
 
     /// Appends the marks after the last line.
-    pub fn finish(&mut self, table: &mut Table) {
-        while let Some(&mark) = self.marks.get(self.marks_done) {
-            self.add_mark(mark, table);
+    pub fn finish(&mut self, names: &Names, table: &mut Table) {
+        while !self.marks.is_empty() {
+            self.add_mark(names, table);
         }
     }
 
-    fn add_mark(&mut self, mark: &Mark, table: &mut Table) {
-        self.marks_done += 1;
+    fn add_mark(&mut self, names: &Names, table: &mut Table) {
+        let Some(Reverse(Waiting { mark, .. })) = self.marks.pop() else { return };
         let depth = *self.open.grow_to(mark.thread);
         if depth < self.depth_max {
-            table.push(super::mark_row(self.names, mark, depth));
+            table.push(super::mark_row(names, &mark, depth));
         }
     }
 }

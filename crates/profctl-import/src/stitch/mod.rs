@@ -34,8 +34,8 @@ use std::sync::Arc;
 
 use profctl_model::diag::codes;
 use profctl_model::{
-    CpuId, Func, FuncId, FuncTotals, Gap, IdVec, Mark, Names, Record, SpanSink, ThreadId, Tick,
-    Ticks, Timebase, TraceMeta,
+    CpuId, Func, FuncId, FuncTotals, Gap, IdVec, Mark, Names, Progress, Record, SpanSink, ThreadId,
+    Tick, Ticks, Timebase, TraceMeta,
 };
 
 use crate::emit::{
@@ -217,7 +217,9 @@ impl<S: SpanSink> Stitcher<S> {
         let mut events = &block.events[..];
         while let Some(event) = events.first() {
             let mut usual = 0;
-            if let Some(caller) = self.find(event, ids) {
+            if !S::WATCHES_PROGRESS
+                && let Some(caller) = self.find(event, ids)
+            {
                 usual = self.usual(events, caller, ids);
             }
             if usual == 0 {
@@ -434,6 +436,17 @@ impl<S: SpanSink> Stitcher<S> {
     ) {
         self.pair(event, func, thread, cpu, time, view);
         self.stacks[thread].review();
+        self.report(thread);
+    }
+
+    /// Says how far a thread has come, if the sink wants to know.
+    fn report(&mut self, thread: ThreadId) {
+        if S::WATCHES_PROGRESS {
+            let open_from = self.stacks[thread].open_from();
+            let (now, timebase) = (self.clock.earliest(), self.core.setup.timebase);
+            let progress = Progress { thread, open_from, now, timebase };
+            self.core.sink.progress(&progress, &self.core.names);
+        }
     }
 
     fn pair(
@@ -545,6 +558,7 @@ impl<S: SpanSink> Stitcher<S> {
             core.sink.record(Record::Gap(&gap), &core.names);
         }
         for index in 0..self.stacks.len() {
+            let core = &mut self.core;
             let thread = ThreadId::from_index(index);
             let stack = &mut self.stacks[thread];
             let concerned = match (lane.cpu, lane.thread) {
@@ -554,6 +568,7 @@ impl<S: SpanSink> Stitcher<S> {
             };
             if concerned {
                 stack.end_segment(core, thread);
+                self.report(thread);
             }
         }
         self.tags.forget();

@@ -10,6 +10,7 @@ mod interchange;
 mod invariants;
 mod pauses;
 mod plain;
+mod progress;
 mod properties;
 mod quirks;
 mod recorder;

@@ -155,13 +155,7 @@ impl<B: BlockStack> Spool<B> {
         let mut threads = Vec::with_capacity(self.of_thread.len());
         for &calls in &self.of_thread {
             first += calls;
-            threads.push(Below {
-                ids_end: first,
-                latest: Tick(u64::MAX),
-                open: Vec::new(),
-                open_funcs: IdVec::default(),
-                step,
-            });
+            threads.push(Below::new(first, step));
         }
         while let Some(block) = self.ended.pop()? {
             let mut rows = kept(&block, &self.dropped)?;
@@ -232,13 +226,41 @@ impl<B: BlockStack> SelectThreads for Spool<B> {
     }
 }
 
+/// Numbers calls without a spool: all those of one thread from one moment to another at which none
+/// was open.
+#[derive(Debug)]
+pub struct Numbering(Below);
+
+impl Numbering {
+    /// `step` is what timestamps may be coarser than stated durations.
+    pub fn new(step: Ticks) -> Self {
+        Self(Below::new(0, step))
+    }
+
+    /// Gives calls, in the order in which they ended, their places, numbered from 0. None of them
+    /// begins before `earliest`.
+    pub fn place(&mut self, rows: &mut [SpanRow], earliest: Tick) {
+        let below = &mut self.0;
+        (below.ids_end, below.earliest) = (rows.len() as u64, earliest);
+        below.latest = Tick(u64::MAX);
+        for row in rows.iter_mut().rev() {
+            below.place(row);
+        }
+        // What is left on the stack are calls all of whose callees were placed.
+        for caller in below.open.drain(..).filter(|caller| caller.is_counted) {
+            below.open_funcs[caller.func] -= 1;
+        }
+    }
+}
+
 /// What of a thread is still to come when its calls are read backwards.
 #[derive(Debug)]
 struct Below {
     /// Numbers from here on are given away.
     ids_end: u64,
-    /// The time from which on calls are placed.
+    /// The time from which on calls are placed, and before which none is.
     latest: Tick,
+    earliest: Tick,
     /// Calls whose callees are still to come, the innermost last.
     open: Vec<Caller>,
     /// How many of those are of each function.
@@ -274,6 +296,17 @@ struct Followers {
 }
 
 impl Below {
+    fn new(ids_end: u64, step: Ticks) -> Self {
+        Self {
+            ids_end,
+            latest: Tick(u64::MAX),
+            earliest: Tick(0),
+            open: Vec::new(),
+            open_funcs: IdVec::default(),
+            step,
+        }
+    }
+
     /// Says where the call that ended before all those placed so far belongs.
     fn place(&mut self, row: &mut SpanRow) {
         while let Some(top) = self.open.last_mut().filter(|top| top.late.left == 0) {
@@ -289,7 +322,7 @@ impl Below {
         let span = &mut row.span;
         span.outermost = self.open_funcs.get(span.func).is_none_or(|&n| n == 0);
         let taken = span.late.roots.saturating_add(1);
-        let mut earliest = Tick(0);
+        let mut earliest = self.earliest;
         let (ids_end, latest) = match self.open.last_mut() {
             Some(Caller { late, depth, .. }) if late.left > 0 => {
                 late.left = late.left.saturating_sub(taken);

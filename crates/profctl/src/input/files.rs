@@ -11,7 +11,7 @@ use profctl_import::files::{
     Entry, FileId, Head, InOrder, ReadAt, head_size, read_head, with_head,
 };
 
-use super::live;
+use super::live::{Ending, Live};
 
 /// A file, standard input, or the files below a directory.
 pub(crate) struct DiskFiles {
@@ -21,14 +21,25 @@ pub(crate) struct DiskFiles {
     max_expansion: u64,
 }
 
+/// Whether what is read of an input is shown before its end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Growth {
+    /// It is not.
+    #[default]
+    None,
+    /// It is: what is not a file on disk pauses where there is nothing more yet.
+    Live,
+    /// A file may grow as well while it is looked at.
+    Watched,
+}
+
 /// A file.
 struct DiskFile {
     /// Nothing: standard input.
     path: Option<PathBuf>,
     /// Whether it can be read again, and at any place; a named pipe cannot.
     is_regular: bool,
-    /// Whether it is looked at while it grows.
-    grows: bool,
+    growth: Growth,
     /// Bytes of its head that are kept.
     head_size: usize,
     state: Mutex<FileState>,
@@ -74,7 +85,7 @@ impl DiskFiles {
         let file = |(path, is_regular)| DiskFile {
             path,
             is_regular,
-            grows: false,
+            growth: Growth::None,
             head_size,
             state: Mutex::default(),
         };
@@ -88,10 +99,10 @@ impl DiskFiles {
         self
     }
 
-    /// The same, looked at while it grows: it pauses where there is nothing more yet.
-    pub(crate) fn growing(mut self) -> Self {
+    /// The same, of that kind.
+    pub(crate) fn with_growth(mut self, growth: Growth) -> Self {
         for file in &mut self.files {
-            file.grows = true;
+            file.growth = growth;
         }
         self
     }
@@ -132,17 +143,18 @@ impl DiskFile {
         if !self.is_regular && std::mem::replace(&mut state.is_taken, true) {
             return Err(io::Error::other("a pipe can be read only once"));
         }
-        if self.grows {
-            return OpenFile::new(match &self.path {
-                Some(path) => Box::new(live::Growing::new(File::open(path)?, self.is_regular)),
-                None => Box::new(live::Growing::new(io::stdin(), false)),
-            });
-        }
-        let bytes: Box<dyn Read + Send> = match &self.path {
-            Some(path) => Box::new(File::open(path)?),
-            None => Box::new(live::Stdin::new()),
-        };
-        OpenFile::new(bytes)
+        OpenFile::new(match (&self.path, self.growth) {
+            (Some(path), Growth::Watched) => {
+                Box::new(Live::growing(File::open(path)?, self.is_regular)) as Box<dyn Read + Send>
+            }
+            (Some(path), Growth::Live) if !self.is_regular => {
+                Box::new(Live::growing(File::open(path)?, false))
+            }
+            (Some(path), Growth::None | Growth::Live) => Box::new(Ending(File::open(path)?)),
+            (None, Growth::None) => Box::new(Live::stdin(false)),
+            (None, Growth::Live) => Box::new(Live::stdin(true)),
+            (None, Growth::Watched) => Box::new(Live::growing(io::stdin(), false)),
+        })
     }
 
     fn head(&self, state: &mut FileState) -> io::Result<Head> {

@@ -1,6 +1,7 @@
 //! Streams that have no end of their own: standard input that ends when the user interrupts, and
 //! inputs that are looked at while they grow.
 
+use std::fs::File;
 use std::io::{self, Cursor, Read};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
@@ -15,18 +16,88 @@ const WAITING: usize = 4;
 /// How long a read waits until it looks whether the user interrupted.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// Standard input. A thread reads it, because a read that waits for more cannot be interrupted.
-pub(crate) struct Stdin {
+/// How long an input must be silent until that is a pause: at its beginning, where the format is to be
+/// recognized from what came so far, and later.
+const SILENCE: [Duration; 2] = [Duration::from_secs(1), Duration::from_millis(250)];
+
+/// An input that may have nothing at the moment. A thread reads it, because a read that waits for
+/// more cannot be interrupted.
+pub(crate) struct Live {
     chunks: Receiver<io::Result<Vec<u8>>>,
     current: Cursor<Vec<u8>>,
+    /// Whether silence is said to the reader.
+    pauses: bool,
+    has_begun: bool,
+    has_paused: bool,
+    /// How long it has been silent.
+    silent: Duration,
+    /// Whether the user may interrupt it.
+    is_interruptible: bool,
 }
 
-impl Stdin {
-    /// Begins to read.
-    pub(crate) fn new() -> Self {
+impl Live {
+    /// Begins to read standard input, which the user may interrupt.
+    pub(crate) fn stdin(pauses: bool) -> Self {
         interrupt::live(true);
         let chunks = chunks(io::stdin(), || false);
-        Self { chunks, current: Cursor::default() }
+        Self::new(chunks, pauses, true)
+    }
+
+    /// Begins to read an input that grows while it is read; `goes_on` if it is a file whose end may
+    /// move. It pauses while nothing comes.
+    pub(crate) fn growing(input: impl Read + Send + 'static, goes_on: bool) -> Self {
+        Self::new(chunks(input, move || goes_on), true, false)
+    }
+
+    fn new(chunks: Receiver<io::Result<Vec<u8>>>, pauses: bool, is_interruptible: bool) -> Self {
+        Self {
+            chunks,
+            current: Cursor::default(),
+            pauses,
+            has_begun: false,
+            has_paused: false,
+            silent: Duration::ZERO,
+            is_interruptible,
+        }
+    }
+}
+
+impl Read for Live {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let n = self.current.read(buffer)?;
+            if n > 0 || buffer.is_empty() {
+                self.has_begun = true;
+                return Ok(n);
+            }
+            if interrupt::happened() || interrupt::is_enough() {
+                return Ok(0);
+            }
+            match self.chunks.recv_timeout(PATIENCE) {
+                Ok(chunk) => {
+                    self.current = Cursor::new(chunk?);
+                    self.silent = Duration::ZERO;
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    self.silent += PATIENCE;
+                    let enough = SILENCE[usize::from(self.has_paused)];
+                    if self.pauses && self.has_begun && self.silent >= enough {
+                        self.has_paused = true;
+                        self.silent = Duration::ZERO;
+                        return Err(pause());
+                    }
+                }
+                Err(RecvTimeoutError::Disconnected) => return Ok(0),
+            }
+        }
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        if self.is_interruptible {
+            interrupt::live(false);
+        }
     }
 }
 
@@ -66,68 +137,11 @@ fn chunks(
     chunks
 }
 
-impl Read for Stdin {
+/// A file that ends early once the rest of the input is not needed.
+pub(crate) struct Ending(pub(crate) File);
+
+impl Read for Ending {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        loop {
-            let n = self.current.read(buffer)?;
-            if n > 0 || buffer.is_empty() {
-                return Ok(n);
-            }
-            if interrupt::happened() {
-                return Ok(0);
-            }
-            match self.chunks.recv_timeout(PATIENCE) {
-                Ok(chunk) => self.current = Cursor::new(chunk?),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return Ok(0),
-            }
-        }
-    }
-}
-
-impl Drop for Stdin {
-    fn drop(&mut self) {
-        interrupt::live(false);
-    }
-}
-
-/// How long a growing input must be silent until that is a pause: at its beginning, where the format
-/// is to be recognized from what came so far, and later.
-const SILENCE: [Duration; 2] = [Duration::from_secs(1), Duration::from_millis(250)];
-
-/// An input that grows while it is read. It pauses while nothing comes.
-pub(crate) struct Growing {
-    chunks: Receiver<io::Result<Vec<u8>>>,
-    current: Cursor<Vec<u8>>,
-    has_begun: bool,
-    has_paused: bool,
-}
-
-impl Growing {
-    /// Begins to read; `goes_on` if the input is a file whose end may move.
-    pub(crate) fn new(input: impl Read + Send + 'static, goes_on: bool) -> Self {
-        let chunks = chunks(input, move || goes_on);
-        Self { chunks, current: Cursor::default(), has_begun: false, has_paused: false }
-    }
-}
-
-impl Read for Growing {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        loop {
-            let n = self.current.read(buffer)?;
-            if n > 0 || buffer.is_empty() {
-                self.has_begun = true;
-                return Ok(n);
-            }
-            match self.chunks.recv_timeout(SILENCE[usize::from(self.has_paused)]) {
-                Ok(chunk) => self.current = Cursor::new(chunk?),
-                Err(RecvTimeoutError::Timeout) if self.has_begun => {
-                    self.has_paused = true;
-                    return Err(pause());
-                }
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return Ok(0),
-            }
-        }
+        if interrupt::is_enough() { Ok(0) } else { self.0.read(buffer) }
     }
 }

@@ -21,6 +21,7 @@ pub(crate) mod selected;
 pub(crate) mod session;
 
 use files::DiskFiles;
+pub(crate) use files::Growth;
 
 /// The TRACE arguments of a command, each with the files that it stands for.
 #[derive(Debug)]
@@ -51,8 +52,8 @@ pub(crate) struct TraceFile {
     is_directory: bool,
     /// Its size, if it has one.
     pub(crate) bytes: Option<u64>,
-    /// Whether it is looked at while it grows.
-    pub(crate) grows: bool,
+    /// Whether what is read of it is shown before its end.
+    pub(crate) growth: Growth,
 }
 
 /// What turned out to be in it.
@@ -162,7 +163,7 @@ fn walk(directory: &Path, files: &mut Vec<TraceFile>) -> Result<(), Failure> {
                     path: Some(path),
                     is_directory: false,
                     bytes: Some(0),
-                    grows: false,
+                    growth: Growth::None,
                 });
                 continue;
             }
@@ -189,12 +190,18 @@ impl TraceFile {
             path: Some(path.to_owned()),
             is_directory: false,
             bytes: metadata.is_file().then_some(metadata.len()),
-            grows: false,
+            growth: Growth::None,
         }
     }
 
     fn stdin() -> Self {
-        Self { name: "-".into(), path: None, is_directory: false, bytes: None, grows: false }
+        Self {
+            name: "-".into(),
+            path: None,
+            is_directory: false,
+            bytes: None,
+            growth: Growth::None,
+        }
     }
 
     /// A directory, if its files are one trace.
@@ -206,7 +213,7 @@ impl TraceFile {
             path: Some(path.to_owned()),
             is_directory: true,
             bytes,
-            grows: false,
+            growth: Growth::None,
         });
         Ok(trace)
     }
@@ -227,7 +234,7 @@ impl TraceFile {
             Some(path) => DiskFiles::file(path, self.bytes),
         };
         let input = input.with_max_expansion(max_expansion);
-        let input = if self.grows { input.growing() } else { input };
+        let input = input.with_growth(self.growth);
         let head = input.head(FileId(0)).map_err(unreadable)?;
         if !is_profile(&head.bytes) {
             return Ok(Content::Trace(input));

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use profctl_model::{
-    CpuId, FuncId, Gap, IdVec, Late, Mark, Names, NewIds, Record, SelectThreads, Span, SpanSink,
-    Thread, ThreadId, ThreadLife, ThreadState, Wake,
+    CpuId, FuncId, Gap, IdVec, Late, Mark, Names, NewIds, Progress, Record, SelectThreads, Span,
+    SpanSink, Thread, ThreadId, ThreadLife, ThreadState, Wake,
 };
 
 use crate::args::Selection;
@@ -173,6 +173,10 @@ impl<S: SpanSink> SpanSink for Selected<S> {
         // Of the others, what is selected is sorted out once all names are known.
         self.inner.record(record, names);
     }
+    const WATCHES_PROGRESS: bool = S::WATCHES_PROGRESS;
+    fn progress(&mut self, progress: &Progress, names: &Names) {
+        self.inner.progress(progress, names);
+    }
     fn part(&self) -> Option<Self> {
         Some(Self {
             inner: self.inner.part()?,
@@ -209,11 +213,14 @@ impl Selection {
 
     /// The same for marks.
     pub(crate) fn keep_marks(&self, marks: &mut Vec<Mark>, names: &Names) {
-        marks.retain(|mark| {
-            let func = &names.funcs[mark.func];
-            takes_thread(self, &names.threads[mark.thread])
-                && self.takes_function(&func.name, func.module.as_deref())
-        });
+        marks.retain(|mark| self.takes_mark(mark, names));
+    }
+
+    /// Whether a mark is selected.
+    pub(crate) fn takes_mark(&self, mark: &Mark, names: &Names) -> bool {
+        let func = &names.funcs[mark.func];
+        takes_thread(self, &names.threads[mark.thread])
+            && self.takes_function(&func.name, func.module.as_deref())
     }
 
     /// The same for wakeups: of a selected thread, or by one.

@@ -1,7 +1,7 @@
 //! The one path from TRACE arguments to what was read of them: options, progress, what is said about
 //! each input, whether the selection found anything, and how good the input was.
 
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use profctl_analyze::summarize::{By, Profile, Quality, Source};
@@ -13,7 +13,7 @@ use profctl_model::{
 use profctl_render::table::{Format, visible};
 
 use super::ahead::in_order;
-use super::files::DiskFiles;
+use super::files::{DiskFiles, Growth};
 use super::opened::{Opened, imported, opened};
 use super::selected::{Found, Selected};
 use super::{Content, Inputs, TraceFile, options};
@@ -35,6 +35,9 @@ pub(crate) struct Session<'a> {
     found: Found,
     /// What the inputs so far were like.
     qualities: Vec<(String, Quality)>,
+    /// Whether a terminal may show how far reading has come.
+    shows_progress: bool,
+    growth: Growth,
 }
 
 /// One input that was read.
@@ -87,7 +90,25 @@ impl<'a> Session<'a> {
         let options = options::options(reading, selection, by)?;
         let (found, qualities) = (Found::default(), Vec::new());
         let passing = selection.clone();
-        Ok(Self { reading, selection, global, passing, options, found, qualities })
+        Ok(Self {
+            reading,
+            selection,
+            global,
+            passing,
+            options,
+            found,
+            qualities,
+            shows_progress: true,
+            growth: Growth::None,
+        })
+    }
+
+    /// The same for a command that writes what is read while it is read.
+    pub(crate) fn writing_as_read(mut self) -> Self {
+        // A terminal shows the output.
+        self.shows_progress = self.global.out_file.is_some() || !io::stdout().is_terminal();
+        self.growth = Growth::Live;
+        self
     }
 
     /// The same for a command whose rows are functions and that selects among them itself, so that
@@ -160,8 +181,10 @@ impl<'a> Session<'a> {
         trace: &Path,
         sink: S,
     ) -> Result<Read<S>, Failure> {
-        let file = Inputs::single(trace, self.global)?;
-        let progress = progress(file.bytes, self.global);
+        let mut file = Inputs::single(trace, self.global)?;
+        file.growth = self.growth;
+        let is_shown = self.shows_progress && shows_progress(self.global);
+        let progress = Progress::start(file.bytes, is_shown);
         let Content::Trace(input) = file.open(self.reading.expansion)? else {
             return Err(Failure::input(file.name, "is a saved profile, expected a trace")
                 .hint("a profile holds sums, not calls: `profctl summarize` shows them"));
@@ -442,7 +465,11 @@ pub(crate) fn load(
 }
 
 pub(crate) fn progress(total: Option<u64>, global: &Global) -> Progress {
-    Progress::start(total, style::is_watched() && !global.quiet)
+    Progress::start(total, shows_progress(global))
+}
+
+fn shows_progress(global: &Global) -> bool {
+    style::is_watched() && !global.quiet
 }
 
 /// What `-v` says of an input.

@@ -29,6 +29,7 @@ mod pty;
 mod query;
 mod recordings;
 mod regressions;
+mod replay;
 mod reports;
 mod safety;
 mod sched;

@@ -25,8 +25,10 @@ impl Stack {
     pub(in crate::stitch) fn review(&mut self) {
         let above = |level: Option<usize>| level.map_or(0, |level| level + 1);
         let recent = self.recent.last().filter(|_| !self.keeps_recent);
+        // The next callee beside it says whether it may have come late: no exit to its level is usual.
+        let recent = recent.map(|recent| recent.level as usize + 1);
         self.usual_from = above(self.orphans.level())
-            .max(above(recent.map(|recent| recent.level as usize)))
+            .max(above(recent))
             .max(above(self.interrupts.last().copied()))
             .max(usize::from(self.unseen_above > 0));
     }

@@ -14,7 +14,7 @@ use super::state::{About, Effect, Event, State};
 use super::terminal::{Input, Screen, input};
 use crate::args::Global;
 use crate::exit::{Exit, Failure};
-use crate::input::{Inputs, short_name};
+use crate::input::{Growth, Inputs, short_name};
 use crate::{read, style};
 
 /// How long a key may wait.
@@ -39,14 +39,17 @@ pub(super) fn run(args: Args, global: &Global) -> Result<Exit, Failure> {
     }
     let mut file = Inputs::single(&args.trace, global)?;
     // What cannot be read twice is looked at while it comes.
-    file.grows = args.live || file.bytes.is_none();
+    let is_live = args.live || file.bytes.is_none();
+    if is_live {
+        file.growth = Growth::Watched;
+    }
     let about = About {
         name: short_name(&args.trace),
         by: args.by(),
         sort: args.sort.clone(),
         total: file.bytes,
-        is_live: file.grows,
-        can_open: !file.grows,
+        is_live,
+        can_open: !is_live,
         style: style::of(global),
         width: global.width,
         selection: args.selection.clone(),
