@@ -8,7 +8,7 @@ use profctl_model::{Func, FuncKind};
 
 use super::meaning::Meaning;
 use super::modules::Modules;
-use super::{Fields, Part};
+use super::{Fields, Name, Part};
 use crate::emit::{
     At, Emitter, LaneKey, LaneRef, NameRef, PrevState, Stated, ThreadKey, ThreadName, WakerContext,
 };
@@ -30,6 +30,11 @@ impl Site {
     }
 }
 
+/// Addresses whose functions are found in one step; a power of two.
+const LATEST: usize = 2048;
+/// Spreads addresses, which are near one another, over those: 2^64 by the golden ratio.
+const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+
 /// A thread as the contexts of an event name it: CPU, process and thread.
 type Named = (Option<u32>, Option<u64>, u64);
 
@@ -40,8 +45,9 @@ type Known = (LaneRef, Arc<[u8]>);
 pub(crate) struct TracerEvents {
     modules: Arc<Modules>,
     applier: Applier,
-    /// Functions by address.
+    /// Functions by address, and the latest of them by a hash of it.
     functions: FastMap<u64, NameRef>,
+    latest: Vec<(u64, NameRef)>,
     /// The lanes of threads in this block, with the names that they had.
     lanes: FastMap<Named, Known>,
     /// The latest of them.
@@ -55,6 +61,7 @@ impl TracerEvents {
             modules,
             applier: Applier::default(),
             functions: FastMap::default(),
+            latest: vec![(0, NameRef::ANONYMOUS); LATEST],
             lanes: FastMap::default(),
             last: None,
         }
@@ -90,7 +97,7 @@ impl TracerEvents {
         match meaning {
             Meaning::Function { is_entry } => {
                 let at = site.at(self.lane(event, site, out));
-                let name = own("addr").map(|address| self.function(address, out));
+                let name = own(Name::Address).map(|address| self.function(address, out));
                 match (name, is_entry) {
                     (Some(name), true) => out.enter(at, name, Stated::NOTHING),
                     (None, true) => {}
@@ -106,8 +113,8 @@ impl TracerEvents {
                 call(at, "isr", FuncKind::Interrupt, *is_entry, out);
             }
             Meaning::ThreadSwitched { is_in } => {
-                let thread = own("thread_id").map(|tid| {
-                    let name = event.text(Part::Any, "name").unwrap_or_default();
+                let thread = own(Name::ThreadId).map(|tid| {
+                    let name = event.text(Part::Any, Name::Label).unwrap_or_default();
                     self.applier.lane(site.cpu, Task { tid, name: &name }, out)
                 });
                 let (prev, next) = if *is_in { (None, thread) } else { (thread, None) };
@@ -147,42 +154,42 @@ impl TracerEvents {
                 KernelEvent::Syscall { call, entered: *is_entry, raw: false }
             }
             Meaning::Interrupt { is_entry } => {
-                names = [text("name"), Cow::default()];
+                names = [text(Name::Label), Cow::default()];
                 let name = is_entry.then_some(&*names[0]).filter(|name| !name.is_empty());
-                KernelEvent::Irq { number: number("irq")?, name, entered: *is_entry }
+                KernelEvent::Irq { number: number(Name::Irq)?, name, entered: *is_entry }
             }
             Meaning::SoftInterrupt { is_entry } => {
-                let row = usize::try_from(number("vec")?).unwrap_or(usize::MAX);
+                let row = usize::try_from(number(Name::Vector)?).unwrap_or(usize::MAX);
                 let action = SOFT_IRQS.get(row).map_or(&b"unknown"[..], |name| name.as_bytes());
                 KernelEvent::SoftIrq { action, entered: *is_entry }
             }
             Meaning::Switch => {
-                names = [text("prev_comm"), text("next_comm")];
-                let state = number("prev_state");
+                names = [text(Name::PrevComm), text(Name::NextComm)];
+                let state = number(Name::PrevState);
                 KernelEvent::Switch {
-                    prev: Task { tid: number("prev_tid")?, name: &names[0] },
+                    prev: Task { tid: number(Name::PrevTid)?, name: &names[0] },
                     state: state.map_or(PrevState::Unknown(b'?'), |it| StateBits::LINUX.state(it)),
-                    next: Task { tid: number("next_tid")?, name: &names[1] },
+                    next: Task { tid: number(Name::NextTid)?, name: &names[1] },
                 }
             }
             Meaning::Waking { kind } => {
-                names = [text("comm"), Cow::default()];
+                names = [text(Name::Comm), Cow::default()];
                 KernelEvent::Waking {
                     kind: *kind,
-                    target: Task { tid: number("tid")?, name: &names[0] },
-                    cpu: number("target_cpu").and_then(|cpu| u32::try_from(cpu).ok()),
+                    target: Task { tid: number(Name::Tid)?, name: &names[0] },
+                    cpu: number(Name::TargetCpu).and_then(|cpu| u32::try_from(cpu).ok()),
                 }
             }
             Meaning::Fork => {
-                names = [text("parent_comm"), text("child_comm")];
+                names = [text(Name::ParentComm), text(Name::ChildComm)];
                 KernelEvent::Fork {
-                    parent: Task { tid: number("parent_tid").unwrap_or(0), name: &names[0] },
-                    child: Task { tid: number("child_tid")?, name: &names[1] },
+                    parent: Task { tid: number(Name::ParentTid).unwrap_or(0), name: &names[0] },
+                    child: Task { tid: number(Name::ChildTid)?, name: &names[1] },
                 }
             }
             Meaning::Exit => {
-                names = [text("comm"), Cow::default()];
-                KernelEvent::Exit(Task { tid: number("tid")?, name: &names[0] })
+                names = [text(Name::Comm), Cow::default()];
+                KernelEvent::Exit(Task { tid: number(Name::Tid)?, name: &names[0] })
             }
             _ => return None,
         };
@@ -205,6 +212,18 @@ impl TracerEvents {
 
     #[inline]
     fn function(&mut self, address: u64, out: &mut Emitter) -> NameRef {
+        let row = (address.wrapping_mul(SPREAD) >> (u64::BITS - LATEST.ilog2())) as usize;
+        let (of, known) = self.latest[row];
+        if of == address && known != NameRef::ANONYMOUS {
+            return known;
+        }
+        let known = self.find_function(address, out);
+        self.latest[row] = (address, known);
+        known
+    }
+
+    #[inline(never)]
+    fn find_function(&mut self, address: u64, out: &mut Emitter) -> NameRef {
         if let Some(&known) = self.functions.get(&address) {
             return known;
         }
@@ -220,15 +239,15 @@ impl TracerEvents {
     #[inline]
     fn lane<F: Fields>(&mut self, event: &F, site: Site, out: &mut Emitter) -> LaneRef {
         let Site { cpu, offset, .. } = site;
-        let number = |names: [&'static str; 2]| {
-            names.into_iter().find_map(|name| event.number(Part::Context, name))
+        let number = |name| event.number(Part::Context, name);
+        let Some(tid) = number(Name::VirtualTid).or_else(|| number(Name::Tid)) else {
+            return cpu_lane(cpu, out);
         };
-        let Some(tid) = number(["vtid", "tid"]) else { return cpu_lane(cpu, out) };
-        let name = event.text(Part::Context, "procname").unwrap_or_default();
-        let named = (cpu, number(["vpid", "pid"]), tid);
+        let name = event.text(Part::Context, Name::ProcessComm).unwrap_or_default();
+        let named = (cpu, number(Name::VirtualPid).or_else(|| number(Name::Pid)), tid);
         if let Some((last, (lane, known))) = &self.last
             && *last == named
-            && **known == *name
+            && is_same(known, &name)
         {
             return *lane;
         }
@@ -245,7 +264,7 @@ impl TracerEvents {
         out: &mut Emitter,
     ) -> Known {
         if let Some((lane, known)) = self.lanes.get(&(cpu, pid, tid))
-            && **known == *name
+            && is_same(known, name)
         {
             return (*lane, Arc::clone(known));
         }
@@ -262,6 +281,13 @@ impl TracerEvents {
         self.lanes.insert((cpu, pid, tid), (lane, Arc::clone(&known)));
         (lane, known)
     }
+}
+
+/// Whether two names are the same. Empty ones are not compared byte by byte: a processor takes long
+/// to find that it may not read the address of nothing, even where it reads no byte of it.
+#[inline]
+fn is_same(one: &[u8], other: &[u8]) -> bool {
+    one.len() == other.len() && (one.is_empty() || one == other)
 }
 
 /// A CPU, and the thread that runs on it.

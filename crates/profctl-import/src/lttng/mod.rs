@@ -6,8 +6,10 @@ use std::borrow::Cow;
 mod events;
 pub(crate) mod meaning;
 pub(crate) mod modules;
+mod names;
 
 pub(crate) use events::{Site, TracerEvents, cpu_lane};
+pub(crate) use names::Name;
 
 /// Which fields of an event are meant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,12 +22,17 @@ pub(crate) enum Part {
     Any,
 }
 
-/// The fields of an event, by name and without the underscore that LTTng puts before names.
+impl Part {
+    /// How many there are.
+    pub(crate) const N: usize = 3;
+}
+
+/// The fields of an event, by name.
 pub(crate) trait Fields {
     /// The integer in a field. Negative ones are those of 64 bits.
-    fn number(&self, part: Part, name: &'static str) -> Option<u64>;
+    fn number(&self, part: Part, name: Name) -> Option<u64>;
     /// The text in a field.
-    fn text(&self, part: Part, name: &'static str) -> Option<Cow<'_, [u8]>>;
+    fn text(&self, part: Part, name: Name) -> Option<Cow<'_, [u8]>>;
     /// Its own fields as `name = value`, with a comma between.
     fn detail(&self) -> String;
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Fields, Part};
+use super::{Fields, Name, Part};
 use crate::symbols::{Symbols, demangled};
 
 /// A program or library that is mapped.
@@ -18,12 +18,12 @@ pub(crate) struct Module {
 impl Module {
     /// The module that an event describes.
     pub(crate) fn of(event: &impl Fields) -> Option<Self> {
-        let path = event.text(Part::Own, "path").unwrap_or_default();
+        let path = event.text(Part::Own, Name::Path).unwrap_or_default();
         Some(Self {
-            base: event.number(Part::Own, "baddr")?,
-            size: event.number(Part::Own, "memsz")?,
+            base: event.number(Part::Own, Name::Base)?,
+            size: event.number(Part::Own, Name::MemorySize)?,
             path: String::from_utf8_lossy(&path).into_owned(),
-            is_relative: event.number(Part::Own, "is_pic") != Some(0),
+            is_relative: event.number(Part::Own, Name::IsPic) != Some(0),
         })
     }
 

@@ -8,7 +8,7 @@
 
 use std::borrow::Cow;
 
-use crate::lttng::{Fields, Part};
+use crate::lttng::{Fields, Name, Part};
 use crate::text;
 
 /// How times are printed.
@@ -191,7 +191,7 @@ impl<'a> Event<'a> {
 
     /// The CPU that the context of the packet names.
     pub(super) fn cpu(&self) -> Option<u32> {
-        u32::try_from(self.number(Part::Context, "cpu_id")?).ok()
+        u32::try_from(self.integer(Part::Context, "cpu_id")?).ok()
     }
 }
 
@@ -229,8 +229,9 @@ fn value_end(text: &[u8]) -> usize {
     text.len()
 }
 
-impl Fields for Event<'_> {
-    fn number(&self, part: Part, name: &str) -> Option<u64> {
+impl Event<'_> {
+    /// The integer in a field.
+    pub(super) fn integer(&self, part: Part, name: &str) -> Option<u64> {
         let value = self.value(part, name)?.trim_ascii();
         // `( "RUNNING" : container = 0 )`.
         let container = b" : container = ";
@@ -247,7 +248,8 @@ impl Fields for Event<'_> {
         }
     }
 
-    fn text(&self, part: Part, name: &str) -> Option<Cow<'_, [u8]>> {
+    /// The text in a field.
+    fn string(&self, part: Part, name: &str) -> Option<Cow<'_, [u8]>> {
         let inner = self.value(part, name)?.trim_ascii().strip_prefix(b"\"")?;
         let inner = inner.strip_suffix(b"\"")?;
         if !inner.contains(&b'\\') {
@@ -259,6 +261,16 @@ impl Fields for Event<'_> {
             plain.push(if byte == b'\\' { *bytes.next().unwrap_or(&byte) } else { byte });
         }
         Some(Cow::Owned(plain))
+    }
+}
+
+impl Fields for Event<'_> {
+    fn number(&self, part: Part, name: Name) -> Option<u64> {
+        self.integer(part, name.text())
+    }
+
+    fn text(&self, part: Part, name: Name) -> Option<Cow<'_, [u8]>> {
+        self.string(part, name.text())
     }
 
     fn detail(&self) -> String {
@@ -286,13 +298,14 @@ mod tests {
         let event = event_of(line);
         assert_eq!((event.clock, event.time), (Clock::OfDay, 1_500_000_000));
         assert_eq!((event.name, event.cpu()), (&b"k:sched_switch"[..], Some(3)));
-        let number = |part, name| event.number(part, name);
+        let number = |part, name| event.integer(part, name);
         assert_eq!(number(Part::Context, "tid"), Some(7));
         assert_eq!(number(Part::Own, "tid"), Some(31));
         assert_eq!((number(Part::Any, "tid"), number(Part::Own, "cpu_id")), (Some(31), None));
         assert_eq!(number(Part::Own, "prev_tid"), Some(u64::MAX));
         assert_eq!((number(Part::Own, "state"), number(Part::Own, "last")), (Some(2), Some(12)));
-        let text = |part, name| String::from_utf8(event.text(part, name).unwrap().into()).unwrap();
+        let text =
+            |part, name| String::from_utf8(event.string(part, name).unwrap().into()).unwrap();
         assert_eq!(text(Part::Context, "procname"), "a \"b, tid = 9 }");
         assert_eq!(text(Part::Own, "prev_comm"), "x = {");
         assert!(
@@ -348,6 +361,6 @@ mod tests {
         let named = "[1.5] a:b: stream.packet.context = { cpu_id = 2 }, event.fields = { x = 1 }";
         let event = event_of(named);
         assert_eq!((event.name, event.cpu()), (&b"a:b"[..], Some(2)));
-        assert_eq!(event.number(Part::Own, "x"), Some(1));
+        assert_eq!(event.integer(Part::Own, "x"), Some(1));
     }
 }

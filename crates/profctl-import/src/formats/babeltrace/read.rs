@@ -10,7 +10,7 @@ use crate::emit::{At, Emitter, LaneKey, ThreadKey};
 use crate::formats::{Block, Reader, State};
 use crate::kernel_events::IrqNames;
 use crate::lttng::meaning::{Meaning, meaning};
-use crate::lttng::{Fields as _, Part, Site, TracerEvents};
+use crate::lttng::{Part, Site, TracerEvents};
 use crate::text;
 
 /// Nanoseconds of a day.
@@ -50,7 +50,7 @@ impl Lines {
             return;
         }
         let name = String::from_utf8_lossy(event.name).into_owned();
-        let has = |field: &'static str| event.number(Part::Own, field).is_some();
+        let has = |field: &'static str| event.integer(Part::Own, field).is_some();
         let there = |other: &str| self.contents.names.iter().any(|name| name == other);
         let meaning = meaning(&name, has, there);
         self.meanings.insert(event.name.into(), (name, meaning));

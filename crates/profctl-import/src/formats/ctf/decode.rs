@@ -1,6 +1,6 @@
 //! Bits to values, by the types of the metadata.
 
-use super::types::{Integer, Struct, Type};
+use super::types::{ELEMENTS_MAX, Integer, Struct, Type};
 use crate::bytes::{Endian, low_bits};
 
 /// A value of a field.
@@ -60,9 +60,6 @@ pub(super) struct Decoder<'a> {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Stopped;
 
-/// Elements of a list at most.
-const ELEMENTS_MAX: u64 = 1 << 24;
-
 impl<'a> Decoder<'a> {
     /// A decoder over a packet of which the first `end` bits are content.
     pub(super) fn new(bytes: &'a [u8], end: u64) -> Self {
@@ -89,6 +86,17 @@ impl<'a> Decoder<'a> {
         self.end = self.end.min(end);
     }
 
+    /// Passes bits that nobody asks for.
+    #[inline]
+    pub(super) fn pass(&mut self, bits: u64) -> Result<(), Stopped> {
+        let to = self.at.checked_add(bits).ok_or(Stopped)?;
+        if to > self.end && bits > 0 {
+            return Err(Stopped);
+        }
+        self.at = to;
+        Ok(())
+    }
+
     #[inline]
     pub(super) fn align(&mut self, bits: u32) -> Result<(), Stopped> {
         let bits = u64::from(bits.max(1));
@@ -113,6 +121,31 @@ impl<'a> Decoder<'a> {
             self.field(name, field, depth, visitor)?;
         }
         Ok(())
+    }
+
+    /// The number in a field that was passed.
+    #[inline]
+    pub(super) fn number_at(&self, at: u64, integer: &Integer) -> u64 {
+        extended(bits_at(self.bytes, at, integer.bits, integer.endian), integer)
+    }
+
+    /// The text in a field that was passed, in so many bytes if that is given.
+    #[inline(never)]
+    pub(super) fn text_at(&self, at: u64, length: Option<u64>) -> Option<&'a [u8]> {
+        let mut there = self.there(at);
+        match length {
+            Some(length) => there.letters(length).ok()?.text(),
+            None => there.text().ok(),
+        }
+    }
+
+    /// The value of a field that was passed.
+    pub(super) fn value_at(&self, at: u64, of: &'a Type) -> Option<Value<'a>> {
+        self.there(at).simple(of).ok()
+    }
+
+    fn there(&self, at: u64) -> Self {
+        Self { bytes: self.bytes, at, end: self.end, known: Vec::new() }
     }
 
     /// Reads a field of a type that [`Type::is_simple`].
@@ -203,13 +236,19 @@ impl<'a> Decoder<'a> {
     }
 
     #[inline]
-    pub(super) fn integer(&mut self, integer: &Integer) -> Result<Value<'a>, Stopped> {
-        let raw = self.bits(integer.bits, integer.endian)?;
-        if !integer.signed {
-            return Ok(Value::Unsigned(raw));
-        }
-        let unused = u64::BITS - integer.bits;
-        Ok(Value::Signed((raw << unused).cast_signed() >> unused))
+    fn integer(&mut self, integer: &Integer) -> Result<Value<'a>, Stopped> {
+        let number = self.number(integer)?;
+        Ok(if integer.signed {
+            Value::Signed(number.cast_signed())
+        } else {
+            Value::Unsigned(number)
+        })
+    }
+
+    /// An integer; a negative one as it is stored in 64 bits.
+    #[inline]
+    pub(super) fn number(&mut self, integer: &Integer) -> Result<u64, Stopped> {
+        Ok(extended(self.bits(integer.bits, integer.endian)?, integer))
     }
 
     /// A text in a list of that many bytes, up to its NUL.
@@ -245,8 +284,9 @@ impl<'a> Decoder<'a> {
         Ok(slice)
     }
 
-    fn text(&mut self) -> Result<&'a [u8], Stopped> {
-        let rest = &self.bytes[(self.at / 8) as usize..(self.end / 8) as usize];
+    pub(super) fn text(&mut self) -> Result<&'a [u8], Stopped> {
+        let rest = self.bytes.get((self.at / 8) as usize..(self.end / 8) as usize);
+        let rest = rest.ok_or(Stopped)?;
         let length = memchr::memchr(0, rest).ok_or(Stopped)?;
         self.at += 8 * (length as u64 + 1);
         Ok(&rest[..length])
@@ -259,34 +299,56 @@ impl<'a> Decoder<'a> {
         if end > self.end {
             return Err(Stopped);
         }
-        let first = (self.at / 8) as usize;
-        let within = (self.at % 8) as u32;
+        let raw = bits_at(self.bytes, self.at, bits, endian);
         self.at = end;
-        if let Some((&window, _)) = self.bytes.get(first..).and_then(<[u8]>::split_first_chunk)
-            && (1..=u64::BITS - within).contains(&bits)
-        {
-            return Ok(match endian {
-                Endian::Little => u64::from_le_bytes(window) >> within & low_bits(bits),
-                Endian::Big => u64::from_be_bytes(window) << within >> (u64::BITS - bits),
-            });
-        }
-        let field = &self.bytes[first..end.div_ceil(8) as usize];
-        let mask = (1_u128 << bits) - 1;
-        Ok(match endian {
-            // The lowest bit of the first byte comes first.
-            Endian::Little => {
-                let word =
-                    field.iter().rev().fold(0_u128, |word, &byte| word << 8 | u128::from(byte));
-                (word >> within & mask) as u64
-            }
-            // The highest bit of the first byte comes first.
-            Endian::Big => {
-                let word = field.iter().fold(0_u128, |word, &byte| word << 8 | u128::from(byte));
-                let behind = field.len() as u32 * 8 - within - bits;
-                (word >> behind & mask) as u64
-            }
-        })
+        Ok(raw)
     }
+}
+
+/// An integer of up to 64 bits, `at` bits from the start of `bytes`.
+#[inline]
+fn bits_at(bytes: &[u8], at: u64, bits: u32, endian: Endian) -> u64 {
+    let within = (at % 8) as u32;
+    if let Some((&window, _)) = bytes.get((at / 8) as usize..).and_then(<[u8]>::split_first_chunk)
+        && (1..=u64::BITS - within).contains(&bits)
+    {
+        return match endian {
+            Endian::Little => u64::from_le_bytes(window) >> within & low_bits(bits),
+            Endian::Big => u64::from_be_bytes(window) << within >> (u64::BITS - bits),
+        };
+    }
+    bits_by_bytes(bytes, at, bits, endian)
+}
+
+/// The same at the end of a packet, and where it is in more than 8 bytes.
+#[cold]
+fn bits_by_bytes(bytes: &[u8], at: u64, bits: u32, endian: Endian) -> u64 {
+    let within = (at % 8) as u32;
+    let field = &bytes[(at / 8) as usize..(at + u64::from(bits)).div_ceil(8) as usize];
+    let mask = (1_u128 << bits) - 1;
+    match endian {
+        // The lowest bit of the first byte comes first.
+        Endian::Little => {
+            let word = field.iter().rev().fold(0_u128, |word, &byte| word << 8 | u128::from(byte));
+            (word >> within & mask) as u64
+        }
+        // The highest bit of the first byte comes first.
+        Endian::Big => {
+            let word = field.iter().fold(0_u128, |word, &byte| word << 8 | u128::from(byte));
+            let behind = field.len() as u32 * 8 - within - bits;
+            (word >> behind & mask) as u64
+        }
+    }
+}
+
+/// The number that the lowest bits of `raw` are; a negative one as it is stored in 64 bits.
+#[inline]
+fn extended(raw: u64, integer: &Integer) -> u64 {
+    if !integer.signed {
+        return raw;
+    }
+    let unused = u64::BITS - integer.bits;
+    ((raw << unused).cast_signed() >> unused).cast_unsigned()
 }
 
 #[cfg(test)]

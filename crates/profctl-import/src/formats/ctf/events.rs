@@ -1,16 +1,14 @@
 //! The events of a packet, one by one.
 
-use std::cell::Cell;
-
 use super::decode::{Decoder, Stopped, Value, Visitor};
 use super::header::Header;
+use super::layout::{Content, Layout, Layouts, Slot, plain};
 use super::packet::Packet;
-use super::types::{EventClass, Integer, Metadata, StreamClass, Struct, Type};
+use super::types::{EventClass, Integer, Metadata, StreamClass, Type};
 use crate::bytes::low_bits;
-use crate::lttng::Part;
+use crate::lttng::{Name, Part};
 
 /// An event.
-#[derive(Clone, Debug)]
 pub(super) struct Event<'a> {
     /// Its row in the metadata.
     pub(super) row: usize,
@@ -18,28 +16,15 @@ pub(super) struct Event<'a> {
     pub(super) time: u64,
     /// Bits from the start of the packet.
     pub(super) at: u64,
-    /// Fields of the contexts, then those of the event; only outermost ones.
-    pub(super) fields: Vec<Field<'a>>,
+    decoder: Decoder<'a>,
+    /// Where its fields are, if that is the same for all of its class, and the starts of their
+    /// runs.
+    layout: Option<&'a Layout>,
+    starts: Vec<u64>,
+    /// Else the fields of the contexts, then those of the event; only outermost ones.
+    listed: Vec<Field<'a>>,
     /// How many of them are of contexts.
-    pub(super) contexts: usize,
-    found: [Cell<Found>; FOUND],
-}
-
-/// Names of fields that are remembered; a power of two.
-const FOUND: usize = 64;
-
-/// Where the field of a name is among those of an event, which is the same for all of its class.
-#[derive(Clone, Copy, Debug)]
-struct Found {
-    /// The address and the length of the name, which is a constant of the program.
-    name: (usize, usize),
-    row: usize,
-    part: Part,
-    at: Option<u32>,
-}
-
-impl Found {
-    const NONE: Self = Self { name: (0, 0), row: 0, part: Part::Any, at: None };
+    contexts: usize,
 }
 
 /// A field and its value.
@@ -52,42 +37,57 @@ pub(super) struct Field<'a> {
 }
 
 impl<'a> Event<'a> {
-    fn empty() -> Self {
-        let found = [const { Cell::new(Found::NONE) }; FOUND];
-        Self { row: 0, time: 0, at: 0, fields: Vec::new(), contexts: 0, found }
+    /// No event yet, in a packet that `decoder` reads.
+    fn before(decoder: Decoder<'a>) -> Self {
+        let (starts, listed) = (Vec::new(), Vec::new());
+        Self { row: 0, time: 0, at: 0, decoder, layout: None, starts, listed, contexts: 0 }
     }
 
-    /// The value of the field of that name.
+    /// The integer in the field of that name.
     #[inline]
-    pub(super) fn get(&self, part: Part, name: &'static str) -> Option<Value<'a>> {
-        let key = (name.as_ptr().addr(), name.len());
-        let cell = &self.found[(key.0 ^ key.0 >> 6 ^ self.row ^ part as usize) % FOUND];
-        let mut found = cell.get();
-        if found.name != key || found.row != self.row || found.part != part {
-            found = Found { name: key, row: self.row, part, at: self.find(part, name) };
-            cell.set(found);
-        }
-        Some(self.fields.get(found.at? as usize)?.value)
+    pub(super) fn number(&self, part: Part, name: Name) -> Option<u64> {
+        let Some(layout) = self.layout else { return self.find(part, name.text())?.number() };
+        let place = layout.place(part, name)?;
+        let Content::Number(integer) = &place.content else { return None };
+        Some(self.decoder.number_at(place.start(&self.starts), integer))
+    }
+
+    /// The text in the field of that name.
+    #[inline]
+    pub(super) fn text(&self, part: Part, name: Name) -> Option<&'a [u8]> {
+        let Some(layout) = self.layout else { return self.find(part, name.text())?.text() };
+        let place = layout.place(part, name)?;
+        let Content::Text(length) = place.content else { return None };
+        self.decoder.text_at(place.start(&self.starts), length)
     }
 
     #[inline(never)]
-    fn find(&self, part: Part, name: &str) -> Option<u32> {
-        let find = |from: usize, to: usize| {
-            let at = self.fields[from..to].iter().position(|field| field.name == name)?;
-            u32::try_from(from + at).ok()
+    fn find(&self, part: Part, name: &str) -> Option<Value<'a>> {
+        let (contexts, own) = self.listed.split_at(self.contexts);
+        let find = |fields: &[Field<'a>]| {
+            fields.iter().find(|field| field.name == name).map(|field| field.value)
         };
-        let (contexts, all) = (self.contexts, self.fields.len());
         match part {
-            Part::Own => find(contexts, all),
-            Part::Context => find(0, contexts),
-            Part::Any => find(contexts, all).or_else(|| find(0, contexts)),
+            Part::Own => find(own),
+            Part::Context => find(contexts),
+            Part::Any => find(own).or_else(|| find(contexts)),
         }
+    }
+
+    /// Its fields, and how many of them are of contexts.
+    pub(super) fn fields(&self) -> (Vec<Field<'a>>, usize) {
+        let Some(layout) = self.layout else { return (self.listed.clone(), self.contexts) };
+        let field = |slot: &'a Slot| {
+            let value = self.decoder.value_at(slot.place.start(&self.starts), &slot.of)?;
+            Some(Field { name: &slot.name, of: &slot.of, value })
+        };
+        (layout.slots.iter().filter_map(field).collect(), layout.contexts)
     }
 
     /// The event's own fields as `name = value`, with a comma between.
     pub(super) fn detail(&self) -> String {
-        let own = &self.fields[self.contexts..];
-        let shown = own.iter().filter(|field| field.value != Value::Other);
+        let (fields, contexts) = self.fields();
+        let shown = fields[contexts..].iter().filter(|field| field.value != Value::Other);
         let shown: Vec<String> =
             shown.map(|field| format!("{} = {}", field.name, show(field))).collect();
         shown.join(", ")
@@ -125,12 +125,6 @@ impl<'a> Visitor<'a> for Outermost<'a, '_> {
     }
 }
 
-/// A name without the underscore that LTTng puts before it.
-#[inline]
-fn plain(name: &str) -> &str {
-    name.strip_prefix('_').unwrap_or(name)
-}
-
 /// Keeps what the header of an event says of its clock.
 #[derive(Default)]
 struct Stamp {
@@ -149,7 +143,7 @@ impl<'a> Visitor<'a> for Stamp {
 
 /// Reads the events of a packet. Says what was wrong if it stopped before the end.
 pub(super) fn each<'a>(
-    metadata: &'a Metadata,
+    (metadata, layouts): (&'a Metadata, &'a Layouts),
     packet: &Packet,
     bytes: &'a [u8],
     mut take: impl FnMut(&Event<'a>),
@@ -163,10 +157,11 @@ pub(super) fn each<'a>(
     decoder.at = packet.head;
     let header = Header::of(class);
     let mut clock = packet.begin.unwrap_or(0);
-    let mut event = Event::empty();
-    while !decoder.is_done() {
-        let start = decoder.at;
-        match one(metadata, (class, header.as_ref()), &mut decoder, &mut clock, &mut event) {
+    let classes = Classes { metadata, layouts, class, header };
+    let mut event = Event::before(decoder);
+    while !event.decoder.is_done() {
+        let start = event.decoder.at;
+        match event.next(&classes, &mut clock) {
             Ok(()) => take(&event),
             Err(Stop::Unknown(id)) => return Err(format!("an event with the unknown id {id}")),
             // What is left is too short for an event: padding, or the end of a file that was cut.
@@ -199,82 +194,78 @@ impl From<Stopped> for Stop {
     }
 }
 
-fn one<'a>(
+/// What the events of a stream are read with.
+struct Classes<'a> {
     metadata: &'a Metadata,
-    (class, header): (&'a StreamClass, Option<&Header<'a>>),
-    decoder: &mut Decoder<'a>,
-    clock: &mut u64,
-    event: &mut Event<'a>,
-) -> Result<(), Stop> {
-    if let Some(header) = header {
-        let start = decoder.at;
-        let (at, stamp, id) = header.read(decoder)?;
-        let row = row_of(metadata, class, id)?;
-        let found = &metadata.events[row];
-        let parts = [&class.event_context, &found.context, &found.fields].map(Option::as_deref);
-        if parts.iter().flatten().all(|part| part.is_simple) {
-            event.begin(row, at, clock, stamp);
-            for part in parts[..2].iter().flatten() {
-                event.simple(part, decoder)?;
-            }
-            event.contexts = event.fields.len();
-            if let Some(fields) = parts[2] {
-                event.simple(fields, decoder)?;
-            }
-            return Ok(());
-        }
-        // Its fields may refer to those of the header.
-        decoder.at = start;
-    }
-    decoder.forget();
-    let mut stamp = Stamp::default();
-    let mut at = decoder.at;
-    if let Some(header) = &class.event_header {
-        decoder.align(header.align)?;
-        at = decoder.at;
-        decoder.structure(header, 0, &mut stamp)?;
-    }
-    let row = row_of(metadata, class, decoder.latest("id").unwrap_or(0))?;
-    let found = &metadata.events[row];
-    event.begin(row, at, clock, stamp.value);
-    for context in [&class.event_context, &found.context].into_iter().flatten() {
-        decoder.structure(context, 0, &mut Outermost(&mut event.fields))?;
-    }
-    event.contexts = event.fields.len();
-    if let Some(fields) = &found.fields {
-        decoder.structure(fields, 0, &mut Outermost(&mut event.fields))?;
-    }
-    Ok(())
+    layouts: &'a Layouts,
+    class: &'a StreamClass,
+    header: Option<Header>,
 }
 
-/// The row of the event of that id.
-#[inline]
-fn row_of(metadata: &Metadata, class: &StreamClass, id: u64) -> Result<usize, Stop> {
-    let is_it = |known: &EventClass| known.stream == class.id && known.id == id;
-    // Ids are mostly rows.
-    let guess = metadata.events.get(id as usize).is_some_and(is_it).then_some(id as usize);
-    guess.or_else(|| metadata.events.iter().position(is_it)).ok_or(Stop::Unknown(id))
+impl Classes<'_> {
+    /// The row of the event of that id.
+    #[inline]
+    fn row(&self, id: u64) -> Result<usize, Stop> {
+        let events = &self.metadata.events;
+        let is_it = |known: &EventClass| known.stream == self.class.id && known.id == id;
+        // Ids are mostly rows.
+        let guess = events.get(id as usize).is_some_and(is_it).then_some(id as usize);
+        guess.or_else(|| events.iter().position(is_it)).ok_or(Stop::Unknown(id))
+    }
 }
 
 impl<'a> Event<'a> {
+    /// Reads the next event of the packet.
+    #[inline]
+    fn next(&mut self, classes: &Classes<'a>, clock: &mut u64) -> Result<(), Stop> {
+        if let Some(header) = &classes.header {
+            let start = self.decoder.at;
+            let (at, stamp, id) = header.read(&mut self.decoder)?;
+            let row = classes.row(id)?;
+            if let Some(layout) = &classes.layouts[row] {
+                self.begin(row, at, clock, stamp);
+                self.layout = Some(layout);
+                return Ok(layout.pass(&mut self.decoder, &mut self.starts)?);
+            }
+            // Its fields may refer to those of the header.
+            self.decoder.at = start;
+        }
+        self.list(classes, clock)
+    }
+
+    /// The same, whatever its fields are.
+    #[inline(never)]
+    fn list(&mut self, classes: &Classes<'a>, clock: &mut u64) -> Result<(), Stop> {
+        self.decoder.forget();
+        let mut stamp = Stamp::default();
+        let mut at = self.decoder.at;
+        if let Some(header) = &classes.class.event_header {
+            self.decoder.align(header.align)?;
+            at = self.decoder.at;
+            self.decoder.structure(header, 0, &mut stamp)?;
+        }
+        let row = classes.row(self.decoder.latest("id").unwrap_or(0))?;
+        let found = &classes.metadata.events[row];
+        self.begin(row, at, clock, stamp.value);
+        self.layout = None;
+        self.listed.clear();
+        for context in [&classes.class.event_context, &found.context].into_iter().flatten() {
+            self.decoder.structure(context, 0, &mut Outermost(&mut self.listed))?;
+        }
+        self.contexts = self.listed.len();
+        if let Some(fields) = &found.fields {
+            self.decoder.structure(fields, 0, &mut Outermost(&mut self.listed))?;
+        }
+        Ok(())
+    }
+
     /// An event of that class, whose header carries `stamp` of so many bits.
+    #[inline]
     fn begin(&mut self, row: usize, at: u64, clock: &mut u64, stamp: Option<(u64, u32)>) {
         if let Some((value, bits)) = stamp {
             *clock = unfolded(*clock, value, bits);
         }
         (self.row, self.time, self.at) = (row, *clock, at);
-        self.fields.clear();
-    }
-
-    /// Reads a structure that is simple.
-    #[inline]
-    fn simple(&mut self, of: &'a Struct, decoder: &mut Decoder<'a>) -> Result<(), Stopped> {
-        decoder.align(of.align)?;
-        for (name, of) in &of.fields {
-            let value = decoder.simple(of)?;
-            self.fields.push(Field { name: plain(name), of, value });
-        }
-        Ok(())
     }
 }
 
@@ -295,7 +286,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::formats::ctf::parse;
+    use crate::formats::ctf::{layout, parse};
 
     /// LTTng's two headers, one of plain numbers, and an event that refers to its own fields.
     const HEADERS: [&str; 3] = [
@@ -322,10 +313,13 @@ mod tests {
         };
         let byte = "integer { size = 8; align = 8; }";
         let events = [
-            event(0, &format!("{byte} _a; integer {{ size = 7; align = 1; signed = true; }} _b;")),
-            event(1, &format!("integer {{ size = 64; align = 32; }} long; {byte} last;")),
-            event(2, &format!("{byte} _n; {byte} list[_n]; string text;")),
-            event(3, "integer { size = 8; align = 8; encoding = UTF8; } comm[5]; string text;"),
+            event(
+                0,
+                &format!("{byte} _addr; integer {{ size = 7; align = 1; signed = true; }} _irq;"),
+            ),
+            event(1, &format!("integer {{ size = 64; align = 32; }} baddr; {byte} vec;")),
+            event(2, &format!("{byte} _n; {byte} list[_n]; string path;")),
+            event(3, "integer { size = 8; align = 8; encoding = UTF8; } comm[5]; string path;"),
         ];
         let text = format!(
             "/* CTF 1.8 */ trace {{ major = 1; minor = 8; byte_order = {order}; }};
@@ -340,26 +334,26 @@ mod tests {
 
     type Row = (usize, u64, u64, usize, Vec<(String, String)>);
 
-    fn all(metadata: &Metadata, bytes: &[u8], header: Option<&Header<'_>>) -> (Vec<Row>, bool) {
-        let mut decoder = Decoder::new(bytes, bytes.len() as u64 * 8);
-        let (mut clock, mut event) = (7, Event::empty());
+    fn all(metadata: &Metadata, bytes: &[u8], end: u64, is_quick: bool) -> (Vec<Row>, bool) {
+        let layouts = layout::all(metadata);
+        let header = is_quick.then(|| Header::of(&metadata.streams[0]).expect("it is usual"));
+        let classes = Classes { metadata, layouts: &layouts, class: &metadata.streams[0], header };
+        let (mut clock, mut event) = (7, Event::before(Decoder::new(bytes, end)));
         let mut rows = Vec::new();
-        while !decoder.is_done() {
-            let class = (&metadata.streams[0], header);
-            if one(metadata, class, &mut decoder, &mut clock, &mut event).is_err() {
+        while !event.decoder.is_done() {
+            if event.next(&classes, &mut clock).is_err() {
                 return (rows, false);
             }
-            let shown = |field: &Field<'_>| (field.name.to_owned(), show(field));
-            let fields = event.fields.iter().map(shown).collect();
-            for name in ["vtid", "a", "last", "text"] {
-                let by_name = event.fields.iter().find(|field| field.name == name);
-                let found = event.get(Part::Any, name);
-                assert_eq!(
-                    found.map(|it| format!("{it:?}")),
-                    by_name.map(|it| format!("{:?}", it.value))
-                );
+            let (fields, contexts) = event.fields();
+            for name in Name::ALL {
+                let by_name = fields.iter().find(|field| field.name == name.text());
+                let value = by_name.map(|field| field.value);
+                assert_eq!(event.number(Part::Any, *name), value.and_then(Value::number));
+                assert_eq!(event.text(Part::Any, *name), value.and_then(Value::text));
             }
-            rows.push((event.row, event.time, event.at, event.contexts, fields));
+            let shown = |field: &Field<'_>| (field.name.to_owned(), show(field));
+            let fields = fields.iter().map(shown).collect();
+            rows.push((event.row, event.time, event.at, contexts, fields));
         }
         (rows, true)
     }
@@ -371,12 +365,14 @@ mod tests {
             is_big in any::<bool>(),
             // Small numbers are ids that exist.
             bytes in prop::collection::vec(prop_oneof![3 => 0..4_u8, 1 => any::<u8>()], 0..400),
+            left in 0..64_u64,
         ) {
             let metadata = metadata(HEADERS[header], if is_big { "be" } else { "le" });
-            let quick = Header::of(&metadata.streams[0]);
-            prop_assert!(quick.is_some());
-            prop_assert!(all(&metadata, &[0; 100], quick.as_ref()).0.len() > 5);
-            prop_assert_eq!(all(&metadata, &bytes, quick.as_ref()), all(&metadata, &bytes, None));
+            prop_assert!(all(&metadata, &[0; 100], 800, true).0.len() > 5);
+            // Content may end anywhere, also within a byte.
+            let end = (bytes.len() as u64 * 8).saturating_sub(left);
+            let [quick, listed] = [true, false].map(|quick| all(&metadata, &bytes, end, quick));
+            prop_assert_eq!(quick, listed);
         }
     }
 

@@ -5,51 +5,51 @@
 //! for names. Any other header is left to [`super::decode`].
 
 use super::decode::{Decoder, Stopped};
-use super::types::{Enum, StreamClass, Struct, Type};
+use super::types::{Enum, Integer, StreamClass, Struct, Type};
 
 /// Where the header of an event began in its packet (bits), the clock with its size, and the id.
 type Said = (u64, Option<(u64, u32)>, u64);
 
 /// How the header of an event is read.
-pub(super) struct Header<'a> {
+pub(super) struct Header {
     align: u32,
-    first: Vec<Step<'a>>,
+    first: Vec<Step>,
     /// What follows, by the value of the number before it.
-    choices: Vec<Choice<'a>>,
+    choices: Vec<Choice>,
 }
 
-/// A field.
-struct Step<'a> {
-    of: &'a Type,
+/// A number.
+struct Step {
+    of: Integer,
     /// The bits of the clock, if it is one.
     clock: Option<u32>,
     is_id: bool,
 }
 
 /// What follows where a number is in this range.
-struct Choice<'a> {
+struct Choice {
     low: u64,
     high: u64,
     align: u32,
-    steps: Vec<Step<'a>>,
+    steps: Vec<Step>,
 }
 
-impl<'a> Header<'a> {
+impl Header {
     /// The header of a class of streams; nothing if it is an unusual one.
-    pub(super) fn of(class: &'a StreamClass) -> Option<Self> {
+    pub(super) fn of(class: &StreamClass) -> Option<Self> {
         let Some(header) = &class.event_header else {
             return Some(Self { align: 1, first: Vec::new(), choices: Vec::new() });
         };
         if header.is_simple {
             let align = header.align;
-            return Some(Self { align, first: steps(header), choices: Vec::new() });
+            return Some(Self { align, first: steps(header)?, choices: Vec::new() });
         }
         let [(tag, of), (_, Type::Variant(variant))] = &header.fields[..] else { return None };
         let Type::Enum(labels) = of else { return None };
         if variant.tag != *tag || labels.container.signed {
             return None;
         }
-        let fields = |label: &String| {
+        let fields = |label: &str| {
             let found = variant.fields.iter().find(|(name, _)| name == label);
             match found {
                 Some((_, Type::Struct(fields))) if fields.is_simple => Some(&**fields),
@@ -58,21 +58,21 @@ impl<'a> Header<'a> {
         };
         Some(Self {
             align: header.align,
-            first: vec![Step { of, clock: None, is_id: tag == "id" }],
+            first: vec![Step { of: labels.container, clock: None, is_id: tag == "id" }],
             choices: choices(labels, fields)?,
         })
     }
 
     /// Reads a header.
     #[inline]
-    pub(super) fn read(&self, decoder: &mut Decoder<'a>) -> Result<Said, Stopped> {
+    pub(super) fn read(&self, decoder: &mut Decoder<'_>) -> Result<Said, Stopped> {
         decoder.align(self.align)?;
         let mut said = (decoder.at, None, 0);
         let last = follow(&self.first, decoder, &mut said)?;
         if self.choices.is_empty() {
             return Ok(said);
         }
-        let is_it = |choice: &&Choice<'_>| (choice.low..=choice.high).contains(&last);
+        let is_it = |choice: &&Choice| (choice.low..=choice.high).contains(&last);
         let choice = self.choices.iter().find(is_it).ok_or(Stopped)?;
         decoder.align(choice.align)?;
         follow(&choice.steps, decoder, &mut said)?;
@@ -82,14 +82,15 @@ impl<'a> Header<'a> {
 
 /// Reads the fields of `steps`; returns the last number.
 #[inline]
-fn follow<'a>(
-    steps: &[Step<'a>],
-    decoder: &mut Decoder<'a>,
+fn follow(
+    steps: &[Step],
+    decoder: &mut Decoder<'_>,
     (_, stamp, id): &mut Said,
 ) -> Result<u64, Stopped> {
     let mut last = 0;
     for step in steps {
-        let Some(number) = decoder.simple(step.of)?.number() else { continue };
+        decoder.align(step.of.align)?;
+        let number = decoder.number(&step.of)?;
         if let Some(bits) = step.clock {
             *stamp = Some((number, bits));
         }
@@ -101,29 +102,31 @@ fn follow<'a>(
     Ok(last)
 }
 
-fn steps(fields: &Struct) -> Vec<Step<'_>> {
-    let step = |(name, of): &'_ (String, Type)| {
-        let is_number = matches!(of, Type::Integer(_) | Type::Enum(_));
-        (of.clock_bits(name), is_number && name == "id")
-    };
-    let steps = fields.fields.iter().map(|field| {
-        let (clock, is_id) = step(field);
-        Step { of: &field.1, clock, is_id }
+fn steps(fields: &Struct) -> Option<Vec<Step>> {
+    let steps = fields.fields.iter().map(|(name, of)| {
+        let is_id = name == "id";
+        match of {
+            Type::Integer(integer) => {
+                Some(Step { of: *integer, clock: of.clock_bits(name), is_id })
+            }
+            Type::Enum(labels) => Some(Step { of: labels.container, clock: None, is_id }),
+            _ => None,
+        }
     });
     steps.collect()
 }
 
 fn choices<'a>(
     labels: &'a Enum,
-    fields: impl Fn(&'a String) -> Option<&'a Struct>,
-) -> Option<Vec<Choice<'a>>> {
+    fields: impl Fn(&'a str) -> Option<&'a Struct>,
+) -> Option<Vec<Choice>> {
     let choices = labels.labels.iter().map(|(label, low, high)| {
         let fields = fields(label)?;
         Some(Choice {
             low: u64::try_from(*low).ok()?,
             high: u64::try_from(*high).ok()?,
             align: fields.align,
-            steps: steps(fields),
+            steps: steps(fields)?,
         })
     });
     choices.collect()

@@ -21,6 +21,7 @@ use crate::symbols::Symbols;
 mod decode;
 mod events;
 mod header;
+mod layout;
 mod lex;
 mod packet;
 mod parse;
@@ -196,7 +197,8 @@ fn trace(metadata: Metadata, whole: u64) -> Trace {
         i128::from(clock.offset_seconds) * i128::from(whole) + ticks
     });
     let meanings = meanings(&metadata);
-    Trace { meanings, frequency: (own, whole), offset, metadata }
+    let layouts = layout::all(&metadata);
+    Trace { meanings, layouts, frequency: (own, whole), offset, metadata }
 }
 
 /// What each event of the metadata means, by its row there.
@@ -229,7 +231,7 @@ fn search(
         let length = (placed.range.end - placed.range.start) as usize;
         let bytes = file.bytes_at(placed.range.start, length)?;
         // What cannot be read is stated when it is read for its events.
-        let _ = events::each(&trace.metadata, &placed.packet, &bytes, |event| {
+        let _ = events::each((&trace.metadata, &trace.layouts), &placed.packet, &bytes, |event| {
             if trace.meanings[event.row] == Meaning::Mapped {
                 mapped.extend(Module::of(event));
             }

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use profctl_model::diag::codes::{CUT_RECORD, SKIPPED_RECORD};
 
 use super::events::{Event, each};
+use super::layout::Layouts;
 use super::packet::Placed;
 use super::types::Metadata;
 use crate::emit::{At, Emitter};
 use crate::formats::{Block, Reader, State};
 use crate::kernel_events::IrqNames;
 use crate::lttng::meaning::Meaning;
-use crate::lttng::{Fields, Part, Site, TracerEvents, cpu_lane};
+use crate::lttng::{Fields, Name, Part, Site, TracerEvents, cpu_lane};
 
 /// A trace: one metadata file and the streams that it describes.
 #[derive(Debug)]
@@ -20,6 +21,7 @@ pub(super) struct Trace {
     pub(super) metadata: Metadata,
     /// By row of the metadata's events.
     pub(super) meanings: Vec<Meaning>,
+    pub(super) layouts: Layouts,
     /// Ticks of this trace's clock a second, and those of the whole.
     pub(super) frequency: (u64, u64),
     /// Ticks of the whole from the epoch to the 0 of its clock.
@@ -93,7 +95,7 @@ impl Reader for Packets {
             let time = placed.packet.begin.map(|begin| trace.ticks(begin));
             out.lost(At { time, lane, offset: 0 }, placed.lost);
         }
-        let done = each(&trace.metadata, &placed.packet, block.bytes, |event| {
+        let done = each((&trace.metadata, &trace.layouts), &placed.packet, block.bytes, |event| {
             out.records += 1;
             let offset = (event.at / 8) as usize;
             let site = Site { time: Some(trace.ticks(event.time)), cpu, offset };
@@ -117,13 +119,13 @@ impl Reader for Packets {
 
 impl Fields for Event<'_> {
     #[inline]
-    fn number(&self, part: Part, name: &'static str) -> Option<u64> {
-        self.get(part, name)?.number()
+    fn number(&self, part: Part, name: Name) -> Option<u64> {
+        self.number(part, name)
     }
 
     #[inline]
-    fn text(&self, part: Part, name: &'static str) -> Option<Cow<'_, [u8]>> {
-        self.get(part, name)?.text().map(Cow::Borrowed)
+    fn text(&self, part: Part, name: Name) -> Option<Cow<'_, [u8]>> {
+        self.text(part, name).map(Cow::Borrowed)
     }
 
     fn detail(&self) -> String {

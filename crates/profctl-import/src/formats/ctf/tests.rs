@@ -46,11 +46,12 @@ fn printed(parts: &Parts) -> Vec<String> {
                 let length = (placed.range.end - placed.range.start) as usize;
                 let bytes = reader.bytes_at(placed.range.start, length).unwrap();
                 let cpu = placed.packet.cpu.unwrap();
-                let done = each(&trace.metadata, &placed.packet, &bytes, |event| {
-                    let line = line(&trace.metadata, event, cpu);
-                    let time = i128::from(event.time) + trace.offset;
-                    lines.push((time, line));
-                });
+                let done =
+                    each((&trace.metadata, &trace.layouts), &placed.packet, &bytes, |event| {
+                        let line = line(&trace.metadata, event, cpu);
+                        let time = i128::from(event.time) + trace.offset;
+                        lines.push((time, line));
+                    });
                 done.unwrap();
             }
         }
@@ -69,7 +70,8 @@ fn line(metadata: &Metadata, event: &Event<'_>, cpu: u32) -> String {
             fields.iter().map(|field| format!("{} = {}", field.name, show(field))).collect();
         if fields.is_empty() { "{ }".to_owned() } else { format!("{{ {} }}", fields.join(", ")) }
     };
-    let (contexts, own) = event.fields.split_at(event.contexts);
+    let (fields, contexts) = event.fields();
+    let (contexts, own) = fields.split_at(contexts);
     let name = &metadata.events[event.row].name;
     format!("{name}: {{ cpu_id = {cpu} }}, {}, {}", list(contexts), list(own))
 }

@@ -4,6 +4,9 @@ use std::sync::Arc;
 
 use crate::bytes::Endian;
 
+/// Elements of a list at most.
+pub(super) const ELEMENTS_MAX: u64 = 1 << 24;
+
 /// A type of a field.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Type {
@@ -93,8 +96,19 @@ impl Type {
     pub(super) fn is_simple(&self) -> bool {
         match self {
             Self::Integer(_) | Self::Float { .. } | Self::Enum(_) | Self::Text => true,
-            Self::Array(element, _) => element.is_letter(),
+            Self::Array(element, length) => element.is_letter() && *length <= ELEMENTS_MAX,
             Self::Struct(_) | Self::Variant(_) | Self::Sequence(..) => false,
+        }
+    }
+
+    /// The bits of one that [`Self::is_simple`]; nothing if each value has its own.
+    pub(super) fn fixed_bits(&self) -> Option<u64> {
+        match self {
+            Self::Integer(integer) => Some(integer.bits.into()),
+            Self::Enum(labels) => Some(labels.container.bits.into()),
+            Self::Float { bits, .. } => Some((*bits).into()),
+            Self::Array(_, length) => length.checked_mul(8),
+            Self::Text | Self::Struct(_) | Self::Variant(_) | Self::Sequence(..) => None,
         }
     }
 

@@ -63,14 +63,19 @@ impl Version {
     /// The event that `bytes` are, as many as [`Self::event_bytes`] says.
     #[inline]
     pub(super) fn event(self, bytes: &[u8]) -> Event {
-        let width = self.id_bytes();
-        let word = |n: usize| little(&bytes[2 * width + 4 * n..][..4]);
+        let short = |at: usize| u64::from(u32::from_le_bytes(array(bytes, at)));
+        let long = |at: usize| u64::from_le_bytes(array(bytes, at));
+        let (kind, label, words) = match self {
+            Self::V8 => (short(0), short(4), 8),
+            Self::V9 => (long(0), long(8), 16),
+        };
+        let word = |n: usize| short(words + 4 * n);
         let upper = word(3);
         let first = word(1) | upper >> 16 << 32;
         let second = word(2) | (upper & 0xffff) << 32;
         Event {
-            kind: little(&bytes[..width]),
-            label: little(&bytes[width..2 * width]),
+            kind,
+            label,
             thread: word(0) as u32,
             payload: match second {
                 INSTANT => Payload::Instant(first),
@@ -79,6 +84,12 @@ impl Version {
             },
         }
     }
+}
+
+/// The bytes at a place; zeros if they are not there.
+#[inline]
+fn array<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
+    bytes.get(at..).and_then(<[u8]>::first_chunk).copied().unwrap_or([0; N])
 }
 
 /// An event.

@@ -12,9 +12,13 @@ use super::{
 use crate::files::{FileId, Files, ReadAt};
 use crate::json::Scanner;
 
+mod backwards;
 mod layout;
 mod open_calls;
 mod read;
+mod rows;
+mod sorted;
+mod steps;
 mod strings;
 #[cfg(test)]
 mod tests;
@@ -91,8 +95,8 @@ impl Importer for SelfProfile {
     }
 }
 
-/// Bytes that are read at once.
-const READ: usize = 1 << 20;
+/// Bytes that are read at once: whole events of each version.
+const READ: usize = 3 << 18;
 
 /// Reads all events once, to learn which calls are open where a part of them begins.
 fn open_calls(file: &dyn ReadAt, events: &[Range<u64>], version: Version) -> io::Result<OpenCalls> {
@@ -103,17 +107,21 @@ fn open_calls(file: &dyn ReadAt, events: &[Range<u64>], version: Version) -> io:
         let mut at = range.start;
         while at < range.end {
             let length = usize::try_from(range.end - at).unwrap_or(READ).min(READ);
-            let bytes = file.bytes_at(at, length)?;
+            let mut bytes = file.bytes_at(at, length)?;
             if bytes.is_empty() {
                 break;
             }
             at += bytes.len() as u64;
-            pending.extend_from_slice(&bytes);
-            let whole = pending.len() / size * size;
-            for event in pending[..whole].chunks_exact(size) {
+            if !pending.is_empty() {
+                // An event that two pages share.
+                pending.append(&mut bytes);
+                bytes = std::mem::take(&mut pending);
+            }
+            let events = bytes.chunks_exact(size);
+            pending.extend_from_slice(events.remainder());
+            for event in events {
                 found.take(&version.event(event));
             }
-            pending.drain(..whole);
         }
     }
     found.finish();

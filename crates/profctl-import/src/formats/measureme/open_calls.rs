@@ -10,9 +10,8 @@
 //! its last one in this. Intervals that begin in one part and end in a later one are few: as many as
 //! calls are nested, for each part.
 
-use profctl_model::hash::FastMap;
-
 use super::layout::{Event, Payload};
+use super::rows::Rows;
 
 /// Events of a part.
 pub(super) const PART: usize = 4096;
@@ -29,7 +28,8 @@ pub(super) struct OpenCall {
 #[derive(Debug, Default)]
 pub(super) struct OpenCalls {
     /// By thread: the latest end so far, by part with intervals of that thread.
-    ends: FastMap<u32, Vec<(usize, u64)>>,
+    ends: Vec<Vec<(usize, u64)>>,
+    rows: Rows,
     /// Intervals that may have begun in earlier parts than that in which they ended.
     ended: Vec<(usize, OpenCall)>,
     /// By part: those that begin in it and end later.
@@ -43,7 +43,11 @@ impl OpenCalls {
         let part = self.n / PART;
         self.n += 1;
         let Payload::Interval { start, end } = event.payload else { return };
-        let ends = self.ends.entry(event.thread).or_default();
+        let row = self.rows.of(event.thread);
+        if row == self.ends.len() {
+            self.ends.push(Vec::new());
+        }
+        let ends = &mut self.ends[row];
         let before = match ends.last() {
             Some(&(last, _)) if last == part => ends.len().checked_sub(2).map(|row| ends[row].1),
             last => last.map(|(_, end)| *end),
@@ -61,15 +65,20 @@ impl OpenCalls {
 
     /// Says that all events were taken.
     pub(super) fn finish(&mut self) {
-        self.begun = vec![Vec::new(); self.n.div_ceil(PART)];
+        let mut all = vec![Vec::new(); self.n.div_ceil(PART)];
         for (_, call) in std::mem::take(&mut self.ended) {
-            let Some(ends) = self.ends.get(&call.event.thread) else { continue };
+            let Some(ends) = self.of(call.event.thread) else { continue };
             // What begins when another one ends comes behind it.
             let row = ends.partition_point(|(_, end)| *end <= call.start);
-            if let Some(begun) = ends.get(row).and_then(|(part, _)| self.begun.get_mut(*part)) {
+            if let Some(begun) = ends.get(row).and_then(|(part, _)| all.get_mut(*part)) {
                 begun.push(call);
             }
         }
+        self.begun = all;
+    }
+
+    fn of(&self, thread: u32) -> Option<&[(usize, u64)]> {
+        Some(&self.ends[self.rows.get(thread)?])
     }
 
     /// The intervals that begin in a part and end in a later one.
@@ -79,7 +88,7 @@ impl OpenCalls {
 
     /// The latest end of a thread before a part.
     pub(super) fn before(&self, part: usize, thread: u32) -> Option<u64> {
-        let ends = self.ends.get(&thread)?;
+        let ends = self.of(thread)?;
         let row = ends.partition_point(|(of, _)| *of < part);
         row.checked_sub(1).map(|row| ends[row].1)
     }
