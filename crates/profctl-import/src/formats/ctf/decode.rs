@@ -86,7 +86,7 @@ impl<'a> Decoder<'a> {
         self.end = self.end.min(end);
     }
 
-    /// Passes bits that nobody asks for.
+    /// Passes bits that are not needed.
     #[inline]
     pub(super) fn pass(&mut self, bits: u64) -> Result<(), Stopped> {
         let to = self.at.checked_add(bits).ok_or(Stopped)?;
