@@ -181,15 +181,15 @@ pub struct Enclosed {
     pub descendants: u64,
 }
 
-/// How far reading has come, after a record of one thread.
+/// How far stitching has come, after a record of one thread.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
     /// The thread.
     pub thread: ThreadId,
-    /// Nothing if every call of the thread that was passed on is final: it gets no callers any
-    /// more. Else a time before which none of those begins that are not.
+    /// `None` if no call of the thread is open, and none that ended can get a caller any more. Else
+    /// the earliest time at which one that is open, or that can, may begin.
     pub open_from: Option<Tick>,
-    /// No record to come is earlier, if the clocks of all threads agree.
+    /// The latest time so far; on a synthetic timeline, that of the CPU that is furthest behind.
     pub now: Tick,
     /// The clock.
     pub timebase: Timebase,
@@ -208,10 +208,10 @@ pub trait SpanSink {
     fn span(&mut self, span: &Span, names: &Names);
     /// Something that is not a call.
     fn record(&mut self, record: Record<'_>, names: &Names);
-    /// Whether [`Self::progress`] is to be called, which takes about twice the time for each call.
+    /// Whether [`Self::progress`] is called. Every record of a call then takes the stitcher's general
+    /// path, so that it is called at the same places however the input is read.
     const WATCHES_PROGRESS: bool = false;
-    /// All that a record says was passed on. Called after every record of a call, at the same places
-    /// however the input is read.
+    /// A record of a call was stitched, and what followed from it was passed on.
     fn progress(&mut self, _progress: &Progress, _names: &Names) {}
     /// An empty sink of this kind for the records of some threads, to be passed to [`Self::join`]
     /// at the end; `None` if this sink needs the records of all threads in time order.

@@ -11,7 +11,7 @@ static LIVE: AtomicBool = AtomicBool::new(false);
 /// Whether the live stream was interrupted.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 /// Whether the rest of the input is not needed.
-static ENOUGH: AtomicBool = AtomicBool::new(false);
+static STOPPED: AtomicBool = AtomicBool::new(false);
 /// What to do with the terminal if the program ends early.
 static RESTORE: Mutex<Option<fn()>> = Mutex::new(None);
 /// What to remove if the program ends early.
@@ -64,14 +64,14 @@ pub(crate) fn happened() -> bool {
     INTERRUPTED.load(Ordering::SeqCst)
 }
 
-/// Lets inputs end where they are: the rest is not needed.
-pub(crate) fn enough() {
-    ENOUGH.store(true, Ordering::SeqCst);
+/// Stops reading: inputs end where they are, because the rest is not needed.
+pub(crate) fn stop_reading() {
+    STOPPED.store(true, Ordering::SeqCst);
 }
 
-/// Whether inputs are to end.
-pub(crate) fn is_enough() -> bool {
-    ENOUGH.load(Ordering::SeqCst)
+/// Whether reading was stopped.
+pub(crate) fn is_reading_stopped() -> bool {
+    STOPPED.load(Ordering::SeqCst)
 }
 
 /// Something to remove if the program ends early, for as long as this lives.

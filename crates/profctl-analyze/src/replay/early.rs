@@ -1,8 +1,9 @@
-//! The lines of a code trace as soon as nothing can come before them, while the trace is read.
+//! The lines of a code trace while the trace is read.
 //!
-//! A call is shown where it begins, with times that are known only where it ends. So its lines wait
-//! until it has ended with all its callers, and until no other thread is in a call that began
-//! earlier. What is kept grows with the longest call, not with the trace.
+//! The line of a call is where it begins, and states times that are known only when it ends. So it
+//! waits until the call and all its callers have ended, and until no other thread is in a call that
+//! began earlier. The earliest such begin is the *watermark*: lines before it are final. Memory
+//! grows with what ends after a long call, not with the trace.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -10,22 +11,23 @@ use std::collections::BinaryHeap;
 use profctl_model::{IdVec, Numbering, Progress, Span, SpanRow, ThreadId, Tick, Ticks};
 
 use super::Line;
+use super::keyed::{Keyed, LeastFirst};
 
-/// As many that a look at all threads is a small part of the work.
+/// Enough that visiting all threads for them is a small part of the work.
 const BATCH: usize = 256;
 
 /// Calls whose lines are not shown yet.
 #[derive(Debug)]
 pub struct Early {
-    /// Calls that are looked at together.
+    /// Final calls of which lines are made at once.
     batch: usize,
     threads: IdVec<ThreadId, Kept>,
     /// Calls of all threads.
     kept: usize,
-    /// Those of them that are final, and were not looked at.
+    /// Those of them that became final since lines were made.
     settled: usize,
     /// The next line on top.
-    ready: BinaryHeap<Reverse<InOrder>>,
+    ready: Lines,
     numbering: Option<Numbering>,
 }
 
@@ -43,29 +45,8 @@ struct Kept {
     done_end: Tick,
 }
 
-/// A line that is ordered by its key.
-#[derive(Clone, Copy, Debug)]
-struct InOrder(Line);
-
-impl PartialEq for InOrder {
-    fn eq(&self, other: &Self) -> bool {
-        self.0.key() == other.0.key()
-    }
-}
-
-impl Eq for InOrder {}
-
-impl PartialOrd for InOrder {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for InOrder {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.0.key().cmp(&other.0.key())
-    }
-}
+/// Lines in their order.
+type Lines = LeastFirst<(u64, u32, u64), Line>;
 
 impl Default for Early {
     fn default() -> Self {
@@ -91,7 +72,7 @@ impl Early {
         self.kept += 1;
     }
 
-    /// Says from when on lines may still come, if there may be new ones before.
+    /// Takes the progress of a thread. Returns the watermark where there may be new lines before it.
     pub fn progress(&mut self, progress: &Progress) -> Option<Tick> {
         let kept = self.threads.grow_to(progress.thread);
         match progress.open_from {
@@ -107,12 +88,11 @@ impl Early {
                 kept.settled = kept.spans.len();
             }
         }
-        // Each look takes the time of all threads.
-        (self.settled >= self.batch.max(self.threads.len())).then(|| self.look(progress))
+        (self.settled >= self.batch.max(self.threads.len())).then(|| self.settle(progress))
     }
 
-    /// Makes lines of calls that are final.
-    fn look(&mut self, progress: &Progress) -> Tick {
+    /// Makes lines of final calls; returns the watermark.
+    fn settle(&mut self, progress: &Progress) -> Tick {
         let step = progress.timebase.microsecond();
         let numbering = self.numbering.get_or_insert_with(|| Numbering::new(step));
         self.settled = 0;
@@ -123,7 +103,7 @@ impl Early {
                 continue;
             }
             if kept.settled_end > progress.now {
-                // Where the next call begins, it is to be cut off.
+                // It may have to be cut off where the next call begins.
                 let first = kept.spans[..kept.settled].iter().map(|span| span.start).min();
                 until = until.min(first.unwrap_or(until));
                 continue;
@@ -139,7 +119,7 @@ impl Early {
 
     /// Whether there is a line before `until`.
     pub fn has_before(&self, until: Tick) -> bool {
-        self.ready.peek().is_some_and(|Reverse(InOrder(line))| line.time < until.0)
+        self.ready.peek().is_some_and(|Reverse(next)| next.item.time < until.0)
     }
 
     /// The next line, if it is before `until`.
@@ -147,7 +127,7 @@ impl Early {
         if self.has_before(until) { self.next() } else { None }
     }
 
-    /// Makes lines of all calls that are kept, after the last.
+    /// Makes lines of all calls that are left, at the end of the trace.
     pub fn finish(&mut self, step: Ticks) {
         let numbering = self.numbering.get_or_insert_with(|| Numbering::new(step));
         for kept in &mut self.threads {
@@ -194,7 +174,7 @@ impl Iterator for Early {
     type Item = Line;
 
     fn next(&mut self) -> Option<Line> {
-        self.ready.pop().map(|Reverse(InOrder(line))| line)
+        self.ready.pop().map(|Reverse(next)| next.item)
     }
 }
 
@@ -203,18 +183,12 @@ fn unplaced(span: Span) -> SpanRow {
 }
 
 impl Kept {
-    fn make_lines(
-        &mut self,
-        mut rows: Vec<SpanRow>,
-        numbering: &mut Numbering,
-        ready: &mut BinaryHeap<Reverse<InOrder>>,
-    ) {
+    fn make_lines(&mut self, mut rows: Vec<SpanRow>, numbering: &mut Numbering, ready: &mut Lines) {
         numbering.place(&mut rows, self.done_end);
         for row in &rows {
             let (line, exit) = Line::of(row, self.done + row.id);
-            ready.extend(
-                [Some(line), exit].into_iter().flatten().map(|line| Reverse(InOrder(line))),
-            );
+            let lines = [Some(line), exit].into_iter().flatten();
+            ready.extend(lines.map(|line| Reverse(Keyed { key: line.key(), item: line })));
             self.done_end = self.done_end.max(row.span.end);
         }
         self.done += rows.len() as u64;

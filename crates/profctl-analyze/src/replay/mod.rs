@@ -5,6 +5,7 @@
 //! several events share a timestamp.
 
 mod early;
+mod keyed;
 mod lines;
 mod one;
 mod stream;

@@ -1,13 +1,14 @@
 //! The lines of a code trace one by one, for traces that do not fit memory. The result equals that
 //! of [`super::table`].
 
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use profctl_model::{
     CpuId, Fidelity, FuncId, IdVec, Mark, Names, SpanRow, Table, ThreadId, Tick, Ticks, Timebase,
 };
 
+use super::keyed::{Keyed, LeastFirst};
 use super::{Content, Event, columns, row};
 
 /// One line.
@@ -133,45 +134,12 @@ pub struct Rows {
     knows_lengths: bool,
     highlight: Option<Ticks>,
     depth_max: u32,
-    /// The next mark on top.
-    marks: BinaryHeap<Reverse<Waiting>>,
+    /// Marks by time, then thread, then as they came.
+    marks: LeastFirst<(Tick, ThreadId, u64), Mark>,
     /// Marks so far.
     n_marks: u64,
     /// How many calls of each thread are open.
     open: IdVec<ThreadId, u32>,
-}
-
-/// A mark that has its place in time order, then by thread, then as it came.
-#[derive(Debug)]
-struct Waiting {
-    mark: Mark,
-    number: u64,
-}
-
-impl Waiting {
-    fn key(&self) -> (Tick, ThreadId, u64) {
-        (self.mark.time, self.mark.thread, self.number)
-    }
-}
-
-impl PartialEq for Waiting {
-    fn eq(&self, other: &Self) -> bool {
-        self.key() == other.key()
-    }
-}
-
-impl Eq for Waiting {}
-
-impl PartialOrd for Waiting {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Waiting {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.key().cmp(&other.key())
-    }
 }
 
 impl Rows {
@@ -192,22 +160,18 @@ impl Rows {
         columns(self.timebase)
     }
 
-    /// Takes a mark, which is to be there before the lines that come after it.
+    /// Takes a mark; before any line that comes after it is added.
     pub fn mark(&mut self, mark: Mark) {
-        self.marks.push(Reverse(Waiting { mark, number: self.n_marks }));
+        let key = (mark.time, mark.thread, self.n_marks);
+        self.marks.push(Reverse(Keyed { key, item: mark }));
         self.n_marks += 1;
-    }
-
-    /// Marks that were taken and not appended yet.
-    pub fn waiting(&self) -> usize {
-        self.marks.len()
     }
 
     /// Appends a line, and the marks before it.
     pub fn add(&mut self, line: &Line, names: &Names, table: &mut Table) {
         let thread = ThreadId::from_index(line.thread as usize);
-        while let Some(Reverse(waiting)) = self.marks.peek() {
-            if !is_before(&waiting.mark, line, thread) {
+        while let Some(Reverse(next)) = self.marks.peek() {
+            if !is_before(&next.item, line, thread) {
                 break;
             }
             self.add_mark(names, table);
@@ -241,7 +205,7 @@ impl Rows {
     }
 
     fn add_mark(&mut self, names: &Names, table: &mut Table) {
-        let Some(Reverse(Waiting { mark, .. })) = self.marks.pop() else { return };
+        let Some(Reverse(Keyed { item: mark, .. })) = self.marks.pop() else { return };
         let depth = *self.open.grow_to(mark.thread);
         if depth < self.depth_max {
             table.push(super::mark_row(names, &mark, depth));

@@ -88,15 +88,14 @@ impl Clock {
         self.laid.get(Self::row(cpu)).copied().unwrap_or_default()
     }
 
-    /// A time before which no record to come is, if the clocks of all CPUs agree: the last one, or
-    /// on a synthetic timeline that of the CPU which has come least far.
-    pub(super) fn earliest(&self) -> Tick {
+    /// The latest time so far; on a synthetic timeline, that of the CPU that is furthest behind.
+    pub(super) fn progress(&self) -> Tick {
         if !self.synthetic {
             return self.laid(None);
         }
         match &self.laid[..] {
             [only] => *only,
-            // Row 0 is of events without a CPU, of which there are none.
+            // Row 0 is for events without a CPU. It is 0 where there are none.
             [Tick(0), cpus @ ..] | cpus => cpus.iter().copied().min().unwrap_or_default(),
         }
     }

@@ -439,11 +439,11 @@ impl<S: SpanSink> Stitcher<S> {
         self.report(thread);
     }
 
-    /// Says how far a thread has come, if the sink wants to know.
+    /// Reports the progress of a thread to a sink that watches it.
     fn report(&mut self, thread: ThreadId) {
         if S::WATCHES_PROGRESS {
             let open_from = self.stacks[thread].open_from();
-            let (now, timebase) = (self.clock.earliest(), self.core.setup.timebase);
+            let (now, timebase) = (self.clock.progress(), self.core.setup.timebase);
             let progress = Progress { thread, open_from, now, timebase };
             self.core.sink.progress(&progress, &self.core.names);
         }

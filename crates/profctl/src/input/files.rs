@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use profctl_import::Files;
@@ -11,7 +12,7 @@ use profctl_import::files::{
     Entry, FileId, Head, InOrder, ReadAt, head_size, read_head, with_head,
 };
 
-use super::live::{Ending, Live};
+use super::live::{Live, Stoppable};
 
 /// A file, standard input, or the files below a directory.
 pub(crate) struct DiskFiles {
@@ -21,15 +22,15 @@ pub(crate) struct DiskFiles {
     max_expansion: u64,
 }
 
-/// Whether what is read of an input is shown before its end.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+/// Whether an input is complete or still being written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Growth {
-    /// It is not.
-    #[default]
+    /// A report is made at its end.
     None,
-    /// It is: what is not a file on disk pauses where there is nothing more yet.
-    Live,
-    /// A file may grow as well while it is looked at.
+    /// Output is written while it is read: a pipe pauses while nothing comes, once its head is
+    /// complete. How fast it comes changes nothing of the output.
+    Streamed,
+    /// It is shown while it grows, also a file on disk. It pauses within its head as well.
     Watched,
 }
 
@@ -40,6 +41,8 @@ struct DiskFile {
     /// Whether it can be read again, and at any place; a named pipe cannot.
     is_regular: bool,
     growth: Growth,
+    /// Whether it may pause now.
+    pauses: Arc<AtomicBool>,
     /// Bytes of its head that are kept.
     head_size: usize,
     state: Mutex<FileState>,
@@ -86,6 +89,7 @@ impl DiskFiles {
             path,
             is_regular,
             growth: Growth::None,
+            pauses: Arc::default(),
             head_size,
             state: Mutex::default(),
         };
@@ -143,18 +147,18 @@ impl DiskFile {
         if !self.is_regular && std::mem::replace(&mut state.is_taken, true) {
             return Err(io::Error::other("a pipe can be read only once"));
         }
-        OpenFile::new(match (&self.path, self.growth) {
-            (Some(path), Growth::Watched) => {
-                Box::new(Live::growing(File::open(path)?, self.is_regular)) as Box<dyn Read + Send>
+        let is_watched = self.growth == Growth::Watched;
+        let pauses = || Arc::clone(&self.pauses);
+        self.pauses.store(is_watched, Ordering::Relaxed);
+        let bytes: Box<dyn Read + Send> = match &self.path {
+            Some(path) if is_watched || self.growth == Growth::Streamed && !self.is_regular => {
+                Box::new(Live::growing(File::open(path)?, self.is_regular, pauses()))
             }
-            (Some(path), Growth::Live) if !self.is_regular => {
-                Box::new(Live::growing(File::open(path)?, false))
-            }
-            (Some(path), Growth::None | Growth::Live) => Box::new(Ending(File::open(path)?)),
-            (None, Growth::None) => Box::new(Live::stdin(false)),
-            (None, Growth::Live) => Box::new(Live::stdin(true)),
-            (None, Growth::Watched) => Box::new(Live::growing(io::stdin(), false)),
-        })
+            Some(path) => Box::new(Stoppable(File::open(path)?)),
+            None if is_watched => Box::new(Live::growing(io::stdin(), false, pauses())),
+            None => Box::new(Live::stdin(pauses())),
+        };
+        OpenFile::new(bytes)
     }
 
     fn head(&self, state: &mut FileState) -> io::Result<Head> {
@@ -163,6 +167,7 @@ impl DiskFile {
         }
         let mut file = self.start(state)?;
         let head = read_head(&mut file, self.head_size)?;
+        self.pauses.store(self.growth != Growth::None, Ordering::Relaxed);
         state.head = Some(head.clone());
         state.rest = Some(file);
         Ok(head)
@@ -198,6 +203,10 @@ impl DiskFile {
             }
             _ if head.whole => Arc::new(head.bytes),
             _ => {
+                if !self.is_regular {
+                    // A copy has to be complete.
+                    self.pauses.store(false, Ordering::Relaxed);
+                }
                 let mut copy = tempfile::tempfile()?;
                 let mut file = self.open(state)?.limited(max_expansion);
                 // The readable part of a damaged file is returned with the reason why it ends.

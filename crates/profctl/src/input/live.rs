@@ -3,6 +3,8 @@
 
 use std::fs::File;
 use std::io::{self, Cursor, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
@@ -16,8 +18,7 @@ const WAITING: usize = 4;
 /// How long a read waits until it looks whether the user interrupted.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// How long an input must be silent until that is a pause: at its beginning, where the format is to be
-/// recognized from what came so far, and later.
+/// How long an input must be silent until that is a pause: at first, and later.
 const SILENCE: [Duration; 2] = [Duration::from_secs(1), Duration::from_millis(250)];
 
 /// An input that may have nothing at the moment. A thread reads it, because a read that waits for
@@ -25,8 +26,8 @@ const SILENCE: [Duration; 2] = [Duration::from_secs(1), Duration::from_millis(25
 pub(crate) struct Live {
     chunks: Receiver<io::Result<Vec<u8>>>,
     current: Cursor<Vec<u8>>,
-    /// Whether silence is said to the reader.
-    pauses: bool,
+    /// Whether a read returns when the input is silent.
+    pauses: Arc<AtomicBool>,
     has_begun: bool,
     has_paused: bool,
     /// How long it has been silent.
@@ -36,20 +37,22 @@ pub(crate) struct Live {
 }
 
 impl Live {
-    /// Begins to read standard input, which the user may interrupt.
-    pub(crate) fn stdin(pauses: bool) -> Self {
+    /// Starts reading standard input, which the user may interrupt. A read returns with a pause
+    /// while the input is silent and `pauses` is set.
+    pub(crate) fn stdin(pauses: Arc<AtomicBool>) -> Self {
         interrupt::live(true);
-        let chunks = chunks(io::stdin(), || false);
-        Self::new(chunks, pauses, true)
+        let mut input = Self::growing(io::stdin(), false, pauses);
+        input.is_interruptible = true;
+        input
     }
 
-    /// Begins to read an input that grows while it is read; `goes_on` if it is a file whose end may
-    /// move. It pauses while nothing comes.
-    pub(crate) fn growing(input: impl Read + Send + 'static, goes_on: bool) -> Self {
-        Self::new(chunks(input, move || goes_on), true, false)
-    }
-
-    fn new(chunks: Receiver<io::Result<Vec<u8>>>, pauses: bool, is_interruptible: bool) -> Self {
+    /// Starts reading an input that may grow; `goes_on` if it is a file whose end may move.
+    pub(crate) fn growing(
+        input: impl Read + Send + 'static,
+        goes_on: bool,
+        pauses: Arc<AtomicBool>,
+    ) -> Self {
+        let chunks = chunks(input, move || goes_on);
         Self {
             chunks,
             current: Cursor::default(),
@@ -57,7 +60,7 @@ impl Live {
             has_begun: false,
             has_paused: false,
             silent: Duration::ZERO,
-            is_interruptible,
+            is_interruptible: false,
         }
     }
 }
@@ -70,7 +73,7 @@ impl Read for Live {
                 self.has_begun = true;
                 return Ok(n);
             }
-            if interrupt::happened() || interrupt::is_enough() {
+            if interrupt::happened() || interrupt::is_reading_stopped() {
                 return Ok(0);
             }
             match self.chunks.recv_timeout(PATIENCE) {
@@ -81,7 +84,8 @@ impl Read for Live {
                 Err(RecvTimeoutError::Timeout) => {
                     self.silent += PATIENCE;
                     let enough = SILENCE[usize::from(self.has_paused)];
-                    if self.pauses && self.has_begun && self.silent >= enough {
+                    let pauses = self.has_begun && self.pauses.load(Ordering::Relaxed);
+                    if pauses && self.silent >= enough {
                         self.has_paused = true;
                         self.silent = Duration::ZERO;
                         return Err(pause());
@@ -138,10 +142,10 @@ fn chunks(
 }
 
 /// A file that ends early once the rest of the input is not needed.
-pub(crate) struct Ending(pub(crate) File);
+pub(crate) struct Stoppable(pub(crate) File);
 
-impl Read for Ending {
+impl Read for Stoppable {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if interrupt::is_enough() { Ok(0) } else { self.0.read(buffer) }
+        if interrupt::is_reading_stopped() { Ok(0) } else { self.0.read(buffer) }
     }
 }

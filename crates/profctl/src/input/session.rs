@@ -103,11 +103,11 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// The same for a command that writes what is read while it is read.
-    pub(crate) fn writing_as_read(mut self) -> Self {
+    /// The same for a command that writes while it reads.
+    pub(crate) fn streaming(mut self) -> Self {
         // A terminal shows the output.
         self.shows_progress = self.global.out_file.is_some() || !io::stdout().is_terminal();
-        self.growth = Growth::Live;
+        self.growth = Growth::Streamed;
         self
     }
 

@@ -6,6 +6,8 @@ use std::process::Stdio;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
+use profctl_testkit::generate::write_large;
+
 use crate::program::{Scratch, command, run, run_with_input};
 
 /// Calls of two threads, in the plain format with depths, from call `first` on.
@@ -24,6 +26,9 @@ fn calls(first: u64, n: u64) -> String {
     text
 }
 
+/// As many as take more than the head of an input, which is read first.
+const CALLS: u64 = 40_000;
+
 #[test]
 fn lines_come_before_the_input_ends() {
     let mut child =
@@ -32,7 +37,7 @@ fn lines_come_before_the_input_ends() {
     let (seen, was_seen) = channel();
     // Closes the input once lines were seen, or when that takes too long.
     let writer = std::thread::spawn(move || {
-        write!(input, "# profctl plain 1\n{}", calls(0, 1000)).unwrap();
+        write!(input, "# profctl plain 1\n{}", calls(0, CALLS)).unwrap();
         was_seen.recv_timeout(Duration::from_mins(1)).is_ok()
     });
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
@@ -40,8 +45,8 @@ fn lines_come_before_the_input_ends() {
     assert_eq!(first, "   0:000 000.000 [a] -> outer (0.099 us, 0.100 total)");
     assert_eq!(lines.by_ref().take(999).count(), 999);
     let _ = seen.send(());
+    assert_eq!(lines.count() as u64, 3 * CALLS - 1000);
     assert!(writer.join().unwrap(), "lines came after the input had ended");
-    assert_eq!(lines.count(), 2000);
     assert!(child.wait().unwrap().success());
 }
 
@@ -94,4 +99,39 @@ fn the_lines_do_not_depend_on_how_a_trace_is_read() {
         name.unwrap_or_default().to_owned()
     });
     assert!(names.eq(shown));
+}
+
+/// A pipe that pauses, at first and in the middle, changes nothing.
+#[test]
+fn a_slow_input_gives_the_same_lines() {
+    let scratch = Scratch::new("replay_slow");
+    // One that is read in blocks, and two that are copied or sorted first.
+    let made = ["function_graph-abstime-proc", "measureme", "chrome"].map(|format| {
+        let mut bytes = Vec::new();
+        write_large(format, 3_000_000, 3, &mut bytes).unwrap();
+        scratch.file(format, &bytes)
+    });
+    let compare = |path: String| {
+        let expected = run(&["-q", "replay", &path]).quiet_success();
+        let bytes = std::fs::read(&path).unwrap();
+        let mut child = command(&["-q", "replay", "-"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut input = child.stdin.take().unwrap();
+        let writer = std::thread::spawn(move || {
+            for part in [&bytes[..1000], &bytes[1000..2_000_001], &bytes[2_000_001..]] {
+                input.write_all(part).unwrap();
+                // Longer than what counts as a pause.
+                std::thread::sleep(Duration::from_millis(1300));
+            }
+        });
+        let found = child.wait_with_output().unwrap();
+        writer.join().unwrap();
+        assert!(found.stdout == expected.as_bytes(), "{path}");
+    };
+    for test in made.map(|path| std::thread::spawn(move || compare(path))) {
+        test.join().unwrap();
+    }
 }

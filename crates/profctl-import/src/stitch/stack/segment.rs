@@ -17,10 +17,9 @@ impl Stack {
         self.unseen_above = u32::MAX;
     }
 
-    /// Nothing if no call that ended on this stack can get a caller any more. Else a time before
-    /// which none of those begins that may, and none of those that are open.
+    /// See [`profctl_model::Progress::open_from`].
     pub(in crate::stitch) fn open_from(&self) -> Option<Tick> {
-        // Exits may come of what was open when the segment began.
+        // Calls that were open when the segment began may still exit.
         let since = self.begin.filter(|_| self.unseen_above > 0);
         let first = self.frames.first().map(|frame| frame.start);
         let orphan = (!self.orphans.is_empty()).then_some(self.last);

@@ -1,6 +1,6 @@
 //! `profctl replay`: the code trace.
 
-mod as_read;
+mod streaming;
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ use crate::exit::{Exit, Failure};
 use crate::input::session::{Read, Session};
 use crate::spooled::Sums;
 use crate::{interrupt, output, read};
-use as_read::{AsRead, Wanted};
+use streaming::{Streaming, Wanted};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -65,15 +65,15 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     Ok(read::verdict_of(&trace.meta.diags, &args.reading, global))
 }
 
-/// The whole code trace, however long it is, line by line as soon as that is possible.
+/// Writes the whole code trace while the trace is read.
 fn stream(args: &Args, global: &Global) -> Result<Exit, Failure> {
     let session = Session::new(&args.reading, &args.selection, By::Function, global)?;
-    let mut session = session.writing_as_read();
+    let mut session = session.streaming();
     let wanted = Wanted { depth: args.depth, highlight: args.highlight };
-    let sink = (AsRead::new(wanted, &args.selection, global), Sums::default());
+    let sink = (Streaming::new(wanted, &args.selection, global), Sums::default());
     let read = session.one(&args.trace, sink);
-    if interrupt::is_enough() {
-        // What is missing at the end is nobody's concern.
+    if interrupt::is_reading_stopped() {
+        // The input was not read to its end, so its quality says nothing.
         let Read { sink: (lines, _), .. } = read?;
         return lines.give_up().map(|()| Exit::Done);
     }

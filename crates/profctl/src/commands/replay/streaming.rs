@@ -1,5 +1,5 @@
-//! The code trace while it is read: lines are written as soon as nothing can come before them. What
-//! has to wait for too long, waits on disk until all is read.
+//! Writes the code trace while the trace is read: each line as soon as no other can come before it.
+//! If too much has to wait, it waits on disk until the end of the trace.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write as _};
@@ -34,7 +34,7 @@ pub(super) struct Wanted {
 }
 
 /// Writes the lines of a trace while it is read.
-pub(super) struct AsRead<'a> {
+pub(super) struct Streaming<'a> {
     wanted: Wanted,
     selection: &'a Selection,
     global: &'a Global,
@@ -63,7 +63,7 @@ struct Lines {
     out: NewFile,
 }
 
-impl<'a> AsRead<'a> {
+impl<'a> Streaming<'a> {
     pub(super) fn new(wanted: Wanted, selection: &'a Selection, global: &'a Global) -> Self {
         Self {
             wanted,
@@ -81,7 +81,7 @@ impl<'a> AsRead<'a> {
     /// Ends reading.
     fn fail(&mut self, failed: Failed) {
         self.failed = Some(failed);
-        interrupt::enough();
+        interrupt::stop_reading();
     }
 
     /// The threads of a selection are known when all is read.
@@ -184,7 +184,7 @@ impl Lines {
     }
 }
 
-impl SpanSink for AsRead<'_> {
+impl SpanSink for Streaming<'_> {
     fn span(&mut self, span: &Span, names: &Names) {
         if self.failed.is_some() {
             return;
@@ -243,7 +243,7 @@ impl SpanSink for AsRead<'_> {
     }
 }
 
-impl SelectThreads for AsRead<'_> {
+impl SelectThreads for Streaming<'_> {
     fn separate_threads(&mut self) {}
     fn keep_threads(&mut self, keep: &dyn Fn(ThreadId) -> bool) {
         self.places.all.retain(|(thread, _)| keep(*thread));
