@@ -124,8 +124,14 @@ pub(crate) fn open(
                 return Err(named(ImportError::whole(message)));
             }
         }
-        let Quirks { has_lines, leaf_ends_are_stamps, exits_may_be_late, entries_may_tie, initial } =
-            opened.quirks;
+        let Quirks {
+            has_lines,
+            leaf_ends_are_stamps,
+            exits_may_be_late,
+            entries_may_tie,
+            exits_are_paired: _,
+            initial,
+        } = opened.quirks;
         quirks.has_lines = (row == 0 || quirks.has_lines) && has_lines;
         quirks.leaf_ends_are_stamps =
             (row == 0 || quirks.leaf_ends_are_stamps) && leaf_ends_are_stamps;

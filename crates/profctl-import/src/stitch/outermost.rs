@@ -90,35 +90,49 @@ impl Small {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Call {
     pub(super) wall: Ticks,
-    pub(super) func: FuncId,
     pub(super) descendants: u64,
+    pub(super) func: FuncId,
+    /// The CPU that it ended on, by the row of its table.
+    row: u32,
 }
 
 impl Call {
+    #[inline]
+    pub(super) fn new(func: FuncId, cpu: Option<CpuId>, wall: Ticks, descendants: u64) -> Self {
+        Self { wall, descendants, func, row: cpu.map_or(0, |cpu| cpu.index() as u32 + 1) }
+    }
+
+    fn key(self) -> Key {
+        Key { func: self.func, cpu: cpu_of(self.row as usize), interrupt: false }
+    }
+
     fn sums(self) -> Sums {
         let Self { wall, descendants, .. } = self;
         Sums { calls: 1, wall, off_cpu: Ticks(0), descendants }
     }
 }
 
+fn cpu_of(row: usize) -> Option<CpuId> {
+    row.checked_sub(1).map(CpuId::from_index)
+}
+
 /// Calls that are summed up together. The sums of one thread displace those of another from the
 /// cache, so a trace that changes thread with every call is to come back to them less often.
 const BATCH: usize = 512;
-/// Rows that `small` may have for each of its functions, so that it stays small where a thread
-/// calls few of many.
+/// Rows that the tables may have for each of those in use, so that they stay small where a thread
+/// calls few of many functions.
 const SPARSE_MAX: usize = 16;
 
 /// Outermost calls by function.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outermost {
-    /// The latest calls on `cpu` that did not run as interrupts.
+    /// The latest calls that did not run as interrupts.
     batch: Vec<Call>,
-    /// By function: those before.
-    small: Vec<Small>,
-    /// Rows of `small` in use.
-    n_small: usize,
-    /// The CPU of the first call.
-    cpu: Option<CpuId>,
+    /// By CPU, the first without one, and by function: those before.
+    tables: Vec<Vec<Small>>,
+    /// Rows of all tables, and those of them in use.
+    n_rows: usize,
+    n_used: usize,
     /// All others, by packed [`Key`].
     others: FastMap<u64, Sums>,
 }
@@ -131,27 +145,21 @@ impl Outermost {
             let sums = Sums { calls: 1, wall, off_cpu, descendants };
             self.add_sums(Key { func, cpu, interrupt }, sums);
         } else {
-            self.add_usual(Call { wall, func, descendants }, cpu, false);
+            self.add_usual(Call::new(func, cpu, wall, descendants), false);
         }
     }
 
     /// Adds a call that was never off the CPU and did not run as an interrupt. `is_near`: whether
     /// calls of the same thread come before and after it, so that its sums are in the cache.
     #[inline(never)]
-    pub(super) fn add_usual(&mut self, call: Call, cpu: Option<CpuId>, is_near: bool) {
-        if !(is_near && cpu == self.cpu && self.add_known(call)) {
-            self.add_later(call, cpu);
+    pub(super) fn add_usual(&mut self, call: Call, is_near: bool) {
+        if !(is_near && self.add_known(call)) {
+            self.add_later(call);
         }
     }
 
-    fn add_later(&mut self, call: Call, cpu: Option<CpuId>) {
-        if cpu != self.cpu {
-            if !self.is_empty() {
-                self.add_sums(Key { func: call.func, cpu, interrupt: false }, call.sums());
-                return;
-            }
-            self.cpu = cpu;
-        }
+    #[inline]
+    fn add_later(&mut self, call: Call) {
         if self.batch.len() >= BATCH {
             self.sum_up();
         }
@@ -163,6 +171,7 @@ impl Outermost {
     }
 
     /// Sums up the calls of the batch.
+    #[inline(never)]
     fn sum_up(&mut self) {
         let mut batch = std::mem::take(&mut self.batch);
         for call in batch.drain(..) {
@@ -176,29 +185,46 @@ impl Outermost {
     /// Adds a call of a function that has a row; says whether it has, with space for it.
     #[inline]
     fn add_known(&mut self, call: Call) -> bool {
-        let small = self.small.get_mut(call.func.index()).filter(|small| !small.is_empty());
-        small.is_some_and(|small| small.add(call))
+        let table = self.tables.get_mut(call.row as usize);
+        let small = table.and_then(|table| table.get_mut(call.func.index()));
+        small.filter(|small| !small.is_empty()).is_some_and(|small| small.add(call))
     }
 
     /// Adds a call of a function that has no row yet, or a full one.
     #[cold]
     fn add_first(&mut self, call: Call) {
-        let row = call.func.index();
-        if row < SPARSE_MAX * (self.n_small + 1) {
-            if row >= self.small.len() {
-                self.small.resize(row + 1, Small::default());
-            }
-            let is_new = self.small[row].is_empty();
-            if self.small[row].add(call) {
-                self.n_small += usize::from(is_new);
-                return;
-            }
+        let Some(small) = self.row(call) else {
+            self.add_sums(call.key(), call.sums());
+            return;
+        };
+        let is_new = small.is_empty();
+        if small.add(call) {
+            self.n_used += usize::from(is_new);
+        } else {
+            self.add_sums(call.key(), call.sums());
         }
-        self.add_sums(Key { func: call.func, cpu: self.cpu, interrupt: false }, call.sums());
+    }
+
+    /// The row of a call; nothing if its table would get too large for it.
+    fn row(&mut self, call: Call) -> Option<&mut Small> {
+        let (cpu, func) = (call.row as usize, call.func.index());
+        let n_rows = self.tables.get(cpu).map_or(0, Vec::len);
+        if func >= n_rows {
+            let n_more = func + 1 - n_rows;
+            if self.n_rows + n_more > SPARSE_MAX * (self.n_used + 1) {
+                return None;
+            }
+            self.n_rows += n_more;
+            if cpu >= self.tables.len() {
+                self.tables.resize_with(cpu + 1, Vec::new);
+            }
+            self.tables[cpu].resize(func + 1, Small::default());
+        }
+        Some(&mut self.tables[cpu][func])
     }
 
     fn is_empty(&self) -> bool {
-        self.batch.is_empty() && self.n_small == 0 && self.others.is_empty()
+        self.batch.is_empty() && self.n_used == 0 && self.others.is_empty()
     }
 
     /// Adds all of another.
@@ -211,9 +237,10 @@ impl Outermost {
             *self = other;
             return;
         }
-        for (row, small) in other.small.iter().enumerate().filter(|(_, small)| !small.is_empty()) {
-            let key = Key { func: FuncId::from_index(row), cpu: other.cpu, interrupt: false };
-            self.add_sums(key, small.sums());
+        for (cpu, table) in other.tables.iter().enumerate() {
+            for (func, small) in table.iter().enumerate().filter(|(_, small)| !small.is_empty()) {
+                self.add_sums(key_of(cpu, func), small.sums());
+            }
         }
         #[expect(clippy::iter_over_hash_type, reason = "sums do not depend on the order")]
         for (key, sums) in other.others {
@@ -230,11 +257,13 @@ impl Outermost {
         self.sum_up();
         let is_packed_enclosed = |key: &u64| is_enclosed(Key::unpack(*key));
         let mut taken: Vec<_> = self.others.extract_if(|key, _| is_packed_enclosed(key)).collect();
-        for (row, small) in self.small.iter_mut().enumerate() {
-            let key = Key { func: FuncId::from_index(row), cpu: self.cpu, interrupt: false };
-            if !small.is_empty() && is_enclosed(key) {
-                taken.push((key.pack(), std::mem::take(small).sums()));
-                self.n_small -= 1;
+        for (cpu, table) in self.tables.iter_mut().enumerate() {
+            for (func, small) in table.iter_mut().enumerate() {
+                let key = key_of(cpu, func);
+                if !small.is_empty() && is_enclosed(key) {
+                    taken.push((key.pack(), std::mem::take(small).sums()));
+                    self.n_used -= 1;
+                }
             }
         }
         taken.sort_unstable_by_key(|(key, _)| *key);
@@ -255,6 +284,11 @@ impl Outermost {
     }
 }
 
+/// The key of a row of the table of a CPU.
+fn key_of(cpu: usize, func: usize) -> Key {
+    Key { func: FuncId::from_index(func), cpu: cpu_of(cpu), interrupt: false }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
@@ -264,10 +298,10 @@ mod tests {
 
     use super::*;
 
-    /// Calls of few functions with low numbers and some with high ones, on one CPU mostly.
+    /// Calls of few functions with low numbers and some with high ones, on two CPUs mostly.
     fn calls() -> impl Strategy<Value = Vec<(Key, Sums, bool)>> {
         let func = prop_oneof![8 => 0..6_usize, 1 => 6..4000_usize];
-        let cpu = prop_oneof![8 => Just(Some(1)), 1 => Just(None), 1 => Just(Some(2))];
+        let cpu = prop_oneof![8 => Just(Some(1)), 4 => Just(Some(0)), 1 => Just(None), 1 => Just(Some(70))];
         let descendants =
             prop_oneof![8 => 0..9_u64, 1 => Just(u64::from(u32::MAX)), 1 => Just(1_u64 << 40)];
         let call = (func, cpu, 0..20_u8, 0..100_u64, descendants, any::<bool>());
@@ -284,7 +318,7 @@ mod tests {
         let Sums { wall, off_cpu, descendants, .. } = sums;
         let Key { func, cpu, interrupt } = key;
         if !interrupt && off_cpu == Ticks(0) {
-            to.add_usual(Call { wall, func, descendants }, cpu, is_near);
+            to.add_usual(Call::new(func, cpu, wall, descendants), is_near);
             return;
         }
         to.add(&Span {

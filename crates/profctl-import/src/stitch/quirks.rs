@@ -16,6 +16,8 @@ pub struct Quirks {
     /// Whether calls that are entered at one time may stand in any order, as wires that rise together
     /// do: the one that is left first is the inner one.
     pub entries_may_tie: bool,
+    /// Whether every exit has its entry before it, so that no call turns up around those that ended.
+    pub exits_are_paired: bool,
     /// Who runs where at the start, if the head of the input told it.
     pub initial: Vec<LaneKey>,
 }

@@ -95,7 +95,7 @@ pub(super) struct Stack {
     stated: Vec<Stated>,
     orphans: Orphans,
     /// Of the open calls that are orphans, in their order. Where depths are not shown, the first is
-    /// of everything that ended in this segment.
+    /// of everything that ended in this segment, unless all exits are paired.
     watched: Vec<Watched>,
     /// Callees that may have come late; the deepest last.
     recent: Recents,
@@ -207,7 +207,7 @@ impl Stack {
         view: BlockView<'_>,
     ) -> u32 {
         if depth == NO_DEPTH {
-            self.pair_by_name();
+            self.pair_by_name(core);
         } else {
             let room = u32::from(depth) + u32::from(core.setup.quirks.exits_may_be_late);
             while self.frames.last().is_some_and(|top| top.depth >= room) {
@@ -223,10 +223,13 @@ impl Stack {
     }
 
     /// The input shows no depths.
-    fn pair_by_name(&mut self) {
-        if !self.by_name {
-            self.by_name = true;
-            self.watched.clear();
+    fn pair_by_name<S>(&mut self, core: &Core<S>) {
+        if self.by_name {
+            return;
+        }
+        self.by_name = true;
+        self.watched.clear();
+        if !core.setup.quirks.exits_are_paired {
             self.watched.push(Watched { level: 0, outermost: Outermost::default() });
         }
     }
@@ -366,7 +369,7 @@ impl Stack {
         stated: Option<Ticks>,
         view: BlockView<'_>,
     ) {
-        self.pair_by_name();
+        self.pair_by_name(core);
         let found = match func {
             None => self.frames.len().checked_sub(1),
             Some(func) => self.frames.iter().rposition(|frame| frame.func == func),

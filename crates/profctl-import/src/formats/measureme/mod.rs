@@ -91,6 +91,7 @@ impl Importer for SelfProfile {
         let timebase = super::recorded(unit);
         let mut opened = Opened::records(timebase, Box::new(reader)).with_facts(facts);
         opened.streams[0].extents = Extents::Bytes(events);
+        opened.quirks.exits_are_paired = true;
         Ok(opened)
     }
 }

@@ -38,28 +38,37 @@ pub(super) struct Records {
 struct Names {
     all: FastMap<Labels, NameRef>,
     /// The latest of them, by a hash.
-    latest: Vec<Option<(Labels, NameRef)>>,
+    latest: Vec<Option<Latest>>,
+}
+
+/// A name that was looked up, in few bytes, so that many stay in the cache.
+#[derive(Clone, Copy)]
+struct Latest {
+    kind: u64,
+    label: u64,
+    name: NameRef,
+    is_call: bool,
 }
 
 /// Names that are found in one step; a power of two.
-const LATEST: usize = 2048;
+const LATEST: usize = 8192;
 /// Spreads ids, which are near one another, over those: 2^64 by the golden ratio.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl Names {
     #[inline]
     fn of(&mut self, labels: Labels, strings: &Strings, out: &mut Emitter) -> NameRef {
-        let (kind, label, _) = labels;
+        let (kind, label, is_call) = labels;
         let hash = (label ^ kind.rotate_left(32)).wrapping_mul(SPREAD);
         let row = (hash >> (u64::BITS - LATEST.ilog2())) as usize;
-        if let Some(Some((of, name))) = self.latest.get(row)
-            && *of == labels
+        if let Some(Some(latest)) = self.latest.get(row)
+            && (latest.kind, latest.label, latest.is_call) == labels
         {
-            return *name;
+            return latest.name;
         }
         let name = self.find(labels, strings, out);
         self.latest.resize(LATEST, None);
-        self.latest[row] = Some((labels, name));
+        self.latest[row] = Some(Latest { kind, label, name, is_call });
         name
     }
 

@@ -65,7 +65,7 @@ impl Stack {
         let is_orphan = depth > self.nearest();
         match self.watched.last_mut() {
             Some(watched) if self.by_name || !is_orphan => watched.outermost.add(span),
-            _ if is_orphan => own.add(span),
+            _ if is_orphan && !self.by_name => own.add(span),
             _ => {}
         }
     }
@@ -154,7 +154,7 @@ impl Stack {
                     self.orphans.add(level, depth, ended, Outermost::default());
                 }
             }
-            _ if is_orphan => self.orphans.add(level, depth, ended, outermost),
+            _ if is_orphan && !self.by_name => self.orphans.add(level, depth, ended, outermost),
             _ => {}
         }
     }

@@ -14,7 +14,7 @@ impl Stack {
         // Until an exit shows otherwise.
         self.keeps_recent = core.is_recorded();
         self.at_begin = Some(self.since(time));
-        self.unseen_above = u32::MAX;
+        self.unseen_above = if core.setup.quirks.exits_are_paired { 0 } else { u32::MAX };
     }
 
     /// See [`profctl_model::Progress::open_from`].

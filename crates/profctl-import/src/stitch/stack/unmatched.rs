@@ -34,7 +34,7 @@ impl Stack {
     ) {
         self.reached = self.reached.max(at.time);
         if depth == NO_DEPTH {
-            self.pair_by_name();
+            self.pair_by_name(core);
         } else {
             while self.frames.last().is_some_and(|top| top.depth >= u32::from(depth)) {
                 self.force(core, at, view);

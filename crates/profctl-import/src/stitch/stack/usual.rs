@@ -18,7 +18,7 @@ use crate::stitch::shared::Core;
 use crate::stitch::{Caller, depth_at};
 
 /// That many events of one thread are a long run.
-const LONG: usize = 32;
+const LONG: usize = 1024;
 
 impl Stack {
     /// Finds out from which level on events can be usual; to be called after every one that was not.
@@ -273,8 +273,8 @@ impl<S: SpanSink> Run<'_, S> {
             && let Some(watched) = self.stack.watched.last_mut()
         {
             let Span { func, wall, descendants, .. } = *span;
-            let call = Call { wall, func, descendants };
-            watched.outermost.add_usual(call, self.caller.cpu, self.is_long);
+            let call = Call::new(func, self.caller.cpu, wall, descendants);
+            watched.outermost.add_usual(call, self.is_long);
         }
         if self.keeps {
             let calls = span.descendants.saturating_add(1);
