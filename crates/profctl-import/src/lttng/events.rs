@@ -8,7 +8,7 @@ use profctl_model::{Func, FuncKind};
 
 use super::meaning::Meaning;
 use super::modules::Modules;
-use super::{Fields, Name, Part};
+use super::{Fields, Name, Part, Thread};
 use crate::emit::{
     At, Emitter, LaneKey, LaneRef, NameRef, PrevState, Stated, ThreadKey, ThreadName, WakerContext,
 };
@@ -31,7 +31,7 @@ impl Site {
 }
 
 /// Addresses whose functions are found in one step; a power of two.
-const LATEST: usize = 2048;
+const LATEST: usize = 8192;
 /// Spreads addresses, which are near one another, over those: 2^64 by the golden ratio.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
@@ -138,6 +138,7 @@ impl TracerEvents {
     }
 
     /// Says an event of the kernel; nothing if it lacks a field that it must have.
+    #[inline(never)]
     fn kernel<F: Fields>(
         &mut self,
         meaning: &Meaning,
@@ -205,6 +206,7 @@ impl TracerEvents {
         done.then_some(())
     }
 
+    #[inline(never)]
     fn mark<F: Fields>(&mut self, name: &str, event: &F, site: Site, out: &mut Emitter) {
         let at = site.at(self.lane(event, site, out));
         self.applier.mark(name.as_bytes(), &event.detail(), at, out);
@@ -239,12 +241,8 @@ impl TracerEvents {
     #[inline]
     fn lane<F: Fields>(&mut self, event: &F, site: Site, out: &mut Emitter) -> LaneRef {
         let Site { cpu, offset, .. } = site;
-        let number = |name| event.number(Part::Context, name);
-        let Some(tid) = number(Name::VirtualTid).or_else(|| number(Name::Tid)) else {
-            return cpu_lane(cpu, out);
-        };
-        let name = event.text(Part::Context, Name::ProcessComm).unwrap_or_default();
-        let named = (cpu, number(Name::VirtualPid).or_else(|| number(Name::Pid)), tid);
+        let Some(Thread { tid, pid, name }) = event.thread() else { return cpu_lane(cpu, out) };
+        let named = (cpu, pid, tid);
         if let Some((last, (lane, known))) = &self.last
             && *last == named
             && is_same(known, &name)

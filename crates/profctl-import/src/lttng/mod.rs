@@ -27,12 +27,43 @@ impl Part {
     pub(crate) const N: usize = 3;
 }
 
+/// The thread of an event.
+pub(crate) struct Thread<'a> {
+    pub(crate) tid: u64,
+    pub(crate) pid: Option<u64>,
+    /// Empty if it is not said.
+    pub(crate) name: Cow<'a, [u8]>,
+}
+
+impl Thread<'_> {
+    /// The fields of a context that hold the id of a thread, and that of its process: the first
+    /// that is there.
+    pub(crate) const TID: [Name; 2] = [Name::VirtualTid, Name::Tid];
+    pub(crate) const PID: [Name; 2] = [Name::VirtualPid, Name::Pid];
+
+    /// The thread of an event whose fields are found by their names.
+    pub(crate) fn by_names(event: &(impl Fields + ?Sized)) -> Option<Thread<'_>> {
+        let number = |names: [Name; 2]| {
+            names.into_iter().find_map(|name| event.number(Part::Context, name))
+        };
+        Some(Thread {
+            tid: number(Self::TID)?,
+            pid: number(Self::PID),
+            name: event.text(Part::Context, Name::ProcessComm).unwrap_or_default(),
+        })
+    }
+}
+
 /// The fields of an event, by name.
 pub(crate) trait Fields {
     /// The integer in a field. Negative ones are those of 64 bits.
     fn number(&self, part: Part, name: Name) -> Option<u64>;
     /// The text in a field.
     fn text(&self, part: Part, name: Name) -> Option<Cow<'_, [u8]>>;
+    /// The thread that its contexts name.
+    fn thread(&self) -> Option<Thread<'_>> {
+        Thread::by_names(self)
+    }
     /// Its own fields as `name = value`, with a comma between.
     fn detail(&self) -> String;
 }

@@ -56,6 +56,30 @@ pub(super) struct Decoder<'a> {
     known: Vec<Known<'a>>,
 }
 
+/// An integer that lies at a fixed distance behind a place which is known when it is read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Fixed {
+    /// Bits from there.
+    distance: u64,
+    of: Integer,
+    /// Where it is in the 8 bytes that begin with its first, if that place is at a whole byte and
+    /// they hold all of it: bits to drop above it, then below it.
+    drops: Option<(u32, u32)>,
+}
+
+impl Fixed {
+    pub(super) fn new(distance: u64, of: Integer) -> Self {
+        let within = (distance % 8) as u32;
+        let is_held = (1..=u64::BITS - within).contains(&of.bits);
+        let below = u64::BITS.saturating_sub(of.bits);
+        let above = match of.endian {
+            Endian::Little => below.saturating_sub(within),
+            Endian::Big => within,
+        };
+        Self { distance, of, drops: is_held.then_some((above, below)) }
+    }
+}
+
 /// There are no bits left, or a field is invalid.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Stopped;
@@ -123,10 +147,33 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    /// The number in a field that was passed.
+    /// The number in a field that was passed, which lies behind `start`; a negative one as it is
+    /// stored in 64 bits.
     #[inline]
-    pub(super) fn number_at(&self, at: u64, integer: &Integer) -> u64 {
-        extended(bits_at(self.bytes, at, integer.bits, integer.endian), integer)
+    pub(super) fn number_at(&self, start: u64, Fixed { distance, of, drops }: &Fixed) -> u64 {
+        let at = start + distance;
+        if let Some((above, below)) = *drops
+            && start.is_multiple_of(8)
+            && let Some(rest) = self.bytes.get((at / 8) as usize..)
+            && let Some(&window) = rest.first_chunk()
+        {
+            let window = match of.endian {
+                Endian::Little => u64::from_le_bytes(window),
+                Endian::Big => u64::from_be_bytes(window),
+            };
+            let bits = window << above;
+            return if of.signed {
+                (bits.cast_signed() >> below).cast_unsigned()
+            } else {
+                bits >> below
+            };
+        }
+        self.any_number_at(at, of)
+    }
+
+    #[inline(never)]
+    fn any_number_at(&self, at: u64, of: &Integer) -> u64 {
+        extended(bits_at(self.bytes, at, of.bits, of.endian), of)
     }
 
     /// The text in a field that was passed, in so many bytes if that is given.

@@ -1,12 +1,14 @@
 //! The events of a packet, one by one.
 
+use std::borrow::Cow;
+
 use super::decode::{Decoder, Stopped, Value, Visitor};
 use super::header::Header;
-use super::layout::{Content, Layout, Layouts, Slot, plain};
+use super::layout::{Content, Layout, Layouts, NumberPlace, Place, Slot, ThreadPlaces, plain};
 use super::packet::Packet;
 use super::types::{EventClass, Integer, Metadata, StreamClass, Type};
 use crate::bytes::low_bits;
-use crate::lttng::{Name, Part};
+use crate::lttng::{Name, Part, Thread};
 
 /// An event.
 pub(super) struct Event<'a> {
@@ -48,17 +50,33 @@ impl<'a> Event<'a> {
     pub(super) fn number(&self, part: Part, name: Name) -> Option<u64> {
         let Some(layout) = self.layout else { return self.find(part, name.text())?.number() };
         let place = layout.place(part, name)?;
-        let Content::Number(integer) = &place.content else { return None };
-        Some(self.decoder.number_at(place.start(&self.starts), integer))
+        let Content::Number(number) = &place.content else { return None };
+        Some(self.decoder.number_at(place.run_start(&self.starts), number))
     }
 
     /// The text in the field of that name.
     #[inline]
     pub(super) fn text(&self, part: Part, name: Name) -> Option<&'a [u8]> {
         let Some(layout) = self.layout else { return self.find(part, name.text())?.text() };
-        let place = layout.place(part, name)?;
+        self.text_at(layout.place(part, name)?)
+    }
+
+    fn text_at(&self, place: &Place) -> Option<&'a [u8]> {
         let Content::Text(length) = place.content else { return None };
         self.decoder.text_at(place.start(&self.starts), length)
+    }
+
+    /// The thread that its contexts name.
+    #[inline]
+    pub(super) fn thread(&self) -> Option<Thread<'_>> {
+        let Some(layout) = self.layout else { return Thread::by_names(self) };
+        let number = |(run, number): &NumberPlace| {
+            self.decoder.number_at(self.starts[*run], number)
+        };
+        let ThreadPlaces { tid, pid, name } = &layout.thread;
+        let name = name.as_ref().and_then(|name| self.text_at(name)).unwrap_or_default();
+        let name = Cow::Borrowed(name);
+        Some(Thread { tid: number(tid.as_ref()?), pid: pid.as_ref().map(number), name })
     }
 
     #[inline(never)]

@@ -4,7 +4,7 @@
 //! follows; those of barectf are numbers one after the other. Both are read here without looking
 //! for names. Any other header is left to [`super::decode`].
 
-use super::decode::{Decoder, Stopped};
+use super::decode::{Decoder, Fixed, Stopped};
 use super::types::{Enum, Integer, StreamClass, Struct, Type};
 
 /// Where the header of an event began in its packet (bits), the clock with its size, and the id.
@@ -12,15 +12,22 @@ type Said = (u64, Option<(u64, u32)>, u64);
 
 /// How the header of an event is read.
 pub(super) struct Header {
-    align: u32,
-    first: Vec<Step>,
-    /// What follows, by the value of the number before it.
+    first: Numbers,
+    /// What follows, by the last number of those.
     choices: Vec<Choice>,
+}
+
+/// Numbers behind one another: each at a fixed distance behind the first.
+struct Numbers {
+    align: u32,
+    /// Of all of them.
+    bits: u64,
+    steps: Vec<Step>,
 }
 
 /// A number.
 struct Step {
-    of: Integer,
+    of: Fixed,
     /// The bits of the clock, if it is one.
     clock: Option<u32>,
     is_id: bool,
@@ -30,19 +37,17 @@ struct Step {
 struct Choice {
     low: u64,
     high: u64,
-    align: u32,
-    steps: Vec<Step>,
+    numbers: Numbers,
 }
 
 impl Header {
     /// The header of a class of streams; nothing if it is an unusual one.
     pub(super) fn of(class: &StreamClass) -> Option<Self> {
         let Some(header) = &class.event_header else {
-            return Some(Self { align: 1, first: Vec::new(), choices: Vec::new() });
+            return Some(Self { first: Numbers::new(1), choices: Vec::new() });
         };
         if header.is_simple {
-            let align = header.align;
-            return Some(Self { align, first: steps(header)?, choices: Vec::new() });
+            return Some(Self { first: Numbers::of(header)?, choices: Vec::new() });
         }
         let [(tag, of), (_, Type::Variant(variant))] = &header.fields[..] else { return None };
         let Type::Enum(labels) = of else { return None };
@@ -56,64 +61,77 @@ impl Header {
                 _ => None,
             }
         };
-        Some(Self {
-            align: header.align,
-            first: vec![Step { of: labels.container, clock: None, is_id: tag == "id" }],
-            choices: choices(labels, fields)?,
-        })
+        let mut first = Numbers::new(header.align);
+        first.add(labels.container, None, tag == "id");
+        Some(Self { first, choices: choices(labels, fields)? })
     }
 
     /// Reads a header.
     #[inline]
     pub(super) fn read(&self, decoder: &mut Decoder<'_>) -> Result<Said, Stopped> {
-        decoder.align(self.align)?;
-        let mut said = (decoder.at, None, 0);
-        let last = follow(&self.first, decoder, &mut said)?;
-        if self.choices.is_empty() {
-            return Ok(said);
+        let mut said = (0, None, 0);
+        let (at, last) = self.first.read(decoder, &mut said)?;
+        said.0 = at;
+        if !self.choices.is_empty() {
+            let is_it = |choice: &&Choice| (choice.low..=choice.high).contains(&last);
+            let choice = self.choices.iter().find(is_it).ok_or(Stopped)?;
+            choice.numbers.read(decoder, &mut said)?;
         }
-        let is_it = |choice: &&Choice| (choice.low..=choice.high).contains(&last);
-        let choice = self.choices.iter().find(is_it).ok_or(Stopped)?;
-        decoder.align(choice.align)?;
-        follow(&choice.steps, decoder, &mut said)?;
         Ok(said)
     }
 }
 
-/// Reads the fields of `steps`; returns the last number.
-#[inline]
-fn follow(
-    steps: &[Step],
-    decoder: &mut Decoder<'_>,
-    (_, stamp, id): &mut Said,
-) -> Result<u64, Stopped> {
-    let mut last = 0;
-    for step in steps {
-        decoder.align(step.of.align)?;
-        let number = decoder.number(&step.of)?;
-        if let Some(bits) = step.clock {
-            *stamp = Some((number, bits));
-        }
-        if step.is_id {
-            *id = number;
-        }
-        last = number;
+impl Numbers {
+    /// None, at a multiple of so many bits.
+    fn new(align: u32) -> Self {
+        Self { align, bits: 0, steps: Vec::new() }
     }
-    Ok(last)
-}
 
-fn steps(fields: &Struct) -> Option<Vec<Step>> {
-    let steps = fields.fields.iter().map(|(name, of)| {
-        let is_id = name == "id";
-        match of {
-            Type::Integer(integer) => {
-                Some(Step { of: *integer, clock: of.clock_bits(name), is_id })
+    /// The fields of a structure, which is aligned as the strictest of them; nothing if they are
+    /// not all integers.
+    fn of(fields: &Struct) -> Option<Self> {
+        let mut numbers = Self::new(fields.align);
+        for (name, of) in &fields.fields {
+            match of {
+                Type::Integer(integer) => {
+                    numbers.add(*integer, of.clock_bits(name), name == "id");
+                }
+                Type::Enum(labels) => numbers.add(labels.container, None, name == "id"),
+                _ => return None,
             }
-            Type::Enum(labels) => Some(Step { of: labels.container, clock: None, is_id }),
-            _ => None,
         }
-    });
-    steps.collect()
+        Some(numbers)
+    }
+
+    fn add(&mut self, of: Integer, clock: Option<u32>, is_id: bool) {
+        let distance = self.bits.next_multiple_of(of.align.max(1).into());
+        self.steps.push(Step { of: Fixed::new(distance, of), clock, is_id });
+        self.bits = distance + u64::from(of.bits);
+    }
+
+    /// Reads them; returns where they begin and the last one.
+    #[expect(clippy::inline_always, reason = "twice for each event")]
+    #[inline(always)]
+    fn read(
+        &self,
+        decoder: &mut Decoder<'_>,
+        (_, stamp, id): &mut Said,
+    ) -> Result<(u64, u64), Stopped> {
+        decoder.align(self.align)?;
+        let start = decoder.at;
+        decoder.pass(self.bits)?;
+        let mut last = 0;
+        for step in &self.steps {
+            last = decoder.number_at(start, &step.of);
+            if let Some(bits) = step.clock {
+                *stamp = Some((last, bits));
+            }
+            if step.is_id {
+                *id = last;
+            }
+        }
+        Ok((start, last))
+    }
 }
 
 fn choices<'a>(
@@ -121,12 +139,10 @@ fn choices<'a>(
     fields: impl Fn(&'a str) -> Option<&'a Struct>,
 ) -> Option<Vec<Choice>> {
     let choices = labels.labels.iter().map(|(label, low, high)| {
-        let fields = fields(label)?;
         Some(Choice {
             low: u64::try_from(*low).ok()?,
             high: u64::try_from(*high).ok()?,
-            align: fields.align,
-            steps: steps(fields)?,
+            numbers: Numbers::of(fields(label)?)?,
         })
     });
     choices.collect()

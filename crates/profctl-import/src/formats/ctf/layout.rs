@@ -8,9 +8,9 @@
 //! vtid  vpid  text  a  b    a run of 2 that ends with a text, and one of 2
 //! ```
 
-use super::decode::{Decoder, Stopped};
-use super::types::{EventClass, Integer, Metadata, Struct, Type};
-use crate::lttng::{Name, Part};
+use super::decode::{Decoder, Fixed, Stopped};
+use super::types::{EventClass, Metadata, Struct, Type};
+use crate::lttng::{Name, Part, Thread};
 
 /// Fields of a fixed size, and maybe a text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,13 +42,20 @@ pub(super) struct Place {
 /// What is in a field.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Content {
-    Number(Integer),
+    /// Counted from the start of the run.
+    Number(Fixed),
     /// A text up to its NUL, in so many bytes at most if that is given.
     Text(Option<u64>),
     Other,
 }
 
 impl Place {
+    /// Where its run begins in an event whose runs begin at `starts`.
+    #[inline]
+    pub(super) fn run_start(&self, starts: &[u64]) -> u64 {
+        starts[self.run]
+    }
+
     /// Where the field begins in an event whose runs begin at `starts`.
     #[inline]
     pub(super) fn start(&self, starts: &[u64]) -> u64 {
@@ -66,7 +73,19 @@ pub(super) struct Layout {
     runs: Vec<Run>,
     /// The places of fields by name, for each part.
     places: Vec<[Option<Place>; Part::N]>,
+    pub(super) thread: ThreadPlaces,
 }
+
+/// Where the contexts name the thread, see [`Thread`].
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(super) struct ThreadPlaces {
+    pub(super) tid: Option<NumberPlace>,
+    pub(super) pid: Option<NumberPlace>,
+    pub(super) name: Option<Place>,
+}
+
+/// Where a number is: the run that it is in, and its place there.
+pub(super) type NumberPlace = (usize, Fixed);
 
 /// The layouts of all classes of events, by row in the metadata. Nothing for those with fields that
 /// depend on others.
@@ -78,8 +97,13 @@ pub(super) fn all(metadata: &Metadata) -> Layouts {
 
 impl Layout {
     fn of(metadata: &Metadata, event: &EventClass) -> Option<Self> {
-        let mut layout =
-            Self { slots: Vec::new(), contexts: 0, runs: Vec::new(), places: Vec::new() };
+        let mut layout = Self {
+            slots: Vec::new(),
+            contexts: 0,
+            runs: Vec::new(),
+            places: Vec::new(),
+            thread: ThreadPlaces::default(),
+        };
         let stream = metadata.stream(event.stream);
         let common = stream.and_then(|stream| stream.event_context.as_deref());
         for context in [common, event.context.as_deref()].into_iter().flatten() {
@@ -90,6 +114,16 @@ impl Layout {
             layout.add(fields)?;
         }
         layout.places = Name::ALL.iter().map(|name| layout.places_of(name.text())).collect();
+        let context = |name: Name| layout.place(Part::Context, name);
+        let number = |name: Name| match *context(name)? {
+            Place { run, content: Content::Number(number), .. } => Some((run, number)),
+            _ => None,
+        };
+        layout.thread = ThreadPlaces {
+            tid: Thread::TID.into_iter().find_map(number),
+            pid: Thread::PID.into_iter().find_map(number),
+            name: context(Name::ProcessComm).copied(),
+        };
         Some(layout)
     }
 
@@ -130,8 +164,8 @@ impl Layout {
                 None => run.has_text = true,
             }
             let content = match of {
-                Type::Integer(integer) => Content::Number(*integer),
-                Type::Enum(labels) => Content::Number(labels.container),
+                Type::Integer(integer) => Content::Number(Fixed::new(offset, *integer)),
+                Type::Enum(labels) => Content::Number(Fixed::new(offset, labels.container)),
                 Type::Text => Content::Text(None),
                 Type::Array(_, length) => Content::Text(Some(*length)),
                 _ => Content::Other,

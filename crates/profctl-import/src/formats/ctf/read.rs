@@ -13,7 +13,7 @@ use crate::emit::{At, Emitter};
 use crate::formats::{Block, Reader, State};
 use crate::kernel_events::IrqNames;
 use crate::lttng::meaning::Meaning;
-use crate::lttng::{Fields, Name, Part, Site, TracerEvents, cpu_lane};
+use crate::lttng::{Fields, Name, Part, Site, Thread, TracerEvents, cpu_lane};
 
 /// A trace: one metadata file and the streams that it describes.
 #[derive(Debug)]
@@ -30,7 +30,19 @@ pub(super) struct Trace {
 
 impl Trace {
     /// A raw time in ticks of the whole.
+    #[inline]
     fn ticks(&self, raw: u64) -> u64 {
+        let (own, whole) = self.frequency;
+        if own == whole
+            && let Ok(offset) = i64::try_from(self.offset)
+        {
+            return raw.checked_add_signed(offset).unwrap_or(0);
+        }
+        self.scaled(raw)
+    }
+
+    #[inline(never)]
+    fn scaled(&self, raw: u64) -> u64 {
         let (own, whole) = self.frequency;
         let scaled = if own == whole {
             i128::from(raw)
@@ -126,6 +138,11 @@ impl Fields for Event<'_> {
     #[inline]
     fn text(&self, part: Part, name: Name) -> Option<Cow<'_, [u8]>> {
         self.text(part, name).map(Cow::Borrowed)
+    }
+
+    #[inline]
+    fn thread(&self) -> Option<Thread<'_>> {
+        self.thread()
     }
 
     fn detail(&self) -> String {
