@@ -31,12 +31,14 @@ fn check_read(options: &ReadOptions, load: impl Fn(&ReadOptions) -> Option<Trace
         if !same(parts.as_ref(), whole.as_ref()) {
             let [found, expected] =
                 [&parts, &whole].map(|trace| trace.as_ref().map(shown).unwrap_or_default());
-            let at = (0..).find(|&at| found.get(at) != expected.get(at));
-            let at = at.unwrap_or(0);
+            let not_in = |of: &Vec<String>, others: &Vec<String>| {
+                let only = of.iter().filter(|line| !others.contains(line)).take(5);
+                only.cloned().collect::<Vec<_>>().join("\n")
+            };
             panic!(
-                "{block_size} bytes a block, {workers} worker(s): line {at}\n{:?}\n{:?}",
-                found.get(at),
-                expected.get(at)
+                "{block_size} bytes a block, {workers} worker(s) say\n{}\none block says\n{}",
+                not_in(&found, &expected),
+                not_in(&expected, &found)
             );
         }
     }
@@ -94,8 +96,16 @@ pub fn load(files: &dyn Files, options: &ReadOptions) -> Option<Trace> {
 }
 
 /// Formats that state how long calls took: a length that is wrong sticks out of the trace.
-const STATE_LENGTHS: [&str; 6] =
-    ["function_graph", "ltrace", "perf_trace", "rule", "strace", "trace_cmd_report"];
+const STATE_LENGTHS: [&str; 8] = [
+    "function_graph",
+    "ltrace",
+    "mcrae",
+    "perf_trace",
+    "plain",
+    "rule",
+    "strace",
+    "trace_cmd_report",
+];
 
 /// Callees lie in their callers, sums add up, and no time is outside of the trace.
 fn check_trace(trace: &Trace) {

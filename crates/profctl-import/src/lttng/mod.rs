@@ -43,9 +43,8 @@ impl Thread<'_> {
 
     /// The thread of an event whose fields are found by their names.
     pub(crate) fn by_names(event: &(impl Fields + ?Sized)) -> Option<Thread<'_>> {
-        let number = |names: [Name; 2]| {
-            names.into_iter().find_map(|name| event.number(Part::Context, name))
-        };
+        let number =
+            |names: [Name; 2]| names.into_iter().find_map(|name| event.number(Part::Context, name));
         Some(Thread {
             tid: number(Self::TID)?,
             pid: number(Self::PID),

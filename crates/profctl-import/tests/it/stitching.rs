@@ -257,6 +257,40 @@ fn without_timestamps_interrupts_at_the_end_are_late_if_they_do_not_fit() {
 }
 
 #[test]
+fn what_follows_a_late_call_is_late() {
+    // `irq` is shown at the depth of `b`, which had returned: so had it when `c` began.
+    let text = "# tracer: function_graph\n\
+                 1)               |  a() {\n\
+                 1)               |    b() {\n\
+                 1)   0.972 us    |      early();\n\
+                 1)   1.093 us    |    irq();\n\
+                 1)   0.841 us    |      c();\n\
+                 1)   2.535 us    |    }\n\
+                 1)   9.000 us    |  }\n";
+    let outcome = read(text.as_bytes(), &ReadOptions::default()).unwrap();
+    let net = |name: &str| sums(&outcome)[name].net;
+    assert_eq!([net("a"), net("b"), net("irq"), net("c")], [4531, 1563, 1093, 841]);
+    let found = outcome.recorded.spans.iter().find(|span| outcome.func(span.func).name == "b");
+    assert_eq!(found.unwrap().late.roots, 2);
+}
+
+#[test]
+fn calls_after_a_loss_come_after_those_before_it() {
+    // The switch is the last that is known of `f`; the clock steps back behind the loss.
+    let text = plain(
+        "0 cpu0 a-1 > f; 1000 cpu0 switch a-1 b-2; 1000 cpu0 lost 3; 20 cpu0 switch b-2 a-1;
+         30 cpu0 a-1 > g; 40 cpu0 a-1 < g",
+    );
+    let outcome = read(text.as_bytes(), &ReadOptions::default()).unwrap();
+    let times = |name: &str| {
+        let found = outcome.recorded.spans.iter().find(|it| outcome.func(it.func).name == name);
+        found.map(|span| (span.start.0, span.end.0)).unwrap()
+    };
+    assert_eq!([times("f"), times("g")], [(0, 1000), (1000, 1000)]);
+    assert_eq!(outcome.count("stitch/backwards"), 2);
+}
+
+#[test]
 fn the_table_of_the_readme_has_no_interrupt_in_vfs_write() {
     let traces = fixtures::of_format("function_graph");
     let path = traces.iter().find(|path| path.ends_with("sched-events-abstime-proc-tail-7.3.txt"));

@@ -70,9 +70,8 @@ impl<'a> Event<'a> {
     #[inline]
     pub(super) fn thread(&self) -> Option<Thread<'_>> {
         let Some(layout) = self.layout else { return Thread::by_names(self) };
-        let number = |(run, number): &NumberPlace| {
-            self.decoder.number_at(self.starts[*run], number)
-        };
+        let number =
+            |(run, number): &NumberPlace| self.decoder.number_at(self.starts[*run], number);
         let ThreadPlaces { tid, pid, name } = &layout.thread;
         let name = name.as_ref().and_then(|name| self.text_at(name)).unwrap_or_default();
         let name = Cow::Borrowed(name);

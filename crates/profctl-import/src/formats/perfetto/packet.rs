@@ -2,7 +2,7 @@
 //!
 //! A trace is nothing but packets, each after the byte `0x0a` and its length.
 
-use super::wire::{Fields, Value, Wrong, varint};
+use super::wire::{Fields, VARINT_MAX, Value, Wrong, varint};
 use crate::blocks::RECORD_MAX;
 
 /// The first byte of every packet: field 1, which has a length.
@@ -40,16 +40,23 @@ pub(super) fn item(bytes: &[u8]) -> (Item<'_>, usize) {
     }
 }
 
-/// Where the last item ends that is whole.
+/// Where the last item ends that is whole, and before which all bytes stand that show what the items
+/// are: a tag is a stray byte because of the length behind it.
 pub(super) fn boundary(bytes: &[u8]) -> usize {
-    let mut at = 0;
+    let (mut at, mut shown, mut boundary) = (0, 0, 0);
     while at < bytes.len() {
-        match item(&bytes[at..]) {
-            (Item::Cut, _) => break,
-            (Item::Packet(_) | Item::Stray, length) => at += length,
+        let (item, length) = item(&bytes[at..]);
+        match item {
+            Item::Cut => break,
+            Item::Stray if bytes[at] == TAG => shown = at + 1 + VARINT_MAX,
+            Item::Packet(_) | Item::Stray => {}
+        }
+        at += length;
+        if at >= shown {
+            boundary = at;
         }
     }
-    at
+    boundary
 }
 
 /// A packet's fields, as far as they matter here.

@@ -216,6 +216,17 @@ fn what_is_no_packet_is_skipped() {
 }
 
 #[test]
+fn a_stray_tag_stays_with_the_length_that_shows_it() {
+    // The tag is a stray byte because of the last byte of the number, which begins a packet.
+    let bytes = [&[packet::TAG, 0xfe, 0xff, 0xff, 0xff, packet::TAG, 2][..], &[0; 9]].concat();
+    for end in 1..=bytes.len() {
+        let boundary = packet::boundary(&bytes[..end]);
+        assert!(boundary == 0 || boundary > 6, "{end}: {boundary}");
+    }
+    assert_eq!(packet::boundary(&bytes), bytes.len());
+}
+
+#[test]
 fn tracks_of_one_name_are_not_one_track() {
     let track = |uuid: u64, parent: u64, name: &str| {
         let descriptor = [number(1, uuid), number(5, parent), text(2, name.as_bytes())].concat();

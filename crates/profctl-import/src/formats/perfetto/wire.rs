@@ -37,12 +37,15 @@ impl<'a> Value<'a> {
     }
 }
 
+/// The most bytes that a number takes.
+pub(super) const VARINT_MAX: usize = 10;
+
 /// A number of seven bits per byte, the least significant first, and how many bytes it takes.
 #[inline]
 pub(super) fn varint(bytes: &[u8]) -> Result<(u64, usize), Wrong> {
     let mut value = 0;
-    for (at, &byte) in bytes.iter().enumerate().take(10) {
-        if at == 9 && byte > 1 {
+    for (at, &byte) in bytes.iter().enumerate().take(VARINT_MAX) {
+        if at == VARINT_MAX - 1 && byte > 1 {
             return Err(Wrong::Nonsense);
         }
         value |= u64::from(byte & 0x7f) << (7 * at);
@@ -50,7 +53,7 @@ pub(super) fn varint(bytes: &[u8]) -> Result<(u64, usize), Wrong> {
             return Ok((value, at + 1));
         }
     }
-    Err(if bytes.len() < 10 { Wrong::Cut } else { Wrong::Nonsense })
+    Err(if bytes.len() < VARINT_MAX { Wrong::Cut } else { Wrong::Nonsense })
 }
 
 /// The fields of a message, by number. It ends where the message does, or where it is invalid.

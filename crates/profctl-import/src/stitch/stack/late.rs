@@ -16,7 +16,8 @@
 //! So where the stated times of callees exceed that of their caller, those that came late belong to
 //! the caller's caller, and follow the caller. By its timestamp a callee is late if it began after
 //! the caller's stated end; without timestamps, if it is an interrupt and nothing but interrupts
-//! followed it.
+//! followed it. What is shown at the depth of its caller began when that had returned, and so did
+//! all that came behind it.
 
 use profctl_model::{Late, Record, Span, SpanSink, Tick, Ticks};
 
@@ -31,8 +32,8 @@ pub(super) struct Recent {
     /// The number of open frames when it ended, its caller included.
     pub(super) level: u32,
     interrupt: bool,
-    /// Whether it is shown at the depth of its caller.
-    beside: bool,
+    /// Whether it is shown at the depth of its caller, or came behind one that is.
+    pub(super) beside: bool,
     start: Tick,
     elapsed: Ticks,
     /// It and all calls below it.
@@ -151,6 +152,8 @@ impl Stack {
         beside: bool,
     ) {
         let level = self.frames.len() as u32;
+        let is_behind = |last: &Recent| last.beside && last.level == level;
+        let beside = beside || self.recent.last().is_some_and(is_behind);
         if self.keeps_recent || beside || span.interrupt {
             let Span { start, interrupt, .. } = *span;
             let (elapsed, calls) = (ended.all.elapsed, ended.all.descendants);

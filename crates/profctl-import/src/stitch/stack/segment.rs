@@ -51,6 +51,8 @@ impl Stack {
         while !self.frames.is_empty() {
             self.close(core, at, None, fidelity, None);
         }
+        // What comes after a loss comes after that.
+        self.last = time;
     }
 
     /// Ends the input for this thread: what is open is cut where the thread was last seen.

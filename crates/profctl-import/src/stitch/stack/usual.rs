@@ -24,7 +24,7 @@ impl Stack {
     /// Finds out from which level on events can be usual; to be called after every one that was not.
     pub(in crate::stitch) fn review(&mut self) {
         let above = |level: Option<usize>| level.map_or(0, |level| level + 1);
-        let recent = self.recent.last().filter(|_| !self.keeps_recent);
+        let recent = self.recent.last().filter(|recent| !self.keeps_recent || recent.beside);
         // The next callee beside it says whether it may have come late: no exit to its level is usual.
         let recent = recent.map(|recent| recent.level as usize + 1);
         self.usual_from = above(self.orphans.level())
