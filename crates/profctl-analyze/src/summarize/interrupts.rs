@@ -27,6 +27,9 @@ impl Interrupts {
     #[expect(clippy::inline_always, reason = "a call would pass the span through memory")]
     #[inline(always)]
     pub(super) fn inside(&mut self, span: &Span) -> u64 {
+        if span.callees == 0 && !span.interrupt {
+            return 0;
+        }
         let is_later = self.latest.get(span.thread).is_none_or(|latest| *latest < span.start);
         if is_later && !span.interrupt {
             return 0;

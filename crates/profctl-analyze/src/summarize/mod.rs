@@ -142,6 +142,8 @@ pub struct Summary {
     separate: Option<Separate>,
     /// Who calls whom, if that is kept.
     call_graph: Option<CallGraphSink>,
+    /// Whether rows are functions, and nothing but them is kept.
+    is_plain: bool,
 }
 
 /// Rows by thread: what each of the summary's rows stands for.
@@ -181,6 +183,7 @@ struct FuncInfo {
 impl Summary {
     /// Nothing yet.
     pub fn new(options: Options) -> Self {
+        let by_function = options.by == By::Function;
         Self {
             options,
             usual: Vec::new(),
@@ -193,8 +196,9 @@ impl Summary {
             last_thread: None,
             enclosed: Vec::new(),
             separate: None,
-            call_graph: (options.call_graph && options.by == By::Function)
+            call_graph: (options.call_graph && by_function)
                 .then(|| CallGraphSink::of_at_most(PAIRS_MAX)),
+            is_plain: by_function && !options.call_graph,
         }
     }
 
@@ -381,18 +385,14 @@ impl SpanSink for Summary {
             self.last_thread = Some(span.thread);
             *self.threads.grow_to(span.thread) = true;
         }
-        if let Some(calls) = &mut self.call_graph {
-            calls.span(span, names);
-        }
         let interrupted = self.interrupts.inside(span);
-        if self.options.by == By::Function && self.separate.is_none() {
-            self.add(span.func.index(), span);
-            if interrupted > 0 {
-                self.others[span.func.index()].add_interrupted(span.fidelity, interrupted);
+        let (mut index, mut idle) = (span.func.index(), false);
+        if !self.is_plain {
+            if let Some(calls) = &mut self.call_graph {
+                calls.span(span, names);
             }
-            return;
+            (index, idle) = self.row_of(span.func, span.interrupt, span.thread, span.cpu, names);
         }
-        let (index, idle) = self.row_of(span.func, span.interrupt, span.thread, span.cpu, names);
         self.add(index, span);
         if interrupted > 0 {
             self.others[index].add_interrupted(span.fidelity, interrupted);
@@ -419,7 +419,7 @@ impl SpanSink for Summary {
 
     fn part(&self) -> Option<Self> {
         let separate = self.separate.is_some().then(Separate::default);
-        let mut part = Self { separate, ..Self::new(self.options) };
+        let mut part = Self { separate, is_plain: self.is_plain, ..Self::new(self.options) };
         part.call_graph = self.call_graph.as_ref().and_then(SpanSink::part);
         Some(part)
     }
@@ -506,6 +506,7 @@ impl Summary {
 impl SelectThreads for Summary {
     fn separate_threads(&mut self) {
         self.separate = Some(Separate::default());
+        self.is_plain = false;
         if let Some(calls) = &mut self.call_graph {
             calls.separate_threads();
         }

@@ -50,6 +50,7 @@ impl Stack {
             expected: self.frames.last().map_or(0, |top| top.depth + 1),
             last: self.last,
             reached: self.reached,
+            notes_all: self.keeps_recent || !self.watched.is_empty(),
             watches: !self.watched.is_empty(),
             keeps: self.keeps_recent,
             is_long: events.get(LONG).is_some_and(|event| event.lane == caller.lane),
@@ -156,6 +157,8 @@ struct Run<'a, S> {
     expected: u32,
     last: Tick,
     reached: Tick,
+    /// Whether not only nested calls are noted, for one of the two reasons that follow.
+    notes_all: bool,
     /// Whether outermost calls are noted, because one of them may get a caller.
     watches: bool,
     /// Whether callees are noted, because they may have come late; and those that are nested in one
@@ -268,6 +271,9 @@ impl<S: SpanSink> Run<'_, S> {
     #[expect(clippy::inline_always, reason = "a call would pass the span through memory")]
     #[inline(always)]
     fn note(&mut self, span: &Span, group: u32) {
+        if span.outermost && !self.notes_all {
+            return;
+        }
         if self.watches
             && span.outermost
             && let Some(watched) = self.stack.watched.last_mut()
