@@ -430,9 +430,15 @@ fn parse_name(
     let whole = if word.quoted { word.suffix } else { word.text };
     let mark = whole.last().and_then(|last| lex::MARKS.iter().find(|(mark, _)| mark == last));
     let whole = if mark.is_some() { &whole[..whole.len() - 1] } else { whole };
-    let (before, module) = match whole.strip_suffix(b"]").and_then(|inner| {
-        memchr::memrchr(b'[', inner).map(|open| (&inner[..open], &inner[open + 1..]))
-    }) {
+    // Behind a closing quote the first bracket opens the module, which may then have others.
+    let opens = |inner: &[u8]| match word.quoted {
+        true => inner.starts_with(b"[").then_some(0),
+        false => memchr::memrchr(b'[', inner),
+    };
+    let (before, module) = match whole
+        .strip_suffix(b"]")
+        .and_then(|inner| opens(inner).map(|open| (&inner[..open], &inner[open + 1..])))
+    {
         Some((before, module)) => (before, Some(module)),
         None => (whole, None),
     };

@@ -381,7 +381,7 @@ fn any_record() -> impl Strategy<Value = Sketch> {
     ];
     let func = (
         "([a-z_]{1,5}|[a-z!=^~$&#<>\" ()\\[\\].-]{1,6}|wall=3|lost)",
-        proptest::option::of("[a-z.=^-]{0,3}"),
+        proptest::option::of("[a-z.=^\\[\\]\"-]{0,3}"),
         proptest::sample::select(func_kinds.to_vec()),
         proptest::option::of(0..u64::MAX),
     );

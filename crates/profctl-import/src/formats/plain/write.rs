@@ -300,13 +300,15 @@ fn spell_thread(thread: &ThreadKey) -> String {
     }
 }
 
-/// A function as a line names it. What a module must not hold becomes `_`.
+/// A function as a line names it. A blank in a module becomes `_`.
 fn spell_func(func: &Func, verb: Verb) -> String {
     let ends_plainly = func.name.ends_with(|c: char| c.is_alphanumeric() || c == '_');
-    let is_plain = is_simple(&func.name) && ends_plainly && !func.name.contains('=');
+    let module = func.module.as_deref().unwrap_or_default();
+    let is_plain =
+        is_simple(&func.name) && ends_plainly && !func.name.contains('=') && !module.contains('[');
     let mut text = if is_plain { func.name.clone() } else { quoted(&func.name) };
-    if let Some(module) = &func.module {
-        let word = module.replace(|c: char| c.is_ascii_whitespace() || c == '[', "_");
+    if func.module.is_some() {
+        let word = module.replace(|c: char| c.is_ascii_whitespace(), "_");
         text.extend(["[", &word, "]"]);
     }
     let by_verb = verb.kind() == func.kind;
