@@ -150,10 +150,19 @@ impl Records {
     /// Says the steps of a thread.
     fn say<'s>(&mut self, thread: u32, steps: impl Iterator<Item = &'s Step>, out: &mut Emitter) {
         let (size, lane) = (self.contents.version.event_bytes(), self.lane(thread, out));
-        for step in steps {
+        let mut steps = steps.peekable();
+        while let Some(step) = steps.next() {
             let at = At { time: Some(step.time), lane, offset: step.row as usize * size };
             match step.what {
-                What::Enter => out.enter(at, step.name, Stated::NOTHING),
+                What::Enter => {
+                    let is_exit = |next: &&Step| {
+                        next.what == What::Exit && next.name == step.name && next.time >= step.time
+                    };
+                    match steps.next_if(is_exit) {
+                        Some(exit) => out.leaf(at, step.name, Stated::wall(exit.time - step.time)),
+                        None => out.enter(at, step.name, Stated::NOTHING),
+                    }
+                }
                 What::Exit => out.exit(at, Some(step.name), Stated::NOTHING),
                 What::Instant => out.instant(at, step.name),
             }
