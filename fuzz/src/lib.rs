@@ -24,7 +24,7 @@ pub fn check_directory(files: &[(String, Vec<u8>)], options: &ReadOptions) {
 fn check_read(options: &ReadOptions, load: impl Fn(&ReadOptions) -> Option<Trace>) {
     let whole = load(&ReadOptions { workers: 1, block_size: 64 << 20, ..options.clone() });
     if let Some(whole) = &whole {
-        check_trace(whole);
+        check_trace(whole, options.format.as_deref().unwrap_or_default());
     }
     for (block_size, workers) in [(32, 1), (150, 2)] {
         let parts = load(&ReadOptions { block_size, workers, ..options.clone() });
@@ -108,7 +108,7 @@ const STATE_LENGTHS: [&str; 8] = [
 ];
 
 /// Callees lie in their callers, sums add up, and no time is outside of the trace.
-fn check_trace(trace: &Trace) {
+fn check_trace(trace: &Trace, format: &str) {
     let mut broken = invariants::broken(trace);
     if trace.meta.diags.count_of(&STATED_MISMATCH) > 0 {
         // A stated net time is taken as it is; that it does not fit is counted.
@@ -117,8 +117,7 @@ fn check_trace(trace: &Trace) {
     assert!(broken.is_empty(), "{broken:?}");
     let (first, last) = (trace.meta.first, trace.meta.last);
     assert!(first <= last, "{first:?} {last:?}");
-    let format = input::format().unwrap_or_default();
-    if trace.meta.timebase.timeline == Timeline::Recorded && !STATE_LENGTHS.contains(&&*format) {
+    if trace.meta.timebase.timeline == Timeline::Recorded && !STATE_LENGTHS.contains(&format) {
         // A call that was not seen from its entry may state how long before the trace it began.
         let whole = |id: &SpanId| !trace.spans.fidelity[id.index()].is_partial();
         for id in trace.spans.ids().filter(whole) {

@@ -129,6 +129,7 @@ pub(crate) fn open(
             leaf_ends_are_stamps,
             exits_may_be_late,
             entries_may_tie,
+            // A call may have its entry in one recording and its exit in another.
             exits_are_paired: _,
             initial,
         } = opened.quirks;

@@ -17,7 +17,8 @@ use crate::stitch::outermost::Call;
 use crate::stitch::shared::Core;
 use crate::stitch::{Caller, depth_at};
 
-/// That many events of one thread are a long run.
+/// That many events of one thread are a long run. In shorter ones, most sums of outermost calls are
+/// not in the cache when they are needed; see `Outermost::add_usual`.
 const LONG: usize = 1024;
 
 impl Stack {
