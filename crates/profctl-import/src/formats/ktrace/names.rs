@@ -200,7 +200,7 @@ fn of_the_program(spelling: &[u8], kind: FuncKind, out: &mut Emitter) -> NameRef
 }
 
 /// A process before the number of one of its threads; above every 32-bit number.
-const BEHIND_PID: u64 = 10_000_000_000;
+const BEHIND_PID: u64 = 1 << 32;
 /// Numbers of threads that were given out in their process, not in the system, are below this.
 const OF_A_PROCESS: u32 = 1_000;
 

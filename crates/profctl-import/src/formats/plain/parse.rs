@@ -431,9 +431,12 @@ fn parse_name(
     let mark = whole.last().and_then(|last| lex::MARKS.iter().find(|(mark, _)| mark == last));
     let whole = if mark.is_some() { &whole[..whole.len() - 1] } else { whole };
     // Behind a closing quote the first bracket opens the module, which may then have others.
-    let opens = |inner: &[u8]| match word.quoted {
-        true => inner.starts_with(b"[").then_some(0),
-        false => memchr::memrchr(b'[', inner),
+    let opens = |inner: &[u8]| {
+        if word.quoted {
+            inner.starts_with(b"[").then_some(0)
+        } else {
+            memchr::memrchr(b'[', inner)
+        }
     };
     let (before, module) = match whole
         .strip_suffix(b"]")
