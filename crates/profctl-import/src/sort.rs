@@ -36,7 +36,7 @@ pub enum Order {
 /// How many events are buffered; about 6 MB.
 pub const HELD: usize = 1 << 17;
 /// Events that are passed on at once.
-const BATCH: usize = 1 << 14;
+const BATCH: usize = 1 << 11;
 /// Events of one thread and one instant that are looked at together.
 const TIED: usize = 1 << 12;
 

@@ -78,7 +78,7 @@ pub(super) fn run<'a, 't, S: SpanSink + Send>(
             spare: Vec::new(),
         }),
         changed: Condvar::new(),
-        waiting_max: workers * 2,
+        waiting_max: workers * 4,
         progress,
     };
     readers.push(reader);

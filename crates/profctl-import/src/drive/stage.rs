@@ -31,6 +31,9 @@ pub(super) struct StitchStage<'t, S> {
     lines: u64,
 }
 
+/// Of events that are put in order, those that are left at the end of the input.
+const ALL: usize = usize::MAX;
+
 /// What is in a block.
 pub(super) enum Content {
     /// That is still to be read, into this buffer.
@@ -118,11 +121,13 @@ impl<'t, S: SpanSink> StitchStage<'t, S> {
 
     /// Stitches events of an emitter, which follow all that came before.
     pub(super) fn take(&mut self, emitter: usize, events: &mut BlockEvents, view: BlockView<'_>) {
+        let n = events.events.len();
         if let Some(sorter) = &mut self.sorter {
             sorter.take(emitter, events, view.offset);
         }
         self.stitch(emitter, events, view);
-        self.sorted(false);
+        // More than came, so that what has been put in order is gone when more is.
+        self.sorted(n.saturating_mul(2));
         if self.asked.as_ref().is_some_and(|asked| asked.swap(false, Ordering::Relaxed)) {
             self.stitcher.so_far();
         }
@@ -155,11 +160,16 @@ impl<'t, S: SpanSink> StitchStage<'t, S> {
         (after, emitter.take())
     }
 
-    /// Stitches what has been put in order.
-    fn sorted(&mut self, at_end: bool) {
+    /// Stitches about `n` of the events that have been put in order; at the end of the input, all.
+    /// Not everything at once: while one worker stitches, the others can read only so many blocks.
+    fn sorted(&mut self, n: usize) {
         let Some(mut sorter) = self.sorter.take() else { return };
         let of_sorter = self.ids.len() - 1;
-        while let Some((mut events, offset)) = sorter.next(at_end) {
+        let mut done = 0;
+        while done < n
+            && let Some((mut events, offset)) = sorter.next(n == ALL)
+        {
+            done += events.events.len().max(1);
             let view = BlockView { bytes: &[], stream: 0, source: 0, offset, lines: None };
             self.stitch(of_sorter, &mut events, view);
             sorter.reuse(events.events);
@@ -169,7 +179,7 @@ impl<'t, S: SpanSink> StitchStage<'t, S> {
 
     /// Stitches what is left, and ends the trace.
     pub(super) fn finish(mut self) -> Stitched<S> {
-        self.sorted(true);
+        self.sorted(ALL);
         self.stitcher.finish()
     }
 }
