@@ -9,6 +9,7 @@ mod error;
 mod order;
 mod parquet;
 mod query;
+mod spans;
 mod sql;
 mod stored;
 
@@ -16,4 +17,5 @@ pub use columns::{SpanColumns, SpanNames};
 pub use error::Error;
 pub use parquet::{Described, ParquetFile, store_report};
 pub use query::{Database, span_columns, tables_of};
+pub use spans::{GroupOf, ReadSpans};
 pub use stored::Stored;

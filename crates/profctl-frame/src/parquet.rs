@@ -2,13 +2,17 @@
 //! meaning of a column in its metadata.
 
 use std::io::Write;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use polars::prelude::{ArrowSchema, CompatLevel, DataFrame, PlSmallStr, Schema};
-use polars_io::parquet::write::{
-    BatchedWriter, KeyValueMetadata, ParquetCompression, ParquetWriter, StatisticsOptions,
+use polars::prelude::{ArrayRef, ArrowSchema, CompatLevel, DataFrame, PlSmallStr, PolarsError};
+use polars::prelude::{PolarsResult, Schema};
+use polars_io::parquet::write::{KeyValueMetadata, ParquetWriter, StatisticsOptions};
+use polars_parquet::write::{
+    CompressedPage, CompressionOptions, DynIter, DynStreamingIterator, Encoding, FileWriter,
+    KeyValue, ParquetType, RowGroupIterColumns, Version, WriteOptions, array_to_columns, compress,
+    fallible_streaming_iterator, schema_to_metadata_key,
 };
-use polars_parquet::write::schema_to_metadata_key;
 use profctl_model::tables::{ColumnKind, TableSchema};
 use profctl_model::{SpanRow, Table};
 
@@ -26,26 +30,55 @@ pub struct Described<'a> {
     pub unit: &'a str,
     /// Who wrote it: a name and a version.
     pub producer: &'a str,
+    /// What is said of each run in it, a line of text each; see [`crate::Stored::runs`].
+    pub runs: &'a [String],
     /// Whether the run is identified by the directory that the file is in, and so not by a column.
     pub partitioned: bool,
+    /// Threads that encode and compress its columns.
+    pub workers: usize,
 }
 
 /// A file being written, a row group a call.
 pub struct ParquetFile<W: Write> {
     table: &'static TableSchema,
     partitioned: bool,
-    writer: BatchedWriter<W>,
+    workers: usize,
+    /// How each column is encoded, in the order of the file.
+    encodings: Vec<Encoding>,
+    metadata: Vec<KeyValue>,
+    writer: FileWriter<W>,
 }
+
+const OPTIONS: WriteOptions = WriteOptions {
+    statistics: StatisticsOptions {
+        min_value: true,
+        max_value: true,
+        distinct_count: false,
+        null_count: true,
+        binary_statistics_truncate_length: None,
+    },
+    version: Version::V1,
+    compression: CompressionOptions::Zstd(None),
+    data_page_size: None,
+};
 
 impl<W: Write> ParquetFile<W> {
     /// Begins one.
     pub fn new(out: W, what: &Described<'_>) -> Result<Self, Error> {
-        let writer = ParquetWriter::new(out)
-            .with_compression(ParquetCompression::Zstd(None))
-            .with_statistics(StatisticsOptions::full())
-            .with_key_value_metadata(Some(KeyValueMetadata::from_static(metadata(what))))
-            .batched(&types_in(what))?;
-        Ok(Self { table: what.table, partitioned: what.partitioned, writer })
+        let types = types_in(what);
+        let arrow = types.iter().map(|(name, kind)| {
+            (name.clone(), kind.to_arrow_field(name.clone(), CompatLevel::newest()))
+        });
+        let columns = what.table.columns.iter().filter(|column| types.contains(column.name));
+        let pair = |(key, value)| KeyValue { key, value: Some(value) };
+        Ok(Self {
+            table: what.table,
+            partitioned: what.partitioned,
+            workers: what.workers.max(1),
+            encodings: columns.map(|column| encoding(column.kind)).collect(),
+            metadata: metadata(what).into_iter().map(pair).collect(),
+            writer: FileWriter::try_new(out, arrow.collect(), OPTIONS)?,
+        })
     }
 
     /// Appends calls.
@@ -62,14 +95,75 @@ impl<W: Write> ParquetFile<W> {
         if self.partitioned {
             frame = frame.drop(RUN)?;
         }
-        Ok(self.writer.write_batch(&frame)?)
+        for group in frame.iter_chunks(CompatLevel::newest(), false) {
+            if !group.is_empty() {
+                let columns = self.encoded(group.columns())?;
+                self.writer.write(group.len() as u64, row_group(&columns))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The pages of each column, encoded and compressed by whichever worker is free.
+    fn encoded(&self, columns: &[ArrayRef]) -> PolarsResult<Vec<Vec<CompressedPage>>> {
+        let (types, encodings) = (self.writer.parquet_schema().fields(), &self.encodings);
+        let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+        let work = || {
+            loop {
+                let column = next.fetch_add(1, Ordering::Relaxed);
+                let Some(values) = columns.get(column) else { return };
+                let pages = pages(values, &types[column], encodings[column]);
+                done.lock().unwrap_or_else(PoisonError::into_inner).push((column, pages));
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 1..self.workers.min(columns.len()) {
+                scope.spawn(work);
+            }
+            work();
+        });
+        let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+        done.sort_unstable_by_key(|(column, _)| *column);
+        done.into_iter().map(|(_, pages)| pages).collect()
     }
 
     /// Ends it; what was handed in as `out` then holds all of it.
-    pub fn finish(self) -> Result<(), Error> {
-        self.writer.finish()?;
+    pub fn finish(mut self) -> Result<(), Error> {
+        self.writer.end(Some(self.metadata))?;
         Ok(())
     }
+}
+
+/// Times and numbers of calls grow or are short: differences of neighbors take few bits, and far less
+/// time than a dictionary that would hold nearly all of them.
+fn encoding(kind: ColumnKind) -> Encoding {
+    match kind {
+        ColumnKind::Time | ColumnKind::Count => Encoding::DeltaBinaryPacked,
+        ColumnKind::Name
+        | ColumnKind::Text
+        | ColumnKind::Small
+        | ColumnKind::Flag
+        | ColumnKind::Percent => Encoding::RleDictionary,
+    }
+}
+
+/// The pages of one column.
+fn pages(
+    values: &ArrayRef,
+    kind: &ParquetType,
+    encoding: Encoding,
+) -> PolarsResult<Vec<CompressedPage>> {
+    let columns = array_to_columns(values, kind.clone(), OPTIONS, &[encoding])?;
+    let compressed = |page| Ok(compress(page, Vec::new(), OPTIONS.compression)?);
+    columns.into_iter().flatten().map(|page| page.and_then(compressed)).collect()
+}
+
+/// What the writer takes of a row group.
+fn row_group(columns: &[Vec<CompressedPage>]) -> RowGroupIterColumns<'_, PolarsError> {
+    DynIter::new(columns.iter().map(|pages| {
+        let pages = fallible_streaming_iterator::convert(pages.iter().map(PolarsResult::Ok));
+        Ok(DynStreamingIterator::new(pages))
+    }))
 }
 
 /// Writes a report of any command: times and counts as integers, shares and ratios as floats.
@@ -93,6 +187,8 @@ pub(crate) const RUN: &str = "run";
 /// Under which keys a file says which table is in it, and what its times are counted in.
 pub(crate) const SCHEMA_KEY: &str = "profctl.schema";
 pub(crate) const UNIT_KEY: &str = "profctl.unit";
+/// Under which key it says what its runs are, a line each.
+pub(crate) const RUNS_KEY: &str = "profctl.runs";
 
 fn types_in(what: &Described<'_>) -> Schema {
     let mut types = schema_of(what.table);
@@ -123,6 +219,7 @@ fn metadata(what: &Described<'_>) -> Vec<(String, String)> {
         (arrow.key, arrow.value.unwrap_or_default()),
         (SCHEMA_KEY.into(), what.table.version.into()),
         (UNIT_KEY.into(), what.unit.into()),
+        (RUNS_KEY.into(), what.runs.join("\n")),
         ("profctl.producer".into(), what.producer.into()),
     ]
 }

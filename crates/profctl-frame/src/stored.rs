@@ -9,7 +9,7 @@ use profctl_model::tables::{ALL, SPANS, TableSchema};
 
 use crate::columns::{as_sql, schema_of};
 use crate::error::Error;
-use crate::parquet::{RUN, SCHEMA_KEY, UNIT_KEY};
+use crate::parquet::{RUN, RUNS_KEY, SCHEMA_KEY, UNIT_KEY};
 
 /// A file of rows of one table.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -19,6 +19,8 @@ pub struct Stored {
     pub table: &'static TableSchema,
     /// What its times are counted in.
     pub unit: String,
+    /// What it says of each run in it, as it was given to [`crate::Described::runs`].
+    pub runs: Vec<String>,
     /// Whether its run is not in a column, but in the name of the directory that it is in.
     pub is_part: bool,
 }
@@ -26,7 +28,13 @@ pub struct Stored {
 impl Stored {
     /// The calls that were just written to `path`.
     pub(crate) fn spans(path: &Path) -> Self {
-        Self { path: path.to_owned(), table: &SPANS, unit: String::new(), is_part: false }
+        Self {
+            path: path.to_owned(),
+            table: &SPANS,
+            unit: String::new(),
+            runs: Vec::new(),
+            is_part: false,
+        }
     }
 
     /// Looks at an open file, which lies at `path`: nothing if it is not Parquet. `is_part`:
@@ -68,7 +76,9 @@ impl Stored {
         }
         let unit = said(UNIT_KEY).unwrap_or_default();
         let is_part = is_part && !has(RUN);
-        Ok(Some(Self { path: path.to_owned(), table, unit, is_part }))
+        let runs = said(RUNS_KEY).unwrap_or_default();
+        let runs = runs.lines().map(str::to_owned).collect();
+        Ok(Some(Self { path: path.to_owned(), table, unit, runs, is_part }))
     }
 }
 

@@ -35,9 +35,11 @@ mod tap;
 #[cfg(test)]
 mod testing;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use profctl_model::diag::codes;
 use profctl_model::{Code, Names, SpanSink, Tick, Ticks, Timebase, Trace, TraceBuilder, TraceMeta};
 
 pub use files::{Files, Memory, Single};
@@ -47,7 +49,7 @@ pub use stitch::Grouping;
 
 /// The diagnostics of what several formats share; those of single formats are with them
 /// ([`Descriptor`]).
-pub static CODES: &[&Code] = &[
+static CODES: &[&Code] = &[
     &stitch::AMBIGUOUS_SWITCH,
     &tags::UNKNOWN_TAG,
     &capture::INFERRED_CALLS,
@@ -58,6 +60,12 @@ pub static CODES: &[&Code] = &[
     &flow::INFERRED,
     &sort::LATE_EVENT,
 ];
+
+/// Every diagnostic that reading can raise, those of single formats last.
+pub fn codes() -> impl Iterator<Item = &'static Code> {
+    let of_formats = FORMATS.iter().flat_map(|format| format.descriptor().codes);
+    codes::ALL.iter().chain(CODES).chain(of_formats).copied()
+}
 
 /// How to read.
 #[derive(Clone, Debug, Default)]
@@ -140,7 +148,7 @@ pub struct Origin {
     /// The compression that was removed, if any.
     pub compression: Option<&'static str>,
     /// What else the head of the input said.
-    pub facts: Vec<(&'static str, String)>,
+    pub facts: Vec<(Cow<'static, str>, String)>,
 }
 
 /// Reads `files` into `sink` as they come. `progress` receives the number of bytes read from the

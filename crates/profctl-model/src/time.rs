@@ -87,6 +87,21 @@ pub enum Timeline {
     Synthetic,
 }
 
+impl Timeline {
+    /// The name in JSON and tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Recorded => "recorded",
+            Self::Synthetic => "synthetic",
+        }
+    }
+
+    /// The one of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        [Self::Recorded, Self::Synthetic].into_iter().find(|timeline| timeline.name() == name)
+    }
+}
+
 /// The clock of one trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Timebase {

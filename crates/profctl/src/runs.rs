@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use profctl_analyze::summarize::{By, Options, Profile, Row, Summary};
-use profctl_analyze::tables::{self, RunName, Scale, Unit};
+use profctl_analyze::tables::{self, RunHead, RunName, Scale, Unit};
 use profctl_model::spool::{Others, Rows};
 use profctl_model::tables::{
     EVENTS, FUNCTIONS, GAPS, QUALITY, RUNS, SPANS, STATES, THREADS, TableSchema, WAKES,
 };
-use profctl_model::{IdVec, Names, SpanRow, Spool, Table, ThreadId};
+use profctl_model::{SpanRow, Spool, Table};
 
 use crate::exit::Failure;
 use crate::input::session::{ItemContent, Read, Session};
@@ -69,12 +69,8 @@ pub(crate) struct Run {
 
 /// What a trace has and a saved profile has not.
 pub(crate) struct Traced {
-    /// Functions, threads, CPUs.
-    pub(crate) names: Names,
-    /// What its threads are called.
-    pub(crate) labels: IdVec<ThreadId, String>,
-    /// Whether it says when threads were switched out.
-    pub(crate) knows_off_cpu: bool,
+    /// Functions, threads, CPUs, clock and quality.
+    pub(crate) head: RunHead,
     rows: Rows<Spill>,
     others: Others,
 }
@@ -109,9 +105,9 @@ impl<'a> Runs<'a> {
                     return Ok(());
                 }
             };
-            let source = one.source();
+            let (source, facts) = (one.source(), one.facts());
             let Read { sink: (spool, summary), names, meta, .. } = *one;
-            let profile = summary.finish(&names, &meta, source);
+            let profile = summary.finish(&names, &meta, source.clone());
             let stored = if wanted.places {
                 spool.finish(spill(), meta.timebase.microsecond())
             } else {
@@ -124,16 +120,19 @@ impl<'a> Runs<'a> {
             selection.keep_wakes(&mut others.wakes, &names);
             selection.keep_gaps(&mut others.gaps, &names);
             let labels = tables::thread_labels(&names);
-            let knows_off_cpu = meta.knows_off_cpu;
-            let trace = Traced { names, labels, knows_off_cpu, rows, others };
-            read.push((item.name, profile, Some(trace)));
+            let (run, scale) = (item.name.clone(), Scale::default());
+            let head = RunHead { run, source, facts, names, labels, meta, scale };
+            read.push((item.name, profile, Some(Traced { head, rows, others })));
             Ok(())
         })?;
         let unit = Unit::common(read.iter().map(|(_, profile, _)| &profile.timebase))
             .map_err(Failure::usage)?;
         let names = run_names(&read.iter().map(|(path, ..)| path.as_str()).collect::<Vec<_>>());
-        let runs = read.into_iter().zip(names).map(|((_, profile, trace), name)| {
+        let runs = read.into_iter().zip(names).map(|((_, profile, mut trace), name)| {
             let scale = unit.of(&profile.timebase);
+            if let Some(Traced { head, .. }) = &mut trace {
+                (head.run, head.scale) = (name.clone(), scale);
+            }
             Run { name, profile, trace, scale }
         });
         Ok(Self {
@@ -163,19 +162,19 @@ impl Run {
         match schema.name {
             name if name == FUNCTIONS.name => tables::functions(&self.profile, run),
             name if name == THREADS.name => {
-                of_trace(|trace, run| tables::threads(&trace.names, &trace.others.calls, run))
+                of_trace(|trace, run| tables::threads(&trace.head.names, &trace.others.calls, run))
             }
             name if name == EVENTS.name => {
-                of_trace(|trace, run| tables::events(&trace.others, &trace.names, run))
+                of_trace(|trace, run| tables::events(&trace.others, &trace.head.names, run))
             }
             name if name == STATES.name => {
-                of_trace(|trace, run| tables::states(&trace.others, &trace.names, run))
+                of_trace(|trace, run| tables::states(&trace.others, &trace.head.names, run))
             }
             name if name == WAKES.name => {
-                of_trace(|trace, run| tables::wakes(&trace.others, &trace.names, run))
+                of_trace(|trace, run| tables::wakes(&trace.others, &trace.head.names, run))
             }
             name if name == GAPS.name => {
-                of_trace(|trace, run| tables::gaps(&trace.others, &trace.names, run))
+                of_trace(|trace, run| tables::gaps(&trace.others, &trace.head.names, run))
             }
             name if name == QUALITY.name => tables::quality(&self.profile, run),
             name if name == RUNS.name => tables::run(&self.profile, unit, run),

@@ -1,7 +1,5 @@
 //! Checks before a comparison whether two sides are comparable.
 
-use profctl_model::Timeline;
-
 use super::{Options, Run, Side, odd, stats};
 use crate::summarize::{By, Profile, Quality, count};
 
@@ -148,10 +146,7 @@ fn differences(
     if formats[0] != formats[1] {
         say("format", false, format!("before is {}, after {}", formats[0], formats[1]));
     }
-    let timelines = merged.map(|profile| match profile.timebase.timeline {
-        Timeline::Recorded => "recorded",
-        Timeline::Synthetic => "synthetic",
-    });
+    let timelines = merged.map(|profile| profile.timebase.timeline.name());
     if timelines[0] != timelines[1] {
         let message = format!("the timeline is {} before, {} after", timelines[0], timelines[1]);
         say("timeline", false, message);

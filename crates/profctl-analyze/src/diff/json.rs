@@ -1,7 +1,7 @@
 //! Comparisons and judgements as files: `profctl.diff/1` and `profctl.gate/1`, described in
 //! `docs/schemas/`.
 
-use profctl_model::{FuncKind, Timeline};
+use profctl_model::FuncKind;
 use serde::Serialize;
 
 use super::gate::{Judgement, Limit, Policy, Spent};
@@ -177,10 +177,7 @@ fn timebase(comparison: &Comparison) -> TimebaseFile {
     TimebaseFile {
         unit: timebase.unit_name(),
         resolution: timebase.resolution.0,
-        timeline: match timebase.timeline {
-            Timeline::Recorded => "recorded",
-            Timeline::Synthetic => "synthetic",
-        },
+        timeline: timebase.timeline.name(),
     }
 }
 

@@ -32,7 +32,7 @@ pub(crate) use call_graph::Key;
 pub(crate) use call_graph::WAITING_MAX;
 pub use call_graph::{CallGraph, CallGraphSink, CallSums};
 pub use histogram::Histogram;
-pub(crate) use json::quality_json;
+pub(crate) use json::{DiagnosticFile, quality_json};
 pub use profile::{Profile, Row, SavedRun, Source};
 pub(crate) use quality::count;
 pub use quality::{Diagnostic, NO_CALLS, NO_DURATIONS, Quality};

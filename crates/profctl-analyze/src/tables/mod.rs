@@ -1,15 +1,17 @@
 //! Traces as the tables of SQL and of Parquet, but for the calls themselves: those are too many to
 //! hold and go row by row.
 
+mod run_head;
 mod threads;
 mod unit;
 
 use profctl_model::hash::FastMap;
 use profctl_model::spool::Others;
 use profctl_model::tables::{EVENTS, FUNCTIONS, GAPS, QUALITY, RUNS, THREADS, TableSchema};
-use profctl_model::{Cell, CpuId, FuncId, IdVec, Names, Table, ThreadId, Timeline, sched};
+use profctl_model::{Cell, CpuId, FuncId, IdVec, Names, Table, ThreadId, sched};
 
 use crate::summarize::{FuncStats, Lengths, Profile};
+pub use run_head::RunHead;
 pub use threads::{states, wakes};
 pub use unit::{LARGEST, Scale, Unit};
 
@@ -226,10 +228,6 @@ pub fn run(profile: &Profile, unit: Unit, run: RunName<'_>) -> Table {
         texts.dedup();
         texts.join(", ")
     };
-    let timeline = match profile.timebase.timeline {
-        Timeline::Recorded => "recorded",
-        Timeline::Synthetic => "synthetic",
-    };
     let bytes = profile.sources.iter().fold(0, |sum: u64, source| sum.saturating_add(source.bytes));
     let row = vec![
         run.cell(),
@@ -237,7 +235,7 @@ pub fn run(profile: &Profile, unit: Unit, run: RunName<'_>) -> Table {
         Cell::Text(joined(|source| &source.format)),
         count(bytes),
         Cell::Text(unit.name()),
-        timeline.into(),
+        profile.timebase.timeline.name().into(),
         run.time(profile.timebase.resolution.0),
         run.time(profile.real),
         count(profile.lanes),

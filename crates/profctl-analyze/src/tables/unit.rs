@@ -51,6 +51,31 @@ impl Unit {
         }
     }
 
+    /// The unit of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        let parts = match name {
+            "cycles" => return Some(Self { kind: TickUnit::Cycles }),
+            "instructions" => return Some(Self { kind: TickUnit::Instructions }),
+            "ns" => 1,
+            "ps" => 1_000,
+            "fs" => 1_000_000,
+            other => other.strip_prefix("1/")?.strip_suffix(" ns")?.parse().ok()?,
+        };
+        seconds(1_000_000_000_u64.checked_mul(parts).filter(|&n| n > 0))
+            .ok()
+            .map(|kind| Self { kind })
+    }
+
+    /// What a clock counts whose ticks this scale turns into the unit.
+    pub fn of_ticks(self, scale: Scale) -> TickUnit {
+        match self.kind {
+            TickUnit::Seconds { denominator, .. } => {
+                TickUnit::Seconds { numerator: scale.factor, denominator }
+            }
+            count => count,
+        }
+    }
+
     /// How times of a run with this clock become times of its tables.
     pub fn of(self, clock: &Timebase) -> Scale {
         let factor = match (self.kind, clock.unit) {
@@ -64,6 +89,12 @@ impl Unit {
     }
 }
 
+impl Default for Scale {
+    fn default() -> Self {
+        Self { factor: 1 }
+    }
+}
+
 /// Ticks of one run to the unit of the tables.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Scale {
@@ -71,6 +102,16 @@ pub struct Scale {
 }
 
 impl Scale {
+    /// So many units in a tick; nothing for none.
+    pub fn by(factor: u64) -> Option<Self> {
+        (factor > 0).then_some(Self { factor })
+    }
+
+    /// The units in a tick.
+    pub fn factor(self) -> u64 {
+        self.factor
+    }
+
     /// A length or a point; clamped to [`LARGEST`].
     pub fn apply(self, ticks: u64) -> u64 {
         ticks.saturating_mul(self.factor).min(LARGEST)
@@ -132,6 +173,11 @@ mod tests {
             let unit = Unit::common(clocks.iter()).unwrap();
             let found: Vec<u64> = clocks.iter().map(|clock| unit.of(clock).apply(1)).collect();
             assert_eq!((unit.name().as_str(), found.as_slice()), (name, factors));
+            assert_eq!(Unit::from_name(name), Some(unit));
+            for clock in clocks {
+                let again = Timebase { unit: unit.of_ticks(unit.of(clock)), ..*clock };
+                assert_eq!(again.ratio(), clock.ratio());
+            }
         }
     }
 

@@ -207,7 +207,7 @@ impl Shared<'_> {
         let mut ahead = self.ahead();
         loop {
             if let Some(block) = ahead.ready[stream].pop_front() {
-                // Whoever waits then reads one for many streams, and is not woken for each.
+                // A waiting worker then reads one for many streams, and is not woken for each.
                 if ahead.ready[stream].is_empty() {
                     self.changed.notify_all();
                 }

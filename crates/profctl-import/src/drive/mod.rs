@@ -203,6 +203,7 @@ pub(crate) fn read_opened<S: SpanSink + Send>(
         }
     }
     let compression = files.head(FileId(0)).ok().and_then(|head| head.compression);
+    let facts = facts.into_iter().map(|(name, value)| (name.into(), value)).collect();
     let origin =
         Origin { name: files.name().to_owned(), format, reason, bytes, compression, facts };
     Ok(Streamed { sink, names, meta, origin, bounds: bounds.unwrap_or_default() })

@@ -165,15 +165,19 @@ impl Selection {
 
     /// The flags that a saved profile cannot answer: it holds sums by function.
     pub(crate) fn beyond_profiles(&self) -> Option<&'static str> {
-        [
-            (self.from.is_some(), "--from"),
-            (self.until.is_some(), "--until"),
+        let of_places = [
             (!self.thread.is_empty(), "--thread"),
             (!self.cpu.is_empty(), "--cpu"),
             (!self.pid.is_empty(), "--pid"),
-        ]
-        .into_iter()
-        .find_map(|(is_given, flag)| is_given.then_some(flag))
+        ];
+        let given = || of_places.into_iter().find_map(|(given, flag)| given.then_some(flag));
+        self.window_flag().or_else(given)
+    }
+
+    /// The flag of a window, if one was given.
+    pub(crate) fn window_flag(&self) -> Option<&'static str> {
+        let until = || self.until.is_some().then_some("--until");
+        self.from.is_some().then_some("--from").or_else(until)
     }
 
     /// The first flag that was given, for inputs that can answer none.

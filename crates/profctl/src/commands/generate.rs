@@ -4,8 +4,6 @@
 use std::fmt::Write as _;
 
 use clap::{Arg, Command, CommandFactory as _};
-use profctl_import::{CODES, FORMATS};
-use profctl_model::diag::codes;
 
 use super::Cli;
 use crate::args::Global;
@@ -44,8 +42,7 @@ fn diagnostics() -> String {
          the recorder lost events; numbers are lower bounds.\n- *error*: part of the input could \
          not be read and was skipped.\n",
     );
-    let of_formats = FORMATS.iter().flat_map(|format| format.descriptor().codes);
-    for code in codes::ALL.iter().chain(CODES).chain(of_formats) {
+    for code in profctl_import::codes() {
         let sentence = format!("*{}*: {}.", code.severity.name(), code.help);
         push(&mut text, format_args!("\n## `{}`\n\n{sentence}\n", code.name));
     }

@@ -100,10 +100,7 @@ fn align(args: &Args, global: &Global) -> Result<Exit, Failure> {
     for path in &args.profiles {
         let file = Inputs::single(path, global)?;
         bytes += file.bytes.unwrap_or(0);
-        let Content::Trace(input) = file.open(args.expansion)? else {
-            return Err(Failure::input(file.name, "is a saved profile, expected a trace"));
-        };
-        traces.push(input);
+        traces.push(file.open(args.expansion)?.trace(&file.name)?);
     }
     let progress = session::progress((bytes > 0).then_some(bytes), global);
     let parts: Vec<&dyn Files> = traces.iter().map(|trace| trace as &dyn Files).collect();

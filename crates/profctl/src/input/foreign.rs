@@ -23,12 +23,7 @@ const MAGIC: &[(usize, &[u8], &str, &str)] = &[
     (0, b"\xa1\xb2\x3c\x4d", PCAP, ""),
     (0, b"\x0a\x0d\x0d\x0a", PCAP, ""),
     (0, b"FLR\0", "a Java Flight Recorder file, which holds samples and no function calls", ""),
-    (
-        0,
-        b"PAR1",
-        "a Parquet table",
-        "`profctl query` reads what `profctl convert` wrote; other commands need the trace",
-    ),
+    (0, b"PAR1", "a Parquet table", PARQUET),
     (0, b"SQLite format 3\0", "an SQLite database", ""),
     (0, b"gmon", "a gprof profile (gmon.out), which holds call counts and no times of calls", ""),
     (0, b"\x89PNG", "a PNG image", ""),
@@ -38,6 +33,10 @@ const MAGIC: &[(usize, &[u8], &str, &str)] = &[
     (0, b"\xfe\xff", "UTF-16 text", "convert it first: `iconv -f UTF-16 -t UTF-8 FILE`"),
 ];
 
+#[cfg(feature = "tables")]
+const PARQUET: &str = "save it as a file, not compressed";
+#[cfg(not(feature = "tables"))]
+const PARQUET: &str = "a build with SQL reads it if `profctl convert` wrote it";
 const PCAP: &str = "a packet capture (pcap), which holds packets and no function calls";
 
 /// JSON of other tools: a key of it, what it is, what to do.

@@ -12,6 +12,8 @@ use crate::exit::{Failure, reason};
 use crate::output;
 
 mod ahead;
+#[cfg(feature = "tables")]
+mod dataset;
 mod files;
 mod foreign;
 mod live;
@@ -62,6 +64,22 @@ pub(crate) enum Content {
     Trace(DiskFiles),
     /// A profile that `summarize --format json` wrote.
     Profile(Vec<u8>),
+    /// A table that `convert` wrote as Parquet, at this path.
+    #[cfg(feature = "tables")]
+    Dataset(PathBuf),
+}
+
+impl Content {
+    /// The trace; fails if it is something else.
+    pub(crate) fn trace(self, name: &str) -> Result<DiskFiles, Failure> {
+        let what = match self {
+            Self::Trace(input) => return Ok(input),
+            Self::Profile(_) => "a saved profile",
+            #[cfg(feature = "tables")]
+            Self::Dataset(_) => "a table of calls in Parquet",
+        };
+        Err(Failure::input(name, format!("is {what}, expected a trace")))
+    }
 }
 
 impl Inputs {
@@ -141,6 +159,9 @@ pub(crate) fn is_description(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name == ABOUT_BUILD)
         || path.extension().is_some_and(|extension| extension == "md")
 }
+
+/// How the directories of a partitioned dataset begin; the name of the run follows, percent-encoded.
+pub(crate) const PARTITION: &str = "run=";
 
 /// All regular files below `directory`, by name. Links to directories are not followed: they may
 /// lead back.
@@ -236,6 +257,13 @@ impl TraceFile {
         let input = input.with_max_expansion(max_expansion);
         let input = input.with_growth(self.growth);
         let head = input.head(FileId(0)).map_err(unreadable)?;
+        #[cfg(feature = "tables")]
+        if let (Some(path), Some(_)) = (&self.path, self.bytes)
+            && head.compression.is_none()
+            && head.bytes.starts_with(b"PAR1")
+        {
+            return Ok(Content::Dataset(path.clone()));
+        }
         if !is_profile(&head.bytes) {
             return Ok(Content::Trace(input));
         }
@@ -261,6 +289,14 @@ fn is_profile(head: &[u8]) -> bool {
         .and_then(|text| text.trim_ascii_start().strip_prefix(b"\"schema\""))
         .and_then(|text| text.trim_ascii_start().strip_prefix(b":"));
     after_key.is_some_and(|text| text.trim_ascii_start().starts_with(b"\"profctl.summary/"))
+}
+
+/// Whether a file begins as Parquet does.
+pub(crate) fn is_parquet(path: &Path) -> bool {
+    let mut magic = [0; 4];
+    let read =
+        fs::File::open(path).and_then(|mut file| io::Read::read_exact(&mut file, &mut magic));
+    read.is_ok() && magic == *b"PAR1"
 }
 
 /// Reads a file that goes with an input.

@@ -16,6 +16,9 @@ pub(crate) enum Opened<S> {
     Trace(Box<Streamed<Selected<S>>>),
     /// Flags that no profile can answer come before what is wrong with this one.
     Profile(Result<Box<Profile>, Failure>),
+    /// Likewise.
+    #[cfg(feature = "tables")]
+    Dataset(Result<Box<Streamed<Selected<S>>>, Failure>),
 }
 
 /// Reads an input; `at` receives how many of its bytes were read.
@@ -36,6 +39,12 @@ pub(crate) fn opened<S: SelectThreads + Send>(
             let profile = Profile::from_json(&bytes).map(Box::new);
             let failed = |error| Failure::input(file.name.clone(), error);
             Ok(Opened::Profile(profile.map_err(failed)))
+        }
+        #[cfg(feature = "tables")]
+        Content::Dataset(path) => {
+            let sink = Selected::new(sink(), passing);
+            let read = super::dataset::read(&path, options.grouping, sink, at);
+            Ok(Opened::Dataset(read.map(Box::new)))
         }
     }
 }

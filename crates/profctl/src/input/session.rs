@@ -13,10 +13,10 @@ use profctl_model::{
 use profctl_render::table::{Format, visible};
 
 use super::ahead::in_order;
-use super::files::{DiskFiles, Growth};
+use super::files::Growth;
 use super::opened::{Opened, imported, opened};
 use super::selected::{Found, Selected};
-use super::{Content, Inputs, TraceFile, options};
+use super::{Inputs, TraceFile, options};
 use crate::args::{Global, Reading, Selection};
 use crate::exit::{Exit, Failure};
 use crate::interrupt;
@@ -75,7 +75,7 @@ impl<S> Read<S> {
     /// What its head says.
     pub(crate) fn facts(&self) -> Vec<(String, String)> {
         let facts = self.origin.facts.iter();
-        facts.map(|(name, value)| ((*name).to_owned(), value.clone())).collect()
+        facts.map(|(name, value)| (name.clone().into_owned(), value.clone())).collect()
     }
 }
 
@@ -170,6 +170,12 @@ impl<'a> Session<'a> {
         })
     }
 
+    /// Worker threads.
+    #[cfg(feature = "tables")]
+    pub(crate) fn workers(&self) -> usize {
+        self.options.workers
+    }
+
     /// Fails if the selection names something that no input has.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         self.found.check(self.selection).map_err(Failure::usage)
@@ -185,14 +191,15 @@ impl<'a> Session<'a> {
         file.growth = self.growth;
         let is_shown = self.shows_progress && shows_progress(self.global);
         let progress = Progress::start(file.bytes, is_shown);
-        let Content::Trace(input) = file.open(self.reading.expansion)? else {
+        let sink = std::cell::Cell::new(Some(sink));
+        let once = || sink.take().expect("an input has one sink");
+        let ItemContent::Trace(read) = self.read(&file, &once, &progress)?.content else {
             return Err(Failure::input(file.name, "is a saved profile, expected a trace")
                 .hint("a profile holds sums, not calls: `profctl summarize` shows them"));
         };
-        let read = self.stream(&file, &input, sink, &progress)?;
         drop(progress);
         self.check()?;
-        Ok(read)
+        Ok(*read)
     }
 
     /// Reads one trace, or a saved profile; `read` counts its bytes.
@@ -222,9 +229,7 @@ impl<'a> Session<'a> {
         }
         let file = Inputs::single(trace, self.global)?;
         let progress = progress(file.bytes, self.global);
-        let Content::Trace(input) = file.open(self.reading.expansion)? else {
-            return Err(Failure::input(file.name, "is a saved profile, expected a trace"));
-        };
+        let input = file.open(self.reading.expansion)?.trace(&file.name)?;
         let mut result = Ok(());
         let nothing: Option<TraceBuilder> = None;
         let read = imported(&file, &input, &self.passing, nothing, |sink| {
@@ -311,21 +316,25 @@ impl<'a> Session<'a> {
         let content = match opened {
             Opened::Trace(read) => ItemContent::Trace(Box::new(self.accept_trace(file, *read)?)),
             Opened::Profile(profile) => ItemContent::Profile(self.accept_profile(&name, profile)?),
+            #[cfg(feature = "tables")]
+            Opened::Dataset(read) => ItemContent::Trace(Box::new(self.accept_dataset(file, read)?)),
         };
         Ok(Item { name, content })
     }
 
-    fn stream<S: SelectThreads + Send>(
+    /// What was read of a table of calls, which has neither records nor lines.
+    #[cfg(feature = "tables")]
+    fn accept_dataset<S: SelectThreads>(
         &mut self,
         file: &TraceFile,
-        input: &DiskFiles,
-        sink: S,
-        progress: &Progress,
+        read: Result<Box<Streamed<Selected<S>>>, Failure>,
     ) -> Result<Read<S>, Failure> {
-        let read = imported(file, input, &self.passing, sink, |sink| {
-            profctl_import::stream(input, &self.options, sink, &|n| progress.at(n))
-        })?;
-        self.accept_trace(file, read)
+        let flag = self.selection.window_flag().or_else(|| self.reading.beyond_profiles());
+        if let Some(flag) = flag {
+            let message = format!("{flag} has no effect: {} is Parquet", file.name);
+            return Err(Failure::usage(message).hint("apply the flag in `profctl convert`"));
+        }
+        self.accept_trace(file, *read?)
     }
 
     fn accept_trace<S: SelectThreads>(
@@ -438,7 +447,8 @@ const OF_FTRACE: [&str; 5] =
 
 /// What to say of a kernel trace that could have recorded context switches and did not.
 fn no_switches(origin: &Origin, meta: &TraceMeta) -> Option<&'static str> {
-    (!meta.knows_off_cpu && OF_FTRACE.contains(&origin.format.name)).then_some(
+    let is_said = meta.diags.count_of(&codes::NO_SWITCHES) > 0;
+    (!meta.knows_off_cpu && !is_said && OF_FTRACE.contains(&origin.format.name)).then_some(
         "no sched_switch in this trace: time asleep counts as elapsed and net of the function \
          that slept; record `-e sched:sched_switch`",
     )

@@ -158,7 +158,7 @@ fn calls_are_the_same_whichever_columns_are_read() {
     }
     // This takes columns in a way that its words do not show.
     let distinct = ask(&trace, "SELECT DISTINCT ON (name) * FROM spans");
-    assert!(distinct.iter().all(|row| row.as_object().map(serde_json::Map::len) == Some(18)));
+    assert!(distinct.iter().all(|row| row.as_object().map(serde_json::Map::len) == Some(19)));
 }
 
 #[test]

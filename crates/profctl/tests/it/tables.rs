@@ -57,12 +57,12 @@ fn the_rows_of_calls_say_who_called_whom() {
     let csv = run(&["convert", "--format", "csv", &trace]).quiet_success();
     // In the order in which they ended; times in nanoseconds.
     let expected = "\
-        run,id,parent,name,module,kind,thread,cpu,depth,start,end,wall,off_cpu,elapsed,net,stolen,partial,outermost\r\n\
-        whole.txt,3,2,hardclock,,function,all,,3,1200030000,1200080000,50000,,50000,50000,0,0,1\r\n\
-        whole.txt,2,1,clkintr,,function,all,,2,1200020000,1200110000,90000,,90000,40000,0,0,1\r\n\
-        whole.txt,1,0,read,,function,all,,1,1200010000,1200130000,120000,,120000,30000,0,0,1\r\n\
-        whole.txt,4,0,splx,,function,all,,1,1200140000,1200160000,20000,,20000,20000,0,0,1\r\n\
-        whole.txt,0,,syscall,,function,all,,0,1200000000,1200200000,200000,,200000,60000,0,0,1\r\n";
+        run,id,parent,name,module,kind,thread,cpu,depth,start,end,wall,off_cpu,elapsed,net,stolen,partial,outermost,interrupt\r\n\
+        whole.txt,3,2,hardclock,,function,all,,3,1200030000,1200080000,50000,,50000,50000,0,0,1,0\r\n\
+        whole.txt,2,1,clkintr,,function,all,,2,1200020000,1200110000,90000,,90000,40000,0,0,1,0\r\n\
+        whole.txt,1,0,read,,function,all,,1,1200010000,1200130000,120000,,120000,30000,0,0,1,0\r\n\
+        whole.txt,4,0,splx,,function,all,,1,1200140000,1200160000,20000,,20000,20000,0,0,1,0\r\n\
+        whole.txt,0,,syscall,,function,all,,0,1200000000,1200200000,200000,,200000,60000,0,0,1,0\r\n";
     assert_eq!(csv, expected);
 }
 
@@ -135,6 +135,159 @@ fn the_page_of_the_tables_names_every_column() {
             .unwrap();
     } else {
         assert!(shown == expected, "docs/schemas/tables.md is stale: UPDATE_EXPECT=1 rewrites it");
+    }
+}
+
+#[cfg(feature = "tables")]
+mod parquet {
+    //! Calls in Parquet files are the trace that they are of.
+
+    use super::{CUT, Scratch, Value, WHOLE, fixtures, fs, run};
+
+    /// `convert` of traces to a file of `scratch`.
+    fn converted(scratch: &Scratch, name: &str, arguments: &[&str]) -> String {
+        let out = scratch.path(name);
+        let arguments = [&["convert", "-q", "-o", &out], arguments].concat();
+        let converted = run(&arguments);
+        assert_eq!(converted.code, Some(0), "{arguments:?}: {}", converted.stderr);
+        out
+    }
+
+    /// What a command reports of a file, without what depends on its name and, in JSON, on start times:
+    /// a table has these as they fit stated durations.
+    fn reported(command: &[&str], file: &str, names: [&str; 2]) -> (Option<i32>, String) {
+        let run = run(&[command, &[file]].concat());
+        let text =
+            names.iter().fold(run.stdout + &run.stderr, |text, name| text.replace(name, "TRACE"));
+        (run.code, if command.contains(&"json") { without_interrupted(&text) } else { text })
+    }
+
+    /// JSON without the values of `interrupted`.
+    fn without_interrupted(json: &str) -> String {
+        const KEY: &str = "\"interrupted\":";
+        let mut parts = json.split(KEY);
+        let mut text = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            text += part.trim_start().trim_start_matches(|digit: char| digit.is_ascii_digit());
+        }
+        text
+    }
+
+    #[test]
+    fn every_fixture_reads_back_with_the_same_figures() {
+        let scratch = Scratch::new("parquet_back");
+        let mut n_traces = 0;
+        for format in profctl_import::FORMATS {
+            let name = format.descriptor().name;
+            let traces = fixtures::of_format(name);
+            // What holds sums only has no calls.
+            for trace in traces.iter().filter(|_| name != "callgrind").take(2) {
+                let trace = trace.display().to_string();
+                if run(&["summarize", "-q", &trace]).code != Some(0) {
+                    continue;
+                }
+                let parquet = converted(&scratch, "calls.parquet", &[&trace]);
+                let mut commands = vec![
+                    vec!["summarize", "-q", "--format", "json", "--percentiles", "50,99"],
+                    vec!["tree", "-q", "--format", "json"],
+                    vec!["convert", "-q", "--format", "jsonl"],
+                ];
+                for by in ["module", "kind", "thread", "cpu"] {
+                    commands.push(vec!["summarize", "-q", "--format", "csv", "--by", by]);
+                }
+                for command in commands {
+                    let names = [trace.rsplit('/').next().unwrap(), "calls.parquet"];
+                    let reported = |file| reported(&command, file, names);
+                    let (expected, found) = (reported(&trace), reported(&parquet));
+                    assert!(found == expected, "{trace}: {command:?}\n{found:?}\n{expected:?}");
+                }
+                n_traces += 1;
+            }
+        }
+        assert!(n_traces > 60, "only {n_traces} traces were compared");
+    }
+
+    #[test]
+    fn what_was_lost_is_still_said_and_a_window_is_refused() {
+        let scratch = Scratch::new("parquet_quality");
+        let trace = scratch.file("cut.txt", CUT);
+        let parquet = converted(&scratch, "cut.parquet", &[&trace]);
+        let strict = |file: &str| run(&["summarize", "--strict", file]);
+        assert_eq!((strict(&trace).code, strict(&parquet).code), (Some(5), Some(5)));
+        assert_eq!(strict(&trace).stdout, strict(&parquet).stdout);
+
+        let message = run(&["summarize", "--from", "1us", &parquet]).failure(2);
+        assert!(message.contains("--from has no effect"), "{message}");
+        let message = run(&["summarize", "--thread", "absent", &parquet]).failure(2);
+        assert!(message.contains("no thread `absent`"), "{message}");
+    }
+
+    #[test]
+    fn a_file_of_several_runs_or_of_another_table_is_refused() {
+        let scratch = Scratch::new("parquet_runs");
+        let (whole, cut) = (scratch.file("a.txt", WHOLE), scratch.file("b.txt", CUT));
+        let both = converted(&scratch, "both.parquet", &[&whole, &cut]);
+        let message = run(&["summarize", &both]).failure(3);
+        assert!(
+            message.contains("calls of 2 runs") && message.contains("--partition"),
+            "{message}"
+        );
+        let gaps = converted(&scratch, "gaps.parquet", &["--table", "gaps", &whole]);
+        let message = run(&["summarize", &gaps]).failure(3);
+        assert!(message.contains("table gaps"), "{message}");
+    }
+
+    #[test]
+    fn parts_of_a_dataset_are_runs() {
+        let scratch = Scratch::new("parquet_parts");
+        fs::create_dir_all(scratch.path("runs/boot 1")).unwrap();
+        for (n, trace) in
+            ["runs/boot 1/a.txt", "runs/boot 1/b.txt", "runs/c.txt"].iter().enumerate()
+        {
+            scratch.file(trace, WHOLE.replace("200 <-", &format!("20{n} <-")));
+        }
+        let runs = scratch.path("runs");
+        let parts = converted(&scratch, "calls", &["--format", "parquet", "--partition", &runs]);
+        let json = |side: &str| {
+            let text = run(&["summarize", "-q", "--format", "json", side]).quiet_success();
+            serde_json::from_str::<Value>(&text).unwrap()
+        };
+        let (mut expected, found) = (json(&runs), json(&parts));
+        for (run, found) in expected["runs"]
+            .as_array_mut()
+            .unwrap()
+            .iter_mut()
+            .zip(found["runs"].as_array().unwrap())
+        {
+            run["name"] = found["name"].clone();
+        }
+        assert_eq!(found, expected);
+        assert_eq!(found["runs"].as_array().unwrap().len(), 3);
+        assert_eq!(found["runs"][0]["block"], "boot 1");
+    }
+
+    #[test]
+    fn damaged_files_are_refused() {
+        let scratch = Scratch::new("parquet_damaged");
+        let trace = fixtures::of_format("function_graph")[0].display().to_string();
+        let parquet = converted(&scratch, "calls.parquet", &[&trace]);
+        let bytes = fs::read(&parquet).unwrap();
+        let mut refused = 0;
+        for n in 0..40 {
+            let mut damaged = bytes.clone();
+            let at = (n * 7919) % damaged.len();
+            damaged[at] ^= 1 << (n % 8);
+            damaged[(at + 1) % bytes.len()] ^= 0x55;
+            fs::write(scratch.path("damaged.parquet"), &damaged).unwrap();
+            let read = run(&["summarize", &scratch.path("damaged.parquet")]);
+            assert!(matches!(read.code, Some(0 | 3)), "{n}: {:?} {}", read.code, read.stderr);
+            refused += usize::from(read.code == Some(3));
+        }
+        assert!(refused > 10, "only {refused} of 40 were refused");
+        for length in [0, 3, 4, 100, bytes.len() - 1] {
+            fs::write(scratch.path("cut.parquet"), &bytes[..length]).unwrap();
+            run(&["summarize", &scratch.path("cut.parquet")]).failure(3);
+        }
     }
 }
 

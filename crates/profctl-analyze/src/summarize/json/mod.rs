@@ -9,9 +9,10 @@ mod write;
 
 use serde::{Deserialize, Serialize};
 
-use profctl_model::DiagLog;
+use profctl_model::diag::Sample;
+use profctl_model::{DiagLog, Place};
 
-use super::{Profile, Quality};
+use super::{Diagnostic, Profile, Quality};
 
 const SCHEMA: &str = "profctl.summary/1";
 /// What stands for a histogram of elapsed times that is that of net times.
@@ -103,21 +104,47 @@ pub(super) struct QualityFile {
     pub(super) damaged: u64,
 }
 
+/// A kind of diagnostic, also in what other files say of a trace.
 #[derive(Serialize, Deserialize)]
-pub(super) struct DiagnosticFile {
-    pub(super) code: String,
-    pub(super) severity: String,
-    pub(super) count: u64,
+pub(crate) struct DiagnosticFile {
+    pub(crate) code: String,
+    pub(crate) severity: String,
+    pub(crate) count: u64,
     #[serde(default)]
-    pub(super) samples: Vec<SampleFile>,
+    pub(crate) samples: Vec<SampleFile>,
 }
 
+/// One place of it.
 #[derive(Serialize, Deserialize)]
-pub(super) struct SampleFile {
-    pub(super) source: String,
-    pub(super) offset: u64,
-    pub(super) line: Option<u64>,
-    pub(super) message: String,
+pub(crate) struct SampleFile {
+    source: String,
+    offset: u64,
+    line: Option<u64>,
+    message: String,
+}
+
+impl From<SampleFile> for Sample {
+    fn from(file: SampleFile) -> Self {
+        let SampleFile { source, offset, line, message } = file;
+        Self { place: Place { source, offset, line }, message }
+    }
+}
+
+impl From<&Diagnostic> for DiagnosticFile {
+    fn from(diagnostic: &Diagnostic) -> Self {
+        let sample = |sample: &Sample| SampleFile {
+            source: sample.place.source.clone(),
+            offset: sample.place.offset,
+            line: sample.place.line,
+            message: sample.message.clone(),
+        };
+        Self {
+            code: diagnostic.code.clone(),
+            severity: diagnostic.severity.name().into(),
+            count: diagnostic.count,
+            samples: diagnostic.samples.iter().map(sample).collect(),
+        }
+    }
 }
 
 #[derive(Serialize, Deserialize)]

@@ -1,12 +1,11 @@
 //! File to profile. Files are untrusted: invalid values are refused, and missing fields are derived
 //! from the others as far as possible.
 
-use profctl_model::diag::Sample;
-use profctl_model::{DiagLog, FuncKind, Place, Severity, TickUnit, Ticks, Timebase, Timeline};
+use profctl_model::{DiagLog, FuncKind, Severity, TickUnit, Ticks, Timebase, Timeline};
 
 use super::{
     DiagnosticFile, FunctionFile, PathsFile, ProfileFile, QualityFile, RunFile, SAME_HISTOGRAM,
-    SampleFile, SourceFile, TimebaseFile,
+    SourceFile, TimebaseFile,
 };
 use crate::summarize::call_graph::Between;
 use crate::summarize::profile::collapse;
@@ -122,13 +121,9 @@ fn read_timebase(file: &TimebaseFile, tick: u64) -> Result<Timebase, String> {
     if tick != 1 && !matches!(unit, TickUnit::Seconds { .. }) {
         return Err(format!("a tick of {tick} {}, expected 1", file.unit));
     }
-    let timeline = match file.timeline.as_str() {
-        "recorded" => Timeline::Recorded,
-        "synthetic" => Timeline::Synthetic,
-        other => {
-            return Err(format!("timeline is {other:?}, expected recorded or synthetic"));
-        }
-    };
+    let timeline = Timeline::from_name(&file.timeline).ok_or_else(|| {
+        format!("timeline is {:?}, expected recorded or synthetic", file.timeline)
+    })?;
     let resolution = ticks("timebase", "resolution", file.resolution, tick)?;
     Ok(Timebase { unit, resolution: Ticks(resolution.max(1)), timeline })
 }
@@ -165,10 +160,6 @@ fn read_quality(file: QualityFile) -> Result<Quality, String> {
 fn read_diagnostic(file: DiagnosticFile) -> Result<Diagnostic, String> {
     let known = [Severity::Info, Severity::Warning, Severity::DataLoss, Severity::Error];
     let severity = known.into_iter().find(|severity| severity.name() == file.severity);
-    let sample = |SampleFile { source, offset, line, message }| Sample {
-        place: Place { source, offset, line },
-        message,
-    };
     Ok(Diagnostic {
         severity: severity.ok_or_else(|| {
             let (code, found) = (&file.code, &file.severity);
@@ -176,7 +167,7 @@ fn read_diagnostic(file: DiagnosticFile) -> Result<Diagnostic, String> {
         })?,
         code: file.code,
         count: file.count,
-        samples: file.samples.into_iter().map(sample).collect(),
+        samples: file.samples.into_iter().map(Into::into).collect(),
     })
 }
 

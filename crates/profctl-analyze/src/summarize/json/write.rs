@@ -1,17 +1,14 @@
 //! Profile to file. What follows from other figures is worked out here.
 
-use profctl_model::Timeline;
-use profctl_model::diag::Sample;
 use profctl_model::hash::FastMap;
 
 use super::{
-    DiagnosticFile, FunctionFile, PathsFile, ProfileFile, QualityFile, RunFile, SAME_HISTOGRAM,
-    SCHEMA, SampleFile, SourceFile, TimebaseFile, TotalsFile,
+    FunctionFile, PathsFile, ProfileFile, QualityFile, RunFile, SAME_HISTOGRAM, SCHEMA, SourceFile,
+    TimebaseFile, TotalsFile,
 };
 use crate::summarize::call_graph::Between;
 use crate::summarize::{
-    CallGraph, Diagnostic, FuncStats, Lengths, Profile, Quality, Row, RunNode, RunPaths, SavedRun,
-    Sums,
+    CallGraph, FuncStats, Lengths, Profile, Quality, Row, RunNode, RunPaths, SavedRun, Sums,
 };
 
 /// The file of a profile whose tick is `tick` reported units.
@@ -31,7 +28,7 @@ pub(super) fn file(profile: &Profile, tick: u64) -> ProfileFile {
         timebase: TimebaseFile {
             unit: profile.timebase.unit_name().into(),
             resolution: profile.timebase.resolution.0.saturating_mul(tick),
-            timeline: timeline_name(profile.timebase.timeline).into(),
+            timeline: profile.timebase.timeline.name().into(),
             tick: Some(tick),
         },
         totals: TotalsFile {
@@ -93,24 +90,9 @@ pub(super) fn write_quality(quality: &Quality) -> QualityFile {
         skipped_records: quality.skipped_records,
         backwards: quality.backwards,
         clamped: quality.clamped,
-        diagnostics: quality.diagnostics.iter().map(write_diagnostic).collect(),
+        diagnostics: quality.diagnostics.iter().map(Into::into).collect(),
         cut_records: quality.cut_records,
         damaged: quality.damaged,
-    }
-}
-
-fn write_diagnostic(diagnostic: &Diagnostic) -> DiagnosticFile {
-    let sample = |sample: &Sample| SampleFile {
-        source: sample.place.source.clone(),
-        offset: sample.place.offset,
-        line: sample.place.line,
-        message: sample.message.clone(),
-    };
-    DiagnosticFile {
-        code: diagnostic.code.clone(),
-        severity: diagnostic.severity.name().into(),
-        count: diagnostic.count,
-        samples: diagnostic.samples.iter().map(sample).collect(),
     }
 }
 
@@ -172,11 +154,4 @@ fn elapsed_histogram(stats: &FuncStats) -> String {
         return SAME_HISTOGRAM.into();
     }
     elapsed.encode()
-}
-
-fn timeline_name(timeline: Timeline) -> &'static str {
-    match timeline {
-        Timeline::Recorded => "recorded",
-        Timeline::Synthetic => "synthetic",
-    }
 }

@@ -1,6 +1,5 @@
 //! Lines to records.
 
-use profctl_model::diag::codes;
 use profctl_model::{Code, Fidelity, Func, FuncKind, Timeline};
 
 use super::lex::{self, Verb, Word, Words};
@@ -297,9 +296,7 @@ fn end(words: &mut Peekable<'_>) -> Result<(), &'static str> {
 
 /// The diagnostic of that code.
 fn code(name: &[u8]) -> Option<&'static Code> {
-    let own = crate::formats::FORMATS.iter().flat_map(|format| format.descriptor().codes);
-    let all = codes::ALL.iter().chain(crate::CODES).chain(own);
-    all.copied().find(|code| code.name.as_bytes() == name)
+    crate::codes().find(|code| code.name.as_bytes() == name)
 }
 
 /// `KEY=VALUE …` at the end of a line.

@@ -137,7 +137,8 @@ fn the_demo_in_numbers() {
     assert_eq!(DEMO, demo());
     let (trace, origin) = load(DEMO, &ReadOptions::default());
     assert_eq!(origin.format.name, "systemview");
-    assert_eq!(origin.facts, [("cores", "one".into()), ("system", "Demo".into())]);
+    let fact = |name: &'static str, value: &str| (name.into(), value.to_owned());
+    assert_eq!(origin.facts, [fact("cores", "one"), fact("system", "Demo")]);
     let found = calls(&trace);
     let of = |name: &str| found.iter().find(|call| call.name == name).unwrap();
     // 30 + 2 + 3 + 5 until it is preempted, 45 away, 5 + 40 after.

@@ -2,11 +2,12 @@
 
 use std::io::{self, Write};
 
+use profctl_analyze::tables::RunHead;
 use profctl_model::tables::SPANS;
 use profctl_model::{Names, SpanRow};
 use profctl_render::table::csv_field;
 
-use crate::runs::{Run, Traced};
+use crate::runs::Run;
 
 /// The two forms of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -64,7 +65,7 @@ pub(super) struct Lines {
 impl Lines {
     pub(super) fn new(form: Form, run: &Run, csv_safe: bool) -> Option<Self> {
         let escaped = |text: &str| form.text(text, csv_safe);
-        let Traced { names, labels, knows_off_cpu, .. } = run.trace.as_ref()?;
+        let RunHead { names, labels, meta, .. } = &run.trace.as_ref()?.head;
         let Names { funcs, cpus, .. } = names;
         let some = |text: Option<&str>| text.map_or(form.absent().to_owned(), escaped);
         Some(Self {
@@ -78,7 +79,7 @@ impl Lines {
                 .collect(),
             threads: labels.iter().map(|label| escaped(label)).collect(),
             cpus: cpus.iter().map(u32::to_string).collect(),
-            knows_off_cpu: *knows_off_cpu,
+            knows_off_cpu: meta.knows_off_cpu,
             before: before(form),
         })
     }
@@ -106,9 +107,11 @@ impl Lines {
         } else {
             write!(out, "{}{}", before(), self.form.absent())?;
         }
-        let flags = [span.fidelity.is_partial(), span.outermost].map(u64::from);
-        for number in [span.elapsed().0, span.net.0, span.stolen.0, flags[0], flags[1]] {
-            write!(out, "{}{number}", before())?;
+        for length in [span.elapsed().0, span.net.0, span.stolen.0] {
+            write!(out, "{}{length}", before())?;
+        }
+        for flag in [span.fidelity.is_partial(), span.outermost, span.interrupt] {
+            write!(out, "{}{}", before(), u8::from(flag))?;
         }
         out.write_all(self.form.line_end())
     }

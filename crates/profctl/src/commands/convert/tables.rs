@@ -106,10 +106,11 @@ mod parquet {
     use std::fs;
     use std::io::Write;
 
-    use profctl_frame::{Described, ParquetFile, SpanNames};
+    use profctl_frame::{Described, ParquetFile};
 
     use super::{Failure, Global, NewFile, Runs, SPANS, TableSchema};
-    use crate::commands::query::of_frame;
+    use crate::commands::query::{of_frame, span_names};
+    use crate::input::PARTITION;
     use crate::runs::Run;
 
     #[expect(clippy::unnecessary_wraps, reason = "a build without SQL fails")]
@@ -124,8 +125,15 @@ mod parquet {
         global: &Global,
     ) -> Result<(), Failure> {
         let unit = runs.unit.name();
-        let what =
-            Described { table: schema, unit: &unit, producer: PRODUCER, partitioned: partition };
+        let all = heads(schema, &runs.all);
+        let what = Described {
+            table: schema,
+            unit: &unit,
+            producer: PRODUCER,
+            runs: &all,
+            partitioned: partition,
+            workers: runs.session.workers(),
+        };
         if !partition {
             let mut out = NewFile::of(global)?;
             let mut file = ParquetFile::new(&mut out, &what).map_err(of_frame)?;
@@ -142,10 +150,12 @@ mod parquet {
             return Err(Failure::usage(format!("{}: already exists", root.display())));
         }
         for run in 0..runs.all.len() {
-            let directory = root.join(format!("run={}", encoded(&runs.all[run].name)));
+            let directory = root.join(format!("{PARTITION}{}", encoded(&runs.all[run].name)));
             fs::create_dir_all(&directory)
                 .map_err(|error| Failure::output(directory.display().to_string(), &error))?;
             let mut out = NewFile::at(&directory.join("part-0.parquet"))?;
+            let head = heads(schema, &runs.all[run..=run]);
+            let what = Described { runs: &head, ..what };
             let mut file = ParquetFile::new(&mut out, &what).map_err(of_frame)?;
             write_run(run, schema, runs, &mut file)?;
             file.finish().map_err(of_frame)?;
@@ -155,6 +165,12 @@ mod parquet {
     }
 
     const PRODUCER: &str = concat!("profctl ", env!("CARGO_PKG_VERSION"));
+
+    /// What a file of calls says of its runs, so that it reads back as a trace.
+    fn heads(schema: &TableSchema, runs: &[Run]) -> Vec<String> {
+        let traces = runs.iter().filter(|_| schema.name == SPANS.name).flat_map(|run| &run.trace);
+        traces.map(|trace| trace.head.to_json()).collect()
+    }
 
     fn write_run<W: Write>(
         index: usize,
@@ -168,12 +184,11 @@ mod parquet {
             return file.table(&run.table(schema, unit)).map_err(of_frame);
         }
         let Some(trace) = &run.trace else { return Ok(()) };
-        let names = SpanNames::new(&run.name, &trace.names, &trace.labels, trace.knows_off_cpu)
-            .map_err(of_frame)?;
+        let names = span_names(trace)?;
         run.each_block(|rows, _| file.spans(&names, rows).map_err(of_frame))
     }
 
-    /// The name of a directory, percent-encoded as engines expect it.
+    /// The name of a run in that of a directory, percent-encoded as engines expect it.
     fn encoded(name: &str) -> String {
         let one = |byte: u8| match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'.' | b'_' | b'-' => {

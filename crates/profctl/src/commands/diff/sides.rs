@@ -8,8 +8,8 @@ use profctl_model::TraceBuilder;
 
 use crate::args::{Global, Reading, Selection};
 use crate::exit::Failure;
-use crate::input::Inputs;
 use crate::input::session::{ItemContent, Read, Session};
+use crate::input::{Inputs, PARTITION};
 
 /// What is kept of a run besides its profile.
 #[derive(Clone, Copy, Default)]
@@ -150,10 +150,29 @@ fn traced(read: Read<RunSink>) -> Run {
     Run { name: origin.name, block: None, profile, facts, series, paths }
 }
 
-/// The subdirectory of `side` that a run lies in, if it does not lie in `side` itself.
+/// The subdirectory of `side` that a run lies in, if it does not lie in `side` itself. A directory
+/// that `convert --partition` made has the name of a run, which may have one.
 fn below(side: &Path, run: &Path) -> Option<String> {
     let below = run.strip_prefix(side).ok()?.parent()?;
-    Some(below.display().to_string()).filter(|block| !block.is_empty())
+    let name = below.file_name().and_then(|name| name.to_str());
+    let block = match name.and_then(|name| name.strip_prefix(PARTITION)) {
+        None => below.to_owned(),
+        Some(run) => below.with_file_name(percent_decoded(run)).parent()?.to_owned(),
+    };
+    Some(block.display().to_string()).filter(|block| !block.is_empty())
+}
+
+fn percent_decoded(name: &str) -> String {
+    let mut bytes = Vec::with_capacity(name.len());
+    let mut rest = name.as_bytes();
+    while let [first, after @ ..] = rest {
+        let code = after.get(..2).and_then(|digits| str::from_utf8(digits).ok());
+        let code = code.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        let code = code.filter(|_| *first == b'%');
+        bytes.push(code.unwrap_or(*first));
+        rest = if code.is_some() { &after[2..] } else { after };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// The same where a run was found below one of several arguments.
@@ -183,6 +202,10 @@ mod tests {
             ("before/", "before/boot1/day2/run1.txt", Some("boot1/day2")),
             ("before", "before/run1.txt", None),
             ("run1.txt", "run1.txt", None),
+            ("calls", "calls/run=run1.txt/part-0.parquet", None),
+            ("calls", "calls/run=boot%201%2Frun%C3%A4.txt/part-0.parquet", Some("boot 1")),
+            ("calls", "calls/run=100%/part-0.parquet", None),
+            ("calls", "calls/host1/run=run1.txt/part-0.parquet", Some("host1")),
         ] {
             assert_eq!(below(Path::new(side), Path::new(run)).as_deref(), expected, "{run}");
         }

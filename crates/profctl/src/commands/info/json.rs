@@ -38,7 +38,7 @@ struct Source<'a> {
 
 #[derive(Serialize)]
 struct Fact<'a> {
-    name: &'static str,
+    name: &'a str,
     value: &'a str,
 }
 

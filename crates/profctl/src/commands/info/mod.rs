@@ -87,7 +87,7 @@ fn count_functions(names: &Names) -> usize {
 }
 
 /// What there is to say, in order: the name and the value of each line.
-fn facts(read: &Read<Tally>, global: &Global) -> Vec<(&'static str, String)> {
+fn facts<'r>(read: &'r Read<Tally>, global: &Global) -> Vec<(&'r str, String)> {
     let Read { sink, names, meta, origin } = read;
     let timebase = &meta.timebase;
     let at = |time: Tick| number::clock(time, timebase, global.unit).trim_start().to_owned();
@@ -106,7 +106,7 @@ fn facts(read: &Read<Tally>, global: &Global) -> Vec<(&'static str, String)> {
         ("compression", origin.compression.unwrap_or("none").into()),
         ("size", number::bytes(origin.bytes)),
     ];
-    facts.extend(origin.facts.iter().cloned());
+    facts.extend(origin.facts.iter().map(|(name, value)| (&**name, value.clone())));
     facts.extend([
         ("clock", clock(timebase)),
         ("span", format!("{real}, from {} to {}", at(meta.first), at(meta.last))),

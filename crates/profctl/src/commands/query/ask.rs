@@ -4,6 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use profctl_analyze::summarize::By;
+use profctl_analyze::tables::RunHead;
 use profctl_frame::{
     Database, Described, Error, ParquetFile, SpanColumns, SpanNames, span_columns, tables_of,
 };
@@ -20,7 +21,7 @@ use crate::exit::{Exit, Failure};
 use crate::input::session::Session;
 use crate::output::{self, NewFile};
 use crate::read;
-use crate::runs::{IN_MEMORY, Runs, Wanted};
+use crate::runs::{IN_MEMORY, Runs, Traced, Wanted};
 
 /// A failure of the tables in the words of the program.
 pub(crate) fn of_frame(error: Error) -> Failure {
@@ -128,7 +129,14 @@ fn database(
         return Ok(database);
     }
     let unit = runs.unit.name();
-    let what = Described { table: &SPANS, unit: &unit, producer: "profctl", partitioned: false };
+    let what = Described {
+        table: &SPANS,
+        unit: &unit,
+        producer: "profctl",
+        runs: &[],
+        partitioned: false,
+        workers: runs.session.workers(),
+    };
     let path = (runs.calls() > in_memory).then(|| runs.temporary.path("spans"));
     let mut out = path.as_deref().map(NewFile::at).transpose()?;
     let mut file = match &mut out {
@@ -137,8 +145,7 @@ fn database(
     };
     for run in &mut runs.all {
         let Some(trace) = &run.trace else { continue };
-        let names = SpanNames::new(&run.name, &trace.names, &trace.labels, trace.knows_off_cpu)
-            .map_err(of_frame)?;
+        let names = span_names(trace)?;
         run.each_block(|rows, _| {
             match &mut file {
                 Some(file) => file.spans(&names, rows),
@@ -155,6 +162,12 @@ fn database(
         database.add_span_file(&path);
     }
     Ok(database)
+}
+
+/// The names that the calls of a trace have in tables.
+pub(crate) fn span_names(trace: &Traced) -> Result<SpanNames, Failure> {
+    let RunHead { run, names, labels, meta, .. } = &trace.head;
+    SpanNames::new(run, names, labels, meta.knows_off_cpu).map_err(of_frame)
 }
 
 /// Says what there is where the query names what there is not.

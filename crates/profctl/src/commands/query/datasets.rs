@@ -8,9 +8,7 @@ use profctl_model::tables::TableSchema;
 
 use super::Args;
 use crate::exit::{Failure, reason};
-
-/// How directories of a partitioned dataset begin.
-const PARTITION: &str = "run=";
+use crate::input::PARTITION;
 
 /// Files of tables, all in one unit.
 pub(super) struct Datasets {

@@ -11,7 +11,7 @@ use crate::args::{Global, Reading, Selection};
 use crate::exit::{Exit, Failure};
 
 #[cfg(feature = "tables")]
-pub(crate) use ask::of_frame;
+pub(crate) use ask::{of_frame, span_names};
 
 const EXAMPLES: &str = "\
 Examples:

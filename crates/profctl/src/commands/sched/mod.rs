@@ -13,6 +13,7 @@ use whatif::PolicyText;
 
 use crate::args::{Global, Reading, Selection};
 use crate::exit::{Exit, Failure};
+use crate::input::is_parquet;
 use crate::{duration, output, read};
 
 const EXAMPLES: &str = "\
@@ -111,7 +112,9 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     args.refuse_selection(global.format())?;
     let trace = read::load_whole(path, &args.reading, &args.selection, global)?;
     let schedule = sched::of(&trace).map_err(|message| {
-        Failure::input(path.display().to_string(), "holds no context switches").hint(message)
+        let of_table = "Parquet has calls without the states of threads: give the trace";
+        let hint = if is_parquet(path) { of_table.into() } else { message };
+        Failure::input(path.display().to_string(), "holds no context switches").hint(hint)
     })?;
     let rows = Rows {
         thread: &|thread| args.selection.takes_thread(thread),

@@ -1,0 +1,408 @@
+//! Calls of a file that [`crate::ParquetFile`] wrote, passed to a sink as those of a trace.
+
+use std::fs::File;
+use std::sync::Arc;
+
+use polars::prelude::*;
+use polars_io::parquet::read::{ParallelStrategy, ParquetReader};
+use polars_parquet::read::{FileMetadata, read_metadata};
+use profctl_model::hash::FastMap;
+use profctl_model::tables::SPANS;
+use profctl_model::{
+    CpuId, Fidelity, Func, FuncId, FuncKind, IdVec, Late, Names, Span, SpanSink, ThreadId, Tick,
+    Ticks,
+};
+
+use crate::columns::schema_of;
+use crate::error::Error;
+
+/// In which groups calls are outermost that are in no other of theirs, where those are not the
+/// functions: the group of a function, and of one that runs as an interrupt.
+pub type GroupOf<'a> = &'a mut dyn FnMut(&Func, bool) -> u32;
+
+/// Ended calls of a thread of which each is remembered: one that comes late may belong before so many.
+const KEPT_MAX: usize = 1 << 16;
+
+/// The columns that say which function a call is of.
+const OF_FUNCTION: [&str; 3] = ["name", "module", "kind"];
+const CALLS: [&str; 12] = [
+    "thread",
+    "cpu",
+    "id",
+    "parent",
+    "start",
+    "end",
+    "wall",
+    "off_cpu",
+    "net",
+    "stolen",
+    "partial",
+    "interrupt",
+];
+
+/// How calls are read.
+pub struct ReadSpans<'a> {
+    /// Threads by what they are called in the file.
+    pub threads: &'a FastMap<String, ThreadId>,
+    /// Units of the file in a tick.
+    pub tick: u64,
+    /// By what a call is outermost, if not by its function.
+    pub group_of: Option<GroupOf<'a>>,
+    /// Receives the number of calls read.
+    pub progress: &'a dyn Fn(u64),
+}
+
+impl ReadSpans<'_> {
+    /// Passes every call in `file`, a table of calls, to `sink`, in the order in which they were
+    /// written, and adds its functions to `names`. Fails if the file cannot be read, or is not as it
+    /// was written.
+    pub fn read<S: SpanSink>(
+        self,
+        file: File,
+        names: &mut Names,
+        sink: &mut S,
+    ) -> Result<(), Error> {
+        let Self { threads, tick, group_of, progress } = self;
+        let rows = Rows::of(file)?;
+        let outermost = group_of.map(|group_of| rows.outermost(group_of)).transpose()?;
+        let mut columns: Vec<&str> = OF_FUNCTION.into_iter().chain(CALLS).collect();
+        if outermost.is_none() {
+            columns.push("outermost");
+        }
+        let mut funcs = Funcs::default();
+        let mut cpus: FastMap<u64, CpuId> = FastMap::default();
+        let mut lanes: FastMap<u32, ThreadId> = FastMap::default();
+        let mut trees: IdVec<ThreadId, Tree> = IdVec::default();
+        let mut done = 0;
+        for group in 0..rows.metadata.row_groups.len() {
+            let block = rows.block(group, &columns)?;
+            let func_keys = block.func_keys()?;
+            let (labels, label_of) = block.names("thread")?;
+            let [ids, starts, ends, walls, nets, stolen, partial, interrupt] =
+                ["id", "start", "end", "wall", "net", "stolen", "partial", "interrupt"]
+                    .map(|column| block.numbers(column));
+            let (ids, starts, ends, walls) = (ids?, starts?, ends?, walls?);
+            let (nets, stolen, partial, interrupt) = (nets?, stolen?, partial?, interrupt?);
+            let parents = block.some_numbers("parent")?;
+            let off_cpus = block.some_numbers("off_cpu")?;
+            let cpu_numbers = block.some_numbers("cpu")?;
+            let flags = if outermost.is_none() { block.numbers("outermost")? } else { Vec::new() };
+            for row in 0..block.frame.height() {
+                let id = ids[row];
+                let func = funcs.get(func_keys[row], &block, names)?;
+                let label = labels[row].ok_or_else(|| wrong(id, "has no thread"))?;
+                let thread = match lanes.get(&label) {
+                    Some(&thread) => thread,
+                    None => {
+                        let text = label_of(label);
+                        let thread = *threads.get(text.as_str()).ok_or_else(|| {
+                            wrong(id, &format!("is of thread {text}, which the file does not list"))
+                        })?;
+                        lanes.insert(label, thread);
+                        thread
+                    }
+                };
+                let cpu = cpu_numbers[row].map(|number| {
+                    *cpus
+                        .entry(number)
+                        .or_insert_with(|| names.cpu(u32::try_from(number).unwrap_or(u32::MAX)))
+                });
+                let [start, end, wall, off_cpu, net, stolen] = [
+                    starts[row],
+                    ends[row],
+                    walls[row],
+                    off_cpus[row].unwrap_or(0),
+                    nets[row],
+                    stolen[row],
+                ]
+                .map(|time| time / tick.max(1));
+                if end < start || off_cpu > wall {
+                    return Err(wrong(
+                        id,
+                        "ends before it starts, or is off the CPU for longer than it takes",
+                    ));
+                }
+                let (callees, descendants, late) = trees.grow_to(thread).end(id, parents[row]);
+                let outermost = match &outermost {
+                    Some(outermost) => outermost[usize::try_from(id).unwrap_or(usize::MAX)],
+                    None => flags[row] != 0,
+                };
+                let span = Span {
+                    func,
+                    thread,
+                    cpu,
+                    start: Tick(start),
+                    end: Tick(end),
+                    wall: Ticks(wall),
+                    off_cpu: Ticks(off_cpu),
+                    net: Ticks(net),
+                    stolen: Ticks(stolen),
+                    callees,
+                    descendants,
+                    late,
+                    outermost,
+                    interrupt: interrupt[row] != 0,
+                    fidelity: Fidelity { start_inferred: partial[row] != 0, ..Fidelity::EXACT },
+                };
+                sink.span(&span, names);
+            }
+            done += block.frame.height() as u64;
+            progress(done);
+        }
+        match trees.iter().find_map(Tree::orphan) {
+            Some(id) => {
+                Err(wrong(id, "has no caller after it: rows are missing, or in another order"))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// A call that is not as it was written.
+fn wrong(id: u64, what: &str) -> Error {
+    Error::File(format!("call {id} {what}"))
+}
+
+/// The rows of a file.
+struct Rows {
+    file: File,
+    metadata: Arc<FileMetadata>,
+}
+
+impl Rows {
+    fn of(mut file: File) -> Result<Self, Error> {
+        let metadata = Arc::new(read_metadata(&mut file)?);
+        Ok(Self { file, metadata })
+    }
+
+    /// Columns of a row group.
+    fn block(&self, group: usize, columns: &[&str]) -> Result<Block, Error> {
+        let length = |group: usize| self.metadata.row_groups[group].num_rows();
+        let before: usize = (0..group).map(length).sum();
+        let file = self.file.try_clone().map_err(PolarsError::from)?;
+        let mut reader = ParquetReader::new(file)
+            .with_columns(Some(columns.iter().map(|&name| name.to_owned()).collect()))
+            .with_slice(Some((before, length(group))))
+            .read_parallel(ParallelStrategy::Columns);
+        reader.set_metadata(Arc::clone(&self.metadata));
+        Ok(Block { frame: reader.finish()? })
+    }
+
+    /// Which calls lie in no other of their group, by number.
+    fn outermost(&self, group_of: GroupOf<'_>) -> Result<Vec<bool>, Error> {
+        let n = (0..self.metadata.row_groups.len())
+            .map(|group| self.metadata.row_groups[group].num_rows())
+            .sum();
+        // By number, which is in the order of entry: the caller, counted from 1, and the group.
+        let mut calls: Vec<(u32, u32)> = vec![(u32::MAX, 0); n];
+        let mut groups: FastMap<(FuncId, bool), u32> = FastMap::default();
+        let (mut funcs, mut names) = (Funcs::default(), Names::default());
+        for group in 0..self.metadata.row_groups.len() {
+            let columns: Vec<&str> =
+                OF_FUNCTION.into_iter().chain(["id", "parent", "interrupt"]).collect();
+            let block = self.block(group, &columns)?;
+            let func_keys = block.func_keys()?;
+            let (ids, interrupt) = (block.numbers("id")?, block.numbers("interrupt")?);
+            let parents = block.some_numbers("parent")?;
+            for row in 0..block.frame.height() {
+                let id = ids[row];
+                let func = funcs.get(func_keys[row], &block, &mut names)?;
+                let is_interrupt = interrupt[row] != 0;
+                let group = *groups
+                    .entry((func, is_interrupt))
+                    .or_insert_with(|| group_of(&names.funcs[func], is_interrupt));
+                let parent = match parents[row] {
+                    None => Some(0),
+                    Some(parent) if parent < id => u32::try_from(parent + 1).ok(),
+                    Some(_) => None,
+                };
+                let call = usize::try_from(id).ok().and_then(|id| calls.get_mut(id));
+                let (Some(call), Some(parent)) = (call, parent) else {
+                    return Err(wrong(id, "or its caller has a number that no call has"));
+                };
+                *call = (parent, group);
+            }
+        }
+        let mut open: Vec<u32> = Vec::new();
+        let mut within: FastMap<u32, u32> = FastMap::default();
+        let mut outermost = Vec::with_capacity(calls.len());
+        for (id, &(parent, group)) in calls.iter().enumerate() {
+            if parent == u32::MAX {
+                return Err(wrong(id as u64, "is missing"));
+            }
+            // What is open after the caller has ended.
+            while let Some(&top) = open.last()
+                && top + 1 != parent
+            {
+                open.pop();
+                let group = calls[top as usize].1;
+                within.entry(group).and_modify(|n| *n -= 1);
+            }
+            if parent != 0 && open.is_empty() {
+                return Err(wrong(id as u64, "is not among the callees of its caller"));
+            }
+            let n = within.entry(group).or_default();
+            outermost.push(*n == 0);
+            *n += 1;
+            open.push(id as u32);
+        }
+        Ok(outermost)
+    }
+}
+
+/// A name for each row, if it has one.
+type NameIds = Vec<Option<u32>>;
+
+/// The rows of one row group.
+struct Block {
+    frame: DataFrame,
+}
+
+impl Block {
+    /// A column of names, as numbers that mean the same in every block.
+    fn names(&self, name: &str) -> Result<(NameIds, impl Fn(u32) -> String + use<>), Error> {
+        let types = schema_of(&SPANS);
+        let kind = types.get(name).cloned().unwrap_or(DataType::Null);
+        let column = self.frame.column(name)?.cast(&kind)?;
+        let names = column.cat32()?;
+        let mapping = Arc::clone(names.get_mapping());
+        let text = move |name: u32| mapping.cat_to_str(name).unwrap_or_default().to_owned();
+        Ok((names.physical().iter().collect(), text))
+    }
+
+    /// Which function each call is of: its name, module and kind.
+    fn func_keys(&self) -> Result<Vec<[Option<u32>; 3]>, Error> {
+        let [name, module, kind] = OF_FUNCTION.map(|column| self.names(column));
+        let (name, module, kind) = (name?.0, module?.0, kind?.0);
+        Ok(name
+            .into_iter()
+            .zip(module)
+            .zip(kind)
+            .map(|((name, module), kind)| [name, module, kind])
+            .collect())
+    }
+
+    fn some_numbers(&self, name: &str) -> Result<Vec<Option<u64>>, Error> {
+        let column = self.frame.column(name)?.cast(&DataType::Int64)?;
+        let numbers = column.i64()?.iter().map(|number| match number {
+            None => Ok(None),
+            Some(number) => u64::try_from(number).map(Some),
+        });
+        let numbers: Result<_, _> = numbers.collect();
+        numbers.map_err(|_| Error::File(format!("a negative value in column {name}")))
+    }
+
+    fn numbers(&self, name: &str) -> Result<Vec<u64>, Error> {
+        let numbers: Option<_> = self.some_numbers(name)?.into_iter().collect();
+        numbers.ok_or_else(|| Error::File(format!("a null in column {name}")))
+    }
+}
+
+/// The functions that were met.
+#[derive(Default)]
+struct Funcs {
+    ids: FastMap<[Option<u32>; 3], FuncId>,
+}
+
+impl Funcs {
+    #[inline]
+    fn get(
+        &mut self,
+        key: [Option<u32>; 3],
+        block: &Block,
+        names: &mut Names,
+    ) -> Result<FuncId, Error> {
+        match self.ids.get(&key) {
+            Some(&func) => Ok(func),
+            None => self.meet(key, block, names),
+        }
+    }
+
+    #[cold]
+    fn meet(
+        &mut self,
+        key: [Option<u32>; 3],
+        block: &Block,
+        names: &mut Names,
+    ) -> Result<FuncId, Error> {
+        let mut texts: [Option<String>; 3] = Default::default();
+        for ((text, column), value) in texts.iter_mut().zip(OF_FUNCTION).zip(key) {
+            let (_, text_of) = block.names(column)?;
+            *text = value.map(text_of);
+        }
+        let [Some(name), module, kind] = texts else {
+            return Err(Error::File("a null in column name".into()));
+        };
+        let kind = kind.as_deref().and_then(FuncKind::from_name);
+        let kind = kind.ok_or_else(|| Error::File(format!("unknown kind of {name}")))?;
+        let func = names.func(Func { name, module, kind, address: None });
+        self.ids.insert(key, func);
+        Ok(func)
+    }
+}
+
+/// The calls of a thread that ended and whose caller has not, in the order of entry, which is that
+/// of their numbers.
+#[derive(Clone, Debug, Default)]
+struct Tree {
+    ended: Vec<Ended>,
+    /// With so many of them, neighbors are joined.
+    limit: usize,
+}
+
+/// Calls of one caller, or without one.
+#[derive(Clone, Copy, Debug)]
+struct Ended {
+    /// The number of the first.
+    id: u64,
+    parent: Option<u64>,
+    /// How many, and the same with all below them.
+    roots: u32,
+    calls: u64,
+}
+
+impl Tree {
+    /// A call ended. Its callees, all calls below it, and what ended before it and began after it.
+    fn end(&mut self, id: u64, parent: Option<u64>) -> (u32, u64, Late) {
+        let is_after = |ended: &&Ended| ended.id > id && ended.parent != Some(id);
+        let n_after = self.ended.iter().rev().take_while(is_after).count();
+        let after = self.ended.split_off(self.ended.len() - n_after);
+        let mut late = Late::NONE;
+        for follower in &after {
+            late.roots = late.roots.saturating_add(follower.roots);
+            late.calls = late.calls.saturating_add(follower.calls);
+        }
+        let (mut callees, mut descendants) = (0_u32, 0_u64);
+        while let Some(callee) = self.ended.pop_if(|ended| ended.parent == Some(id)) {
+            callees = callees.saturating_add(callee.roots);
+            descendants = descendants.saturating_add(callee.calls);
+        }
+        if self.ended.len() >= self.limit.max(KEPT_MAX) {
+            self.join_neighbors();
+        }
+        self.ended.push(Ended { id, parent, roots: 1, calls: descendants.saturating_add(1) });
+        self.ended.extend(after);
+        (callees, descendants, late)
+    }
+
+    /// Joins calls of one caller that ended long ago, so that memory does not grow with them.
+    #[cold]
+    fn join_neighbors(&mut self) {
+        let recent = self.ended.split_off(self.ended.len() - KEPT_MAX / 2);
+        self.ended.dedup_by(|next, first| {
+            let is_same = next.parent == first.parent;
+            if is_same {
+                first.roots = first.roots.saturating_add(next.roots);
+                first.calls = first.calls.saturating_add(next.calls);
+            }
+            is_same
+        });
+        self.ended.extend(recent);
+        self.limit = self.ended.len() * 2;
+    }
+
+    /// A call whose caller never came.
+    fn orphan(&self) -> Option<u64> {
+        self.ended.iter().find(|ended| ended.parent.is_some()).map(|ended| ended.id)
+    }
+}
