@@ -97,7 +97,8 @@ impl Database {
         self.stored.entry(file.table.name).or_default().push(file);
     }
 
-    /// The answer to a query. Without an `ORDER BY`, rows and groups come as they first appear.
+    /// The answer to a query. Without an `ORDER BY`, rows and groups come as they first
+    /// appear, and groups of joined rows in the order of their keys.
     pub fn ask(&self, sql: &str) -> Result<Table, Error> {
         let frame = on_large_stack(|| self.collect(sql))?;
         table_of(&frame)

@@ -161,6 +161,31 @@ fn calls_are_the_same_whichever_columns_are_read() {
     assert!(distinct.iter().all(|row| row.as_object().map(serde_json::Map::len) == Some(19)));
 }
 
+/// The engine need not hold a table that is joined with itself, if the rows are only summed.
+#[test]
+fn callers_and_callees_are_counted_in_the_order_of_their_names() {
+    let trace = fixtures::of_format("function_graph")[0].display().to_string();
+    let sql = "SELECT p.name AS caller, c.name AS callee, COUNT(*) AS calls, SUM(c.net) AS net \
+               FROM spans c JOIN spans p ON c.parent = p.id GROUP BY caller, callee";
+    let pairs = ask(&trace, sql);
+    let names =
+        |row: &Value| [&row["caller"], &row["callee"]].map(|name| name.as_str().map(str::to_owned));
+    assert!(pairs.len() > 20 && pairs.is_sorted_by_key(names), "{pairs:?}");
+    let sum = |column: &str| pairs.iter().filter_map(|row| row[column].as_u64()).sum::<u64>();
+    let below = ask(&trace, "SELECT COUNT(*) AS calls, SUM(net) AS net FROM spans WHERE depth > 0");
+    assert_eq!(
+        [sum("calls"), sum("net")].map(Value::from),
+        ["calls", "net"].map(|name| below[0][name].clone())
+    );
+
+    let explained = |sql: &str| run(&["query", "-q", "--explain", &trace, sql]).stdout;
+    assert!(!explained(sql).contains("CACHE"), "{}", explained(sql));
+    // What is not summed comes in the order of the calls.
+    let listed = "SELECT c.id, p.id AS caller FROM spans c JOIN spans p ON c.parent = p.id";
+    let ids = |sql: &str| ask(&trace, sql).iter().map(|row| row["id"].as_u64()).collect::<Vec<_>>();
+    assert_eq!(ids(listed), ids("SELECT id FROM spans WHERE depth > 0"));
+}
+
 #[test]
 fn several_traces_are_told_apart_by_their_run() {
     let scratch = Scratch::new("query_runs");
