@@ -187,7 +187,7 @@ def test_a_trace_that_crashes_the_program_is_a_row(
     paths = sorted(str(path) for path in Path("before").glob("*/*"))
     good = [path for path in paths if path != "before/machine0/run3.txt"]
     expected = bare("summarize", *good, "--format", "json")
-    # Twelve files per task.
+    # Fifty files per task.
     with profctl_spark.summarize(spark, paths, runs=runs, profctl=str(program)) as summary:
         if runs:
             assert summary.json() == expected

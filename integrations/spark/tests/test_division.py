@@ -61,7 +61,7 @@ def test_tasks_are_of_bounded_size_and_the_largest_first() -> None:
 
 def test_a_small_job_has_a_task_per_slot_and_no_smaller_ones() -> None:
     listed = [Input(index, str(index), None, 60 << 20, False) for index in range(8)]
-    for slots, files in ((2, 2), (4, 2), (8, 1), (16, 1)):
+    for slots, files in ((1, 4), (2, 4), (4, 2), (8, 1), (16, 1)):
         tasks = groups.pack(listed, Limits(), slots)
         assert [len(task) for task in tasks] == [files] * (8 // files)
 

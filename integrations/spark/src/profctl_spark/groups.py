@@ -8,10 +8,6 @@ from dataclasses import dataclass
 
 from .inputs import Input
 
-_BYTES_MIN = 128 << 20
-_FILES_MIN = 8
-"""Below these, what a task costs at once is more than a fifth of what it reads."""
-
 
 @dataclass(frozen=True)
 class Limits:
@@ -37,17 +33,13 @@ def pack(inputs: Sequence[Input], limits: Limits, slots: int) -> list[list[Input
     Args:
         inputs: What to read.
         limits: The largest task.
-        slots: Tasks that run at the same time; each gets one, and several if there is enough to do.
+        slots: Tasks that run at the same time; each gets one, if there are enough files. More than
+            that are of the largest size: what a task costs at once is little only then.
     """
     slots = max(1, slots)
     total = sum(one.size for one in inputs)
-
-    def most(limit: int, least: int, all_of_them: int) -> int:
-        several = all_of_them // (4 * slots)
-        return max(1, min(limit, max(several, min(least, all_of_them // slots))))
-
-    bytes_max = most(limits.bytes_per_task, _BYTES_MIN, total)
-    files_max = most(limits.files_per_task, _FILES_MIN, len(inputs))
+    bytes_max = max(1, min(limits.bytes_per_task, -(-total // slots)))
+    files_max = max(1, min(limits.files_per_task, -(-len(inputs) // slots)))
     largest_first = sorted(inputs, key=lambda one: (-one.size, one.index))
     groups: list[list[Input]] = []
     filled = 0
