@@ -67,8 +67,8 @@ def generated(make: str, seed: int) -> str:
 
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """A master and two workers with two executors each."""
-    found = Cluster(tmp_path_factory.mktemp("cluster"), workers=2, cores=2, memory="1g")
+    """A master and two workers with an executor each."""
+    found = Cluster(tmp_path_factory.mktemp("cluster"), workers=2, cores=1, memory="600m")
     try:
         yield found
     finally:
@@ -77,7 +77,8 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 @pytest.fixture(scope="session")
 def spark(cluster: Cluster, work: Path, profctl: str) -> Iterator[SparkSession]:
-    """A session with four executors of one core."""
+    """A session with two executors of one core."""
+    top = f"/{work.parts[1]}"
     settings = {
         "spark.driver.host": "127.0.0.1",
         "spark.driver.memory": "512m",
@@ -86,6 +87,8 @@ def spark(cluster: Cluster, work: Path, profctl: str) -> Iterator[SparkSession]:
         "spark.executor.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
         "spark.python.unix.domain.socket.enabled": "true",
         "spark.executorEnv.PROFCTL": profctl,
+        # The scheme of `piped`: executors read it through Hadoop, though the files are here.
+        f"spark.hadoop.fs.viewfs.mounttable.tests.link.{top}": f"file://{top}",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.shuffle.partitions": "4",
@@ -101,6 +104,11 @@ def spark(cluster: Cluster, work: Path, profctl: str) -> Iterator[SparkSession]:
     session.sparkContext.setLogLevel("ERROR")
     yield session
     session.stop()
+
+
+def piped(path: str | Path) -> str:
+    """The URI of a file that is copied into a pipe."""
+    return f"viewfs://tests{Path(path).absolute()}"
 
 
 class Program:

@@ -7,8 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from conftest import ROOT, Program
 from pyspark.find_spark_home import _find_spark_home
+
+from profctl_spark import cli
 
 MAIN = ROOT / "integrations" / "spark" / "src" / "profctl_spark" / "__main__.py"
 LOCAL = ["--master", "local[1]", "--driver-memory", "512m", "--conf", "spark.ui.enabled=false"]
@@ -48,8 +51,7 @@ def test_spark_submit_passes_exit_codes_on(bare: Program, work: Path, tmp_path: 
     assert (tmp_path / "job.json").read_bytes() == (tmp_path / "bare.json").read_bytes()
 
 
-def test_usage_errors_end_with_2() -> None:
+def test_usage_errors_end_with_2(capsys: pytest.CaptureFixture[str]) -> None:
     for arguments in (["frobnicate"], ["summarize", "--top"], ["diff", "--paths", "a", "b"]):
-        done = called(sys.executable, str(MAIN), *arguments)
-        assert done.returncode == 2
-        assert done.stderr.startswith(b"profctl-spark: ")
+        assert cli.main(arguments) == 2
+        assert capsys.readouterr().err.startswith("profctl-spark: ")

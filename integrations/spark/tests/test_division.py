@@ -56,7 +56,14 @@ def test_tasks_are_of_bounded_size_and_the_largest_first() -> None:
         [400, 30, 10],
         [10, 5, 0],
     ]
-    assert len(groups.pack(listed, Limits(), slots=2)) == len(listed)
+    assert len(groups.pack(listed, Limits(), slots=8)) == len(listed)
+
+
+def test_a_small_job_has_a_task_per_slot_and_no_smaller_ones() -> None:
+    listed = [Input(index, str(index), None, 60 << 20, False) for index in range(8)]
+    for slots, files in ((1, 4), (2, 4), (4, 2), (8, 1), (16, 1)):
+        tasks = groups.pack(listed, Limits(), slots)
+        assert [len(task) for task in tasks] == [files] * (8 // files)
 
 
 def test_tasks_are_larger_where_there_would_be_too_many() -> None:
@@ -65,6 +72,21 @@ def test_tasks_are_larger_where_there_would_be_too_many() -> None:
     assert len(groups.pack(listed, limits, slots=2)) == 500
     tasks = groups.pack(listed, replace(limits, tasks=40), slots=2)
     assert [len(task) for task in tasks] == [25] * 40
+    # Files of which no two fit the mean, and files of unknown sizes.
+    for sizes in ([10] * 60, [0] * 90, [500, *range(80)]):
+        listed = [Input(index, str(index), None, size, False) for index, size in enumerate(sizes)]
+        tasks = groups.pack(listed, replace(limits, files_per_task=1, tasks=40), slots=2)
+        assert len(tasks) == 40
+        assert sorted(one.index for task in tasks for one in task) == list(range(len(sizes)))
+        assert max(len(task) for task in tasks) <= 3
+        filled = [sum(one.size for one in task) for task in tasks]
+        assert max(filled) <= max(sum(sizes) / 40 + sizes[-1], sizes[0])
+
+
+def test_the_number_of_tasks_grows_with_the_cluster_and_not_with_the_files() -> None:
+    for files, slots, expected in ((900, 2, 900), (10_000, 2, 1000), (10_000, 300, 3000)):
+        listed = [Input(index, str(index), None, 1 << 28, False) for index in range(files)]
+        assert len(groups.pack(listed, Limits(), slots)) == expected
 
 
 def documented(command: str) -> dict[str, bool]:

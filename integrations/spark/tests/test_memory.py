@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from conftest import Program
 from driver import Watch
 from pyspark.sql import SparkSession
 
@@ -13,26 +14,24 @@ from profctl_spark import Limits
 
 
 def test_memory_of_the_driver_does_not_grow_with_partial_profiles(
-    spark: SparkSession, work: Path, tmp_path: Path
+    spark: SparkSession, bare: Program, work: Path, tmp_path: Path
 ) -> None:
-    trace = work / "before" / "machine0" / "run0.txt"
+    profile = tmp_path / "run.profile.json"
+    bare("summarize", str(work / "before" / "machine0" / "run0.txt"), "-o", str(profile))
     live = {}
-    for number in (100, 1000):
+    limits = Limits(files_per_task=1, tasks=20)
+    for number in (20, 2000):
         directory = tmp_path / str(number)
         directory.mkdir()
         for one in range(number):
-            (directory / f"run{one}.txt").hardlink_to(trace)
-        a_file_each = Limits(files_per_task=1)
+            (directory / f"run{one}.profile.json").hardlink_to(profile)
         with (
             Watch(spark) as watch,
-            profctl_spark.summarize(
-                spark, [str(directory)], runs=False, limits=a_file_each
-            ) as summary,
+            profctl_spark.summarize(spark, [str(directory)], runs=False, limits=limits) as summary,
         ):
-            profile = json.loads(summary.merged)
-        assert len(profile["sources"]) == number
+            merged = json.loads(summary.merged)
+        assert len(merged["sources"]) == number
         live[number] = watch.live
-    profile["sources"] = []
-    # The names of files, and what Spark keeps for a task.
-    assert live[1000] - live[100] < 900 * 10_000
-    assert len(json.dumps(profile)) > 4 * 10_000, "profiles are too small to be noticed"
+    # The result names its sources; their profiles would take twenty times as much.
+    assert live[2000] - live[20] < 1980 * 1000
+    assert profile.stat().st_size > 20 * 1000

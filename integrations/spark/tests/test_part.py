@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import Program
+from conftest import Program, built
 
 from profctl_spark import part
 from profctl_spark.hadoop import Reader
@@ -52,3 +53,47 @@ def test_a_program_without_batches_ends_early(work: Path) -> None:
     job = part.Job("/bin/true", str(work), Reader({}), 1)
     inputs = [Input(0, "before/machine0/run0.txt", None, 1, False)]
     assert part.summarize_all(job, inputs, [], False) is None
+
+
+class Forbidden(Reader):
+    """Copies nothing."""
+
+    def copy(self, uri: str, target: str) -> None:
+        """Fail."""
+        raise AssertionError(uri)
+
+    copy_directory = copy
+
+
+def test_files_of_the_machine_itself_are_read_in_place(
+    work: Path, bare: Program, tmp_path: Path
+) -> None:
+    run = work / "before" / "machine0" / "run0.txt"
+    trace = tmp_path / "run.data"
+    subprocess.run([built("MAKE_TRACE", "make-trace"), "uftrace", "30K", str(trace)], check=True)
+    listed = sorted(trace.iterdir())
+    job = part.Job(bare.path, str(work), Forbidden({}), 1)
+    inputs = [
+        Input(0, f"file://{run}", "machine0", run.stat().st_size, False),
+        Input(1, f"file:{trace}", None, 1, True),
+    ]
+    for one in inputs:
+        path = one.name.removeprefix("file://").removeprefix("file:")
+        expected = bare("summarize", path, "--format", "json").replace(path.encode(), b"")
+        outcome = part.summarize(job, one, [], False)
+        assert outcome.out.replace(one.name.encode(), b"") == expected, outcome.message
+    read = part.summarize_all(job, inputs, [], False)
+    assert read is not None
+    assert [outcome.exit_code for outcome in read[0]] == [0, 0]
+    # A link to it was removed, not what it leads to.
+    assert sorted(trace.iterdir()) == listed
+
+
+def test_uris_of_local_files() -> None:
+    plain = Reader({})
+    assert plain.local_path("file:///data/a b%20c.txt") == "/data/a b%20c.txt"
+    assert plain.local_path("file:/data/a.txt") == "/data/a.txt"
+    for uri in ("file://host/data/a.txt", "hdfs:///data/a.txt", "s3a://file:/a.txt"):
+        assert plain.local_path(uri) is None
+    # Another file system was configured for them.
+    assert Reader({"fs.file.impl": "example.Files"}).local_path("file:///data/a.txt") is None

@@ -136,7 +136,7 @@ def _run(spark: SparkSession, line: Line, divided: Divided) -> int:
         if functions:
             reading = flags_of.divide(["--by=thread", *line.arguments]).reading[1:]
         failed = to_parquet(spark, paths, dataset, flags=reading)
-        return _named(divided, [(row["run"], row["message"]) for row in failed.collect()], 0)
+        return _named(divided, failed, 0)
     if line.command == "history":
         (dataset,) = _sides(line.command, paths, 1)
         outcome = history(spark, dataset, flags=report)
@@ -172,19 +172,20 @@ def _files(line: Line, divided: Divided, files: DataFrame, code: int) -> int:
     """Write the table of files and name those that were skipped."""
     if line.status is not None:
         files.write.mode("overwrite").parquet(line.status)
-    failed = files.where("exit_code <> 0").select("path", "message").collect()
-    return _named(divided, [(row["path"], row["message"]) for row in failed], code)
+    return _named(divided, files.where("exit_code <> 0"), code)
 
 
-def _named(divided: Divided, failed: Sequence[tuple[str, str]], code: int) -> int:
-    if not failed:
+def _named(divided: Divided, failed: DataFrame, code: int) -> int:
+    number = failed.count()
+    if not number:
         return code
-    noun = "file that is not a trace" if len(failed) == 1 else "files that are not traces"
-    _say(f"skipped {len(failed)} {noun} or cannot be read")
-    for _, message in failed[:_NAMED_MAX]:
-        _say(message.splitlines()[0] if message else "")
-    if len(failed) > _NAMED_MAX:
-        _say(f"and {len(failed) - _NAMED_MAX} more: --status DIR writes them all")
+    noun = "file that is not a trace" if number == 1 else "files that are not traces"
+    _say(f"skipped {number} {noun} or cannot be read")
+    # A fleet may have many: the driver holds no more than it names.
+    for row in failed.select("message").take(_NAMED_MAX):
+        _say(row["message"].splitlines()[0] if row["message"] else "")
+    if number > _NAMED_MAX:
+        _say(f"and {number - _NAMED_MAX} more: --status DIR writes them all")
     strict = "--strict" in divided.report
     return _INCOMPLETE if strict and code == 0 else code
 

@@ -100,8 +100,7 @@ def _of_batch(batch: Batch, reader: Reader, one: Input, directory: str | None) -
 def _of_uri(batch: Batch, reader: Reader, one: Input, directory: str) -> Outcome:
     place = _place(directory, one.name)
     try:
-        if one.is_directory:
-            reader.copy_directory(one.name, place)
+        if _is_at(place, reader, one):
             batch.ask(one.name, one.block)
             return batch.ended()
         os.mkfifo(place, 0o600)
@@ -130,9 +129,11 @@ def read(job: Job, one: Input, arguments: Callable[[str], Sequence[str]]) -> Out
 
     def once() -> Outcome:
         with tempfile.TemporaryDirectory(prefix="profctl-") as directory:
-            if one.is_directory:
-                return _directory(path, job.reader, one.name, call, directory)
-            return _piped(path, job.reader, one.name, call, directory)
+            place = _place(directory, one.name)
+            if _is_at(place, job.reader, one):
+                return program.run(path, call, directory)
+            os.mkfifo(place, 0o600)
+            return _copied(job.reader, one.name, place, Call(path, call, directory))
 
     return _tried(one, once)
 
@@ -151,17 +152,16 @@ def _tried(one: Input, once: Callable[[], Outcome]) -> Outcome:
     return Outcome(_INPUT_ERROR, b"", problem)
 
 
-def _directory(path: str, reader: Reader, uri: str, call: Sequence[str], directory: str) -> Outcome:
-    place = _place(directory, uri)
-    reader.copy_directory(uri, place)
-    return program.run(path, call, directory)
-
-
-def _piped(path: str, reader: Reader, uri: str, call: Sequence[str], directory: str) -> Outcome:
-    """Let profctl read a named pipe whose path, seen from `directory`, is the URI."""
-    pipe = _place(directory, uri)
-    os.mkfifo(pipe, 0o600)
-    return _copied(reader, uri, pipe, Call(path, call, directory))
+def _is_at(place: str, reader: Reader, one: Input) -> bool:
+    """Put what a URI names at `place`; False if it can be copied into a pipe instead."""
+    local = reader.local_path(one.name)
+    if local is not None:
+        os.symlink(local, place)
+    elif one.is_directory:
+        reader.copy_directory(one.name, place)
+    else:
+        return False
+    return True
 
 
 def _copied(reader: Reader, uri: str, pipe: str, call: Call | Batch) -> Outcome:
@@ -226,7 +226,7 @@ def _place(directory: str, uri: str) -> str:
 
 
 def _remove(place: str) -> None:
-    if os.path.isdir(place):
+    if os.path.isdir(place) and not os.path.islink(place):
         shutil.rmtree(place)
     elif os.path.lexists(place):
         os.remove(place)
