@@ -17,6 +17,7 @@ mod importer;
 mod in_turn;
 pub mod json;
 pub mod kernel_events;
+mod known_names;
 mod lttng;
 mod options;
 pub mod pause;

@@ -14,6 +14,7 @@ use crate::emit::{
 };
 use crate::kernel_events::record::StateBits;
 use crate::kernel_events::{Applier, IrqNames, KernelEvent, Place, SOFT_IRQS, Syscall, Task};
+use crate::known_names::KnownNames;
 
 /// When and where an event was recorded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,11 +31,6 @@ impl Site {
     }
 }
 
-/// Addresses whose functions are found in one step; a power of two.
-const LATEST: usize = 8192;
-/// Spreads addresses, which are near one another, over those: 2^64 by the golden ratio.
-const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
-
 /// A thread as the contexts of an event name it: CPU, process and thread.
 type Named = (Option<u32>, Option<u64>, u64);
 
@@ -45,9 +41,8 @@ type Known = (LaneRef, Arc<[u8]>);
 pub(crate) struct TracerEvents {
     modules: Arc<Modules>,
     applier: Applier,
-    /// Functions by address, and the latest of them by a hash of it.
-    functions: FastMap<u64, NameRef>,
-    latest: Vec<(u64, NameRef)>,
+    /// Functions by address.
+    functions: KnownNames,
     /// The lanes of threads in this block, with the names that they had.
     lanes: FastMap<Named, Known>,
     /// The latest of them.
@@ -60,8 +55,7 @@ impl TracerEvents {
         Self {
             modules,
             applier: Applier::default(),
-            functions: FastMap::default(),
-            latest: vec![(0, NameRef::ANONYMOUS); LATEST],
+            functions: KnownNames::default(),
             lanes: FastMap::default(),
             last: None,
         }
@@ -134,6 +128,25 @@ impl TracerEvents {
                     self.mark(name, event, site, out);
                 }
             }
+        }
+    }
+
+    /// Says that a thread entered or left the function at an address.
+    #[expect(clippy::inline_always, reason = "a call would pass the parts through memory")]
+    #[inline(always)]
+    pub(crate) fn call(
+        &mut self,
+        (address, is_entry): (u64, bool),
+        thread: &Thread<'_>,
+        site: Site,
+        out: &mut Emitter,
+    ) {
+        let at = site.at(self.lane_of(thread, site, out));
+        let name = self.function(address, out);
+        if is_entry {
+            out.enter(at, name, Stated::NOTHING);
+        } else {
+            out.exit(at, Some(name), Stated::NOTHING);
         }
     }
 
@@ -214,21 +227,14 @@ impl TracerEvents {
 
     #[inline]
     fn function(&mut self, address: u64, out: &mut Emitter) -> NameRef {
-        let row = (address.wrapping_mul(SPREAD) >> (u64::BITS - LATEST.ilog2())) as usize;
-        let (of, known) = self.latest[row];
-        if of == address && known != NameRef::ANONYMOUS {
-            return known;
+        match self.functions.get(address) {
+            Some(known) => known,
+            None => self.new_function(address, out),
         }
-        let known = self.find_function(address, out);
-        self.latest[row] = (address, known);
-        known
     }
 
-    #[inline(never)]
-    fn find_function(&mut self, address: u64, out: &mut Emitter) -> NameRef {
-        if let Some(&known) = self.functions.get(&address) {
-            return known;
-        }
+    #[cold]
+    fn new_function(&mut self, address: u64, out: &mut Emitter) -> NameRef {
         let (name, module) = self.modules.function(address);
         let spelling = format!("{name}\0{}", module.as_deref().unwrap_or_default());
         let func = Func { name, module, ..Func::default() };
@@ -240,20 +246,28 @@ impl TracerEvents {
     /// Whom the event is of: the thread that its contexts name, else the one that runs on the CPU.
     #[inline]
     fn lane<F: Fields>(&mut self, event: &F, site: Site, out: &mut Emitter) -> LaneRef {
-        let Site { cpu, offset, .. } = site;
-        let Some(Thread { tid, pid, name }) = event.thread() else { return cpu_lane(cpu, out) };
-        let named = (cpu, pid, tid);
+        match event.thread() {
+            Some(thread) => self.lane_of(&thread, site, out),
+            None => cpu_lane(site.cpu, out),
+        }
+    }
+
+    #[inline]
+    fn lane_of(&mut self, thread: &Thread<'_>, site: Site, out: &mut Emitter) -> LaneRef {
+        let Thread { tid, pid, ref name } = *thread;
+        let named = (site.cpu, pid, tid);
         if let Some((last, (lane, known))) = &self.last
             && *last == named
-            && is_same(known, &name)
+            && is_same(known, name)
         {
             return *lane;
         }
-        let (lane, known) = self.find_lane(named, &name, offset, out);
+        let (lane, known) = self.find_lane(named, name, site.offset, out);
         self.last = Some((named, (lane, known)));
         lane
     }
 
+    #[inline(never)]
     fn find_lane(
         &mut self,
         (cpu, pid, tid): Named,

@@ -116,8 +116,9 @@ fn cpu_of(row: usize) -> Option<CpuId> {
     row.checked_sub(1).map(CpuId::from_index)
 }
 
-/// Calls that are summed up together. The sums of one thread displace those of another from the
-/// cache, so a trace that changes thread with every call is to come back to them less often.
+/// Calls that are summed up together at least; else as many as the tables have rows. The sums of
+/// one thread displace those of another from the cache, so a trace that changes thread with every
+/// call is to come back to them less often, and then to need more of what comes with a cache line.
 const BATCH: usize = 512;
 /// Rows that the tables may have for each of those in use, so that they stay small where a thread
 /// calls few of many functions.
@@ -160,7 +161,7 @@ impl Outermost {
 
     #[inline]
     fn add_later(&mut self, call: Call) {
-        if self.batch.len() >= BATCH {
+        if self.batch.len() >= BATCH.max(self.n_rows) {
             self.sum_up();
         }
         self.batch.push(call);

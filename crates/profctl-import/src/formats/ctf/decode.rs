@@ -78,6 +78,30 @@ impl Fixed {
         };
         Self { distance, of, drops: is_held.then_some((above, below)) }
     }
+
+    /// The same, counted from a place that is so many bits before.
+    pub(super) fn behind(&self, bits: u64) -> Self {
+        Self::new(self.distance.saturating_add(bits), self.of)
+    }
+
+    /// The number, where it is counted from the first of `bytes`; nothing if the 8 bytes from its
+    /// first one on are not all there or do not hold it.
+    #[inline]
+    pub(super) fn within(&self, bytes: &[u8]) -> Option<u64> {
+        let (above, below) = self.drops?;
+        let window = *bytes.get((self.distance / 8) as usize..)?.first_chunk()?;
+        Some(self.of_window(window, above, below))
+    }
+
+    #[inline]
+    fn of_window(&self, window: [u8; 8], above: u32, below: u32) -> u64 {
+        let window = match self.of.endian {
+            Endian::Little => u64::from_le_bytes(window),
+            Endian::Big => u64::from_be_bytes(window),
+        };
+        let bits = window << above;
+        if self.of.signed { (bits.cast_signed() >> below).cast_unsigned() } else { bits >> below }
+    }
 }
 
 /// There are no bits left, or a field is invalid.
@@ -150,25 +174,34 @@ impl<'a> Decoder<'a> {
     /// The number in a field that was passed, which lies behind `start`; a negative one as it is
     /// stored in 64 bits.
     #[inline]
-    pub(super) fn number_at(&self, start: u64, Fixed { distance, of, drops }: &Fixed) -> u64 {
-        let at = start + distance;
-        if let Some((above, below)) = *drops
+    pub(super) fn number_at(&self, start: u64, number: &Fixed) -> u64 {
+        let at = start + number.distance;
+        if let Some((above, below)) = number.drops
             && start.is_multiple_of(8)
             && let Some(rest) = self.bytes.get((at / 8) as usize..)
             && let Some(&window) = rest.first_chunk()
         {
-            let window = match of.endian {
-                Endian::Little => u64::from_le_bytes(window),
-                Endian::Big => u64::from_be_bytes(window),
-            };
-            let bits = window << above;
-            return if of.signed {
-                (bits.cast_signed() >> below).cast_unsigned()
-            } else {
-                bits >> below
-            };
+            return number.of_window(window, above, below);
         }
-        self.any_number_at(at, of)
+        self.any_number_at(at, &number.of)
+    }
+
+    /// The next whole byte that is at a multiple of so many bits: its number in the packet, and all
+    /// from it on.
+    #[inline]
+    pub(super) fn rest(&self, align: u32) -> Option<(usize, &'a [u8])> {
+        let align = u64::from(align);
+        let at = (self.at.checked_add(align - 1)? & !(align - 1)) / 8;
+        let at = usize::try_from(at).ok()?;
+        Some((at, self.bytes.get(at..)?))
+    }
+
+    /// Goes on behind `bits` bits from that byte on, if they are content.
+    #[inline]
+    pub(super) fn go_behind(&mut self, byte: usize, bits: u64) -> Option<()> {
+        let to = (byte as u64 * 8).checked_add(bits).filter(|to| *to <= self.end)?;
+        self.at = to;
+        Some(())
     }
 
     #[inline(never)]

@@ -2,10 +2,12 @@
 
 use std::borrow::Cow;
 
+use super::calls::Call;
 use super::decode::{Decoder, Stopped, Value, Visitor};
 use super::header::Header;
 use super::layout::{Content, Layout, Layouts, NumberPlace, Place, Slot, ThreadPlaces, plain};
 use super::packet::Packet;
+use super::read::Trace;
 use super::types::{EventClass, Integer, Metadata, StreamClass, Type};
 use crate::bytes::low_bits;
 use crate::lttng::{Name, Part, Thread};
@@ -158,16 +160,27 @@ impl<'a> Visitor<'a> for Stamp {
     }
 }
 
+/// Takes what a packet says.
+pub(super) trait Take<'a> {
+    /// An entry or an exit.
+    fn call(&mut self, call: Call<'a>);
+    /// Any event.
+    fn event(&mut self, event: &Event<'a>);
+}
+
 /// Reads the events of a packet. Says what was wrong if it stopped before the end.
 pub(super) fn each<'a>(
-    (metadata, layouts): (&'a Metadata, &'a Layouts),
+    trace: &'a Trace,
     packet: &Packet,
     bytes: &'a [u8],
-    mut take: impl FnMut(&Event<'a>),
+    take: &mut impl Take<'a>,
 ) -> Result<(), String> {
-    let Some(class) = metadata.stream(packet.class).or_else(|| metadata.streams.first()) else {
+    let Trace { metadata, layouts, calls, .. } = trace;
+    let row = metadata.streams.iter().position(|class| class.id == packet.class).unwrap_or(0);
+    let Some(class) = metadata.streams.get(row) else {
         return Err(format!("no class of streams {}", packet.class));
     };
+    let calls = calls[row].as_ref();
     let content = packet.content.or(packet.size).unwrap_or(bytes.len() as u64 * 8);
     let mut decoder = Decoder::new(bytes, bytes.len() as u64 * 8);
     decoder.limit(content);
@@ -177,9 +190,13 @@ pub(super) fn each<'a>(
     let classes = Classes { metadata, layouts, class, header };
     let mut event = Event::before(decoder);
     while !event.decoder.is_done() {
+        if let Some(call) = calls.and_then(|calls| calls.read(&mut event.decoder, &mut clock)) {
+            take.call(call);
+            continue;
+        }
         let start = event.decoder.at;
         match event.next(&classes, &mut clock) {
-            Ok(()) => take(&event),
+            Ok(()) => take.event(&event),
             Err(Stop::Unknown(id)) => return Err(format!("an event with the unknown id {id}")),
             // What is left is too short for an event: padding, or the end of a file that was cut.
             Err(Stop::Stopped) => {
@@ -223,12 +240,17 @@ impl Classes<'_> {
     /// The row of the event of that id.
     #[inline]
     fn row(&self, id: u64) -> Result<usize, Stop> {
-        let events = &self.metadata.events;
-        let is_it = |known: &EventClass| known.stream == self.class.id && known.id == id;
-        // Ids are mostly rows.
-        let guess = events.get(id as usize).is_some_and(is_it).then_some(id as usize);
-        guess.or_else(|| events.iter().position(is_it)).ok_or(Stop::Unknown(id))
+        row_of(self.metadata, self.class, id).ok_or(Stop::Unknown(id))
     }
+}
+
+/// The row of the event of that id in a class of streams.
+#[inline]
+pub(super) fn row_of(metadata: &Metadata, class: &StreamClass, id: u64) -> Option<usize> {
+    let is_it = |known: &EventClass| known.stream == class.id && known.id == id;
+    // Ids are mostly rows.
+    let guess = metadata.events.get(id as usize).is_some_and(is_it).then_some(id as usize);
+    guess.or_else(|| metadata.events.iter().position(is_it))
 }
 
 impl<'a> Event<'a> {

@@ -33,6 +33,16 @@ struct Step {
     is_id: bool,
 }
 
+/// Where in a header is what, from its start.
+pub(super) struct Distances {
+    /// Bits at a multiple of which the event begins.
+    pub(super) align: u32,
+    /// Bits of the header.
+    pub(super) bits: u64,
+    /// The clock, with its size in bits.
+    pub(super) clock: (Fixed, u32),
+}
+
 /// What follows where a number is in this range.
 struct Choice {
     low: u64,
@@ -66,6 +76,43 @@ impl Header {
         Some(Self { first, choices: choices(labels, fields)? })
     }
 
+    /// Where the id is, from the start of a header which begins at a multiple of so many bits;
+    /// nothing if that is not at a whole byte, or other numbers choose what follows.
+    pub(super) fn id(&self) -> Option<(u32, Fixed)> {
+        let Numbers { align, steps, .. } = &self.first;
+        if !align.is_power_of_two()
+            || !align.is_multiple_of(8)
+            || !self.choices.is_empty() && steps.len() > 1
+        {
+            return None;
+        }
+        let id = steps.iter().rfind(|step| step.is_id)?;
+        Some((*align, id.of))
+    }
+
+    /// Where everything is in the headers of events of that id, which [`Self::id`] finds; nothing if
+    /// that differs between them.
+    pub(super) fn distances(&self, id: u64) -> Option<Distances> {
+        let Numbers { align, bits, .. } = self.first;
+        let (mut bits, mut clock) = (bits, self.first.clock(0));
+        if !self.choices.is_empty() {
+            let Choice { numbers, .. } = self.choice(id)?;
+            if numbers.steps.iter().any(|step| step.is_id)
+                || !align.is_multiple_of(numbers.align.max(1))
+            {
+                return None;
+            }
+            let start = bits.next_multiple_of(numbers.align.max(1).into());
+            clock = numbers.clock(start).or(clock);
+            bits = start + numbers.bits;
+        }
+        Some(Distances { align, bits, clock: clock? })
+    }
+
+    fn choice(&self, number: u64) -> Option<&Choice> {
+        self.choices.iter().find(|choice| (choice.low..=choice.high).contains(&number))
+    }
+
     /// Reads a header.
     #[inline]
     pub(super) fn read(&self, decoder: &mut Decoder<'_>) -> Result<Said, Stopped> {
@@ -73,8 +120,7 @@ impl Header {
         let (at, last) = self.first.read(decoder, &mut said)?;
         said.0 = at;
         if !self.choices.is_empty() {
-            let is_it = |choice: &&Choice| (choice.low..=choice.high).contains(&last);
-            let choice = self.choices.iter().find(is_it).ok_or(Stopped)?;
+            let choice = self.choice(last).ok_or(Stopped)?;
             choice.numbers.read(decoder, &mut said)?;
         }
         Ok(said)
@@ -107,6 +153,11 @@ impl Numbers {
         let distance = self.bits.next_multiple_of(of.align.max(1).into());
         self.steps.push(Step { of: Fixed::new(distance, of), clock, is_id });
         self.bits = distance + u64::from(of.bits);
+    }
+
+    /// The clock among them, with its size, if so many bits come before them.
+    fn clock(&self, before: u64) -> Option<(Fixed, u32)> {
+        self.steps.iter().rev().find_map(|step| Some((step.of.behind(before), step.clock?)))
     }
 
     /// Reads them; returns where they begin and the last one.

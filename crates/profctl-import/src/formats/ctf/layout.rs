@@ -196,6 +196,22 @@ impl Layout {
         Ok(())
     }
 
+    /// Where the runs begin, and where the event ends, both from its start, if `before` bits come
+    /// before its fields; nothing if that differs between events that begin at multiples of `align`
+    /// bits.
+    pub(super) fn distances(&self, before: u64, align: u32) -> Option<(Vec<u64>, u64)> {
+        let (mut starts, mut at) = (Vec::new(), before);
+        for run in &self.runs {
+            if run.has_text || !align.is_multiple_of(run.align) {
+                return None;
+            }
+            at = at.next_multiple_of(run.align.into());
+            starts.push(at);
+            at = at.checked_add(run.bits)?;
+        }
+        Some((starts, at))
+    }
+
     /// Where the field of that name is.
     #[inline]
     pub(super) fn place(&self, part: Part, name: Name) -> Option<&Place> {

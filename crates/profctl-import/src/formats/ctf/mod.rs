@@ -18,6 +18,7 @@ use crate::lttng::meaning::{Meaning, meaning};
 use crate::lttng::modules::{Module, Modules};
 use crate::symbols::Symbols;
 
+mod calls;
 mod decode;
 mod events;
 mod header;
@@ -30,6 +31,8 @@ mod read;
 mod tests;
 mod types;
 
+use calls::Call;
+use events::{Event, Take};
 use read::{Contents, PacketFile, Packets, Trace};
 use types::Metadata;
 
@@ -198,7 +201,9 @@ fn trace(metadata: Metadata, whole: u64) -> Trace {
     });
     let meanings = meanings(&metadata);
     let layouts = layout::all(&metadata);
-    Trace { meanings, layouts, frequency: (own, whole), offset, metadata }
+    let of = |class| calls::Calls::of(&metadata, class, (&meanings, &layouts));
+    let calls = metadata.streams.iter().map(of).collect();
+    Trace { meanings, layouts, calls, frequency: (own, whole), offset, metadata }
 }
 
 /// What each event of the metadata means, by its row there.
@@ -231,13 +236,25 @@ fn search(
         let length = (placed.range.end - placed.range.start) as usize;
         let bytes = file.bytes_at(placed.range.start, length)?;
         // What cannot be read is stated when it is read for its events.
-        let _ = events::each((&trace.metadata, &trace.layouts), &placed.packet, &bytes, |event| {
-            if trace.meanings[event.row] == Meaning::Mapped {
-                mapped.extend(Module::of(event));
-            }
-        });
+        let _ = events::each(trace, &placed.packet, &bytes, &mut MappedModules { trace, mapped });
     }
     Ok(())
+}
+
+/// Keeps where programs and libraries are mapped.
+struct MappedModules<'t> {
+    trace: &'t Trace,
+    mapped: &'t mut Vec<Module>,
+}
+
+impl<'a> Take<'a> for MappedModules<'_> {
+    fn call(&mut self, _call: Call<'a>) {}
+
+    fn event(&mut self, event: &Event<'a>) {
+        if self.trace.meanings[event.row] == Meaning::Mapped {
+            self.mapped.extend(Module::of(event));
+        }
+    }
 }
 
 fn facts(found: &[(String, Metadata)]) -> Vec<(&'static str, String)> {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use profctl_model::diag::codes::{CUT_RECORD, SKIPPED_RECORD};
 
-use super::events::{Event, each};
+use super::calls::{Call, Calls};
+use super::events::{Event, Take, each};
 use super::layout::Layouts;
 use super::packet::Placed;
 use super::types::Metadata;
@@ -22,6 +23,8 @@ pub(super) struct Trace {
     /// By row of the metadata's events.
     pub(super) meanings: Vec<Meaning>,
     pub(super) layouts: Layouts,
+    /// By row of its classes of streams.
+    pub(super) calls: Vec<Option<Calls>>,
     /// Ticks of this trace's clock a second, and those of the whole.
     pub(super) frequency: (u64, u64),
     /// Ticks of the whole from the epoch to the 0 of its clock.
@@ -107,13 +110,8 @@ impl Reader for Packets {
             let time = placed.packet.begin.map(|begin| trace.ticks(begin));
             out.lost(At { time, lane, offset: 0 }, placed.lost);
         }
-        let done = each((&trace.metadata, &trace.layouts), &placed.packet, block.bytes, |event| {
-            out.records += 1;
-            let offset = (event.at / 8) as usize;
-            let site = Site { time: Some(trace.ticks(event.time)), cpu, offset };
-            let name = trace.metadata.events[event.row].name.as_str();
-            self.events.say((name, &trace.meanings[event.row]), event, site, out);
-        });
+        let mut said = PacketEvents { trace, cpu, events: &mut self.events, out };
+        let done = each(trace, &placed.packet, block.bytes, &mut said);
         if let Err(what) = done {
             let size = placed.packet.size.or(placed.packet.content).unwrap_or(0);
             let is_cut = (block.bytes.len() as u64) < size.div_ceil(8);
@@ -126,6 +124,38 @@ impl Reader for Packets {
             });
         }
         (self.events.irqs() != before).then(|| Arc::new(self.events.irqs().clone()) as State)
+    }
+}
+
+/// Says the events of a packet.
+struct PacketEvents<'t> {
+    trace: &'t Trace,
+    cpu: Option<u32>,
+    events: &'t mut TracerEvents,
+    out: &'t mut Emitter,
+}
+
+impl PacketEvents<'_> {
+    #[inline]
+    fn site(&self, time: u64, offset: usize) -> Site {
+        Site { time: Some(self.trace.ticks(time)), cpu: self.cpu, offset }
+    }
+}
+
+impl<'a> Take<'a> for PacketEvents<'_> {
+    #[expect(clippy::inline_always, reason = "a call would pass the parts through memory")]
+    #[inline(always)]
+    fn call(&mut self, call: Call<'a>) {
+        self.out.records += 1;
+        let site = self.site(call.time, call.at);
+        self.events.call((call.address, call.is_entry), &call.thread, site, self.out);
+    }
+
+    fn event(&mut self, event: &Event<'a>) {
+        self.out.records += 1;
+        let site = self.site(event.time, (event.at / 8) as usize);
+        let name = self.trace.metadata.events[event.row].name.as_str();
+        self.events.say((name, &self.trace.meanings[event.row]), event, site, self.out);
     }
 }
 

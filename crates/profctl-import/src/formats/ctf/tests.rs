@@ -1,7 +1,7 @@
 use expect_test::expect;
 use profctl_testkit::{fixtures, invariants};
 
-use super::events::{Event, each, show};
+use super::events::{each, show};
 use super::*;
 use crate::testing;
 use crate::{Memory, ReadOptions, load};
@@ -37,7 +37,9 @@ fn printed(parts: &Parts) -> Vec<String> {
     let mut lines = Vec::new();
     for file in metadata_files(&files) {
         let metadata = metadata(&files, file).unwrap();
-        let trace = trace(metadata, 1_000_000_000);
+        // Calls are printed as the events that they are.
+        let mut trace = trace(metadata, 1_000_000_000);
+        trace.calls.fill(None);
         for stream in stream_files(&files, folder(&files.entries()[file.0].name)) {
             let reader = files.open_at(stream).unwrap();
             let (packets, damaged) = packet::all(&trace.metadata, &*reader).unwrap();
@@ -46,13 +48,8 @@ fn printed(parts: &Parts) -> Vec<String> {
                 let length = (placed.range.end - placed.range.start) as usize;
                 let bytes = reader.bytes_at(placed.range.start, length).unwrap();
                 let cpu = placed.packet.cpu.unwrap();
-                let done =
-                    each((&trace.metadata, &trace.layouts), &placed.packet, &bytes, |event| {
-                        let line = line(&trace.metadata, event, cpu);
-                        let time = i128::from(event.time) + trace.offset;
-                        lines.push((time, line));
-                    });
-                done.unwrap();
+                let mut printed = Printed { trace: &trace, cpu, lines: &mut lines };
+                each(&trace, &placed.packet, &bytes, &mut printed).unwrap();
             }
         }
     }
@@ -62,6 +59,24 @@ fn printed(parts: &Parts) -> Vec<String> {
         format!("{:02}:{:02}:{:02}.{nanos:09}", seconds / 3_600, seconds / 60 % 60, seconds % 60)
     };
     lines.into_iter().map(|(time, line)| format!("[{}] {line}", clock(time))).collect()
+}
+
+/// Keeps what is printed of each event, with its time.
+struct Printed<'t> {
+    trace: &'t Trace,
+    cpu: u32,
+    lines: &'t mut Vec<(i128, String)>,
+}
+
+impl<'a> Take<'a> for Printed<'_> {
+    fn call(&mut self, _call: Call<'a>) {
+        panic!("calls are not read as such");
+    }
+
+    fn event(&mut self, event: &Event<'a>) {
+        let time = i128::from(event.time) + self.trace.offset;
+        self.lines.push((time, line(&self.trace.metadata, event, self.cpu)));
+    }
 }
 
 fn line(metadata: &Metadata, event: &Event<'_>, cpu: u32) -> String {

@@ -22,6 +22,8 @@ struct Left {
     end: u64,
     name: NameRef,
     row: u32,
+    /// How many steps there were behind its exit, if that is in this part.
+    exit: usize,
     /// Whether it began in an earlier part, and whether it ends in a later one.
     has_begun: bool,
     goes_on: bool,
@@ -32,7 +34,7 @@ struct Left {
 struct Thread {
     /// What it does, from the last step on.
     of: ThreadSteps,
-    /// How many pieces were met before its latest one.
+    /// How many pieces there were when its latest one was met.
     first: usize,
     /// The latest end in the parts before, and the earliest one so far in this.
     before: u64,
@@ -49,26 +51,37 @@ pub(super) struct Backwards {
     threads: Vec<Thread>,
     n: usize,
     rows: Rows,
+    /// Pieces of all parts so far.
+    n_pieces: usize,
 }
 
 impl Backwards {
-    /// Reads the pieces of a part, the last one first. Says whether they are in order; if they are
-    /// not, they must be sorted. `before` says the latest end of a thread in the parts before.
-    pub(super) fn read(
-        &mut self,
-        pieces: impl Iterator<Item = Piece>,
-        before: impl Fn(u32) -> Option<u64>,
-        mut name: impl FnMut(&Piece) -> NameRef,
-    ) -> bool {
+    /// Begins with another part.
+    pub(super) fn begin(&mut self) {
         self.n = 0;
         self.rows.clear();
-        for (n, piece) in pieces.enumerate() {
-            let thread = self.thread(piece.thread, &before);
-            thread.first = n;
-            if !thread.add(&piece, &mut name) {
-                return false;
-            }
-        }
+    }
+
+    /// Takes a piece of a part, the last one first. Says whether it is in order with those behind it;
+    /// if it is not, all must be sorted. `before` says the latest end of a thread in the parts
+    /// before.
+    #[expect(clippy::inline_always, reason = "a call would pass the piece through memory")]
+    #[inline(always)]
+    pub(super) fn take(
+        &mut self,
+        piece: &Piece,
+        before: impl Fn(u32) -> Option<u64>,
+        name: impl FnMut(&Piece) -> NameRef,
+    ) -> bool {
+        self.n_pieces += 1;
+        let n = self.n_pieces;
+        let thread = self.thread(piece.thread, before);
+        thread.first = n;
+        thread.add(piece, name)
+    }
+
+    /// Says that all pieces of a part were taken.
+    pub(super) fn finish(&mut self) {
         for thread in &mut self.threads[..self.n] {
             while let Some(left) = thread.left.pop() {
                 thread.enter(&left);
@@ -76,7 +89,6 @@ impl Backwards {
         }
         // The one that was met last in this direction is the first in the other.
         self.threads[..self.n].sort_unstable_by_key(|thread| Reverse(thread.first));
-        true
     }
 
     /// The threads in the order in which they are met; the last step of each is the first.
@@ -84,17 +96,23 @@ impl Backwards {
         self.threads[..self.n].iter().map(|thread| &thread.of)
     }
 
-    #[inline]
+    #[expect(clippy::inline_always, reason = "once for each event")]
+    #[inline(always)]
     fn thread(&mut self, number: u32, before: impl Fn(u32) -> Option<u64>) -> &mut Thread {
         let row = self.rows.of(number);
         if row == self.n {
-            if self.n == self.threads.len() {
-                self.threads.push(Thread::default());
-            }
-            self.threads[row].begin(number, before(number).unwrap_or(0));
-            self.n += 1;
+            self.add_thread(number, before(number).unwrap_or(0));
         }
         &mut self.threads[row]
+    }
+
+    #[inline(never)]
+    fn add_thread(&mut self, number: u32, before: u64) {
+        if self.n == self.threads.len() {
+            self.threads.push(Thread::default());
+        }
+        self.threads[self.n].begin(number, before);
+        self.n += 1;
     }
 }
 
@@ -108,8 +126,9 @@ impl Thread {
     }
 
     /// Adds the piece before all others so far. Says whether it is in order.
-    #[inline]
-    fn add(&mut self, piece: &Piece, name: &mut impl FnMut(&Piece) -> NameRef) -> bool {
+    #[expect(clippy::inline_always, reason = "a call would pass the piece through memory")]
+    #[inline(always)]
+    fn add(&mut self, piece: &Piece, mut name: impl FnMut(&Piece) -> NameRef) -> bool {
         let Piece { is_call, start, end, goes_on, row, .. } = *piece;
         let has_begun = start < self.before;
         if start > end || end > self.end || end < self.before {
@@ -139,16 +158,26 @@ impl Thread {
         if !goes_on {
             self.of.steps.push(Step { time: end, row, name, what: What::Exit });
         }
-        self.left.push(Left { start, end, name, row, has_begun, goes_on });
+        let exit = self.of.steps.len();
+        self.left.push(Left { start, end, name, row, exit, has_begun, goes_on });
         true
     }
 
     #[inline]
     fn enter(&mut self, left: &Left) {
-        if !left.has_begun {
-            let Left { start, row, name, .. } = *left;
-            self.of.steps.push(Step { time: start, row, name, what: What::Enter });
+        let Left { start, end, row, name, .. } = *left;
+        if left.has_begun {
+            return;
         }
+        if !left.goes_on
+            && left.exit == self.of.steps.len()
+            && let Some(exit) = self.of.steps.last_mut()
+        {
+            // Nothing lies in it.
+            *exit = Step { time: start, row, name, what: What::Leaf(end - start) };
+            return;
+        }
+        self.of.steps.push(Step { time: start, row, name, what: What::Enter });
     }
 }
 
@@ -179,10 +208,13 @@ mod tests {
 
     fn backwards(pieces: &[Piece], before: Option<u64>) -> Option<Vec<ThreadSteps>> {
         let mut reader = Backwards::default();
-        // Nothing of the part before is left.
-        reader.read(pieces.iter().copied(), |_| None, |_| NameRef::ANONYMOUS);
         let name = |piece: &Piece| NameRef(piece.label as u32);
-        let is_in_order = reader.read(pieces.iter().rev().copied(), |_| before, name);
+        // Nothing of the part before is left.
+        reader.begin();
+        let _ = pieces.iter().all(|piece| reader.take(piece, |_| None, name));
+        reader.begin();
+        let is_in_order = pieces.iter().rev().all(|piece| reader.take(piece, |_| before, name));
+        reader.finish();
         let turned = |of: &ThreadSteps| {
             let (thread, mut steps) = (of.thread, of.steps.clone());
             steps.reverse();
@@ -219,6 +251,7 @@ mod tests {
         ];
         let pieces = pieces(&numbers, true);
         let steps = backwards(&pieces, Some(5)).expect("it is in order");
-        assert_eq!(steps[0].steps.len(), 2 + 1 + 2 + 2 + 2 + 1);
+        // The last one, a, b, the instant, c, the end of a, d.
+        assert_eq!(steps[0].steps.len(), 7);
     }
 }

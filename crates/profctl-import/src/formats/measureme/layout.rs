@@ -63,20 +63,26 @@ impl Version {
     /// The event that `bytes` are, as many as [`Self::event_bytes`] says.
     #[inline]
     pub(super) fn event(self, bytes: &[u8]) -> Event {
-        let short = |at: usize| u64::from(u32::from_le_bytes(array(bytes, at)));
-        let long = |at: usize| u64::from_le_bytes(array(bytes, at));
-        let (kind, label, words) = match self {
-            Self::V8 => (short(0), short(4), 8),
-            Self::V9 => (long(0), long(8), 16),
+        let (kind, label, words): (_, _, [u8; 16]) = match self {
+            Self::V8 => {
+                let bytes: [u8; 24] = array(bytes, 0);
+                let id = |at| u32::from_le_bytes(array(&bytes, at)).into();
+                (id(0), id(4), array(&bytes, 8))
+            }
+            Self::V9 => {
+                let bytes: [u8; 32] = array(bytes, 0);
+                let id = |at| u64::from_le_bytes(array(&bytes, at));
+                (id(0), id(8), array(&bytes, 16))
+            }
         };
-        let word = |n: usize| short(words + 4 * n);
-        let upper = word(3);
-        let first = word(1) | upper >> 16 << 32;
-        let second = word(2) | (upper & 0xffff) << 32;
+        let word = |n: usize| u32::from_le_bytes(array(&words, 4 * n));
+        let upper = u64::from(word(3));
+        let first = u64::from(word(1)) | upper >> 16 << 32;
+        let second = u64::from(word(2)) | (upper & 0xffff) << 32;
         Event {
             kind,
             label,
-            thread: word(0) as u32,
+            thread: word(0),
             payload: match second {
                 INSTANT => Payload::Instant(first),
                 INTEGER => Payload::Integer(first),

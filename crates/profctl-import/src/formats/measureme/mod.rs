@@ -97,32 +97,32 @@ impl Importer for SelfProfile {
 }
 
 /// Bytes that are read at once: whole events of each version.
-const READ: usize = 3 << 18;
+const READ: usize = 3 << 16;
 
 /// Reads all events once, to learn which calls are open where a part of them begins.
 fn open_calls(file: &dyn ReadAt, events: &[Range<u64>], version: Version) -> io::Result<OpenCalls> {
     let mut found = OpenCalls::default();
     let size = version.event_bytes();
-    let mut pending: Vec<u8> = Vec::new();
+    let mut bytes = vec![0; READ];
+    // Bytes of an event that two pages share, at the beginning.
+    let mut pending = 0;
     for range in events {
         let mut at = range.start;
         while at < range.end {
-            let length = usize::try_from(range.end - at).unwrap_or(READ).min(READ);
-            let mut bytes = file.bytes_at(at, length)?;
-            if bytes.is_empty() {
-                break;
-            }
-            at += bytes.len() as u64;
-            if !pending.is_empty() {
-                // An event that two pages share.
-                pending.append(&mut bytes);
-                bytes = std::mem::take(&mut pending);
-            }
-            let events = bytes.chunks_exact(size);
-            pending.extend_from_slice(events.remainder());
-            for event in events {
+            let length = usize::try_from(range.end - at).unwrap_or(READ).min(READ - pending);
+            let n = match file.read_at(at, &mut bytes[pending..pending + length]) {
+                Ok(0) => break,
+                Ok(n) => n,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            at += n as u64;
+            let there = pending + n;
+            for event in bytes[..there].chunks_exact(size) {
                 found.take(&version.event(event));
             }
+            pending = there % size;
+            bytes.copy_within(there - pending..there, 0);
         }
     }
     found.finish();

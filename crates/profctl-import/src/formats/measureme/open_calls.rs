@@ -27,14 +27,32 @@ pub(super) struct OpenCall {
 /// Calls that begin in one part and end in a later one.
 #[derive(Debug, Default)]
 pub(super) struct OpenCalls {
-    /// By thread: the latest end so far, by part with intervals of that thread.
-    ends: Vec<Vec<(usize, u64)>>,
+    threads: Vec<Thread>,
     rows: Rows,
     /// Intervals that may have begun in earlier parts than that in which they ended.
     ended: Vec<(usize, OpenCall)>,
     /// By part: those that begin in it and end later.
     begun: Vec<Vec<OpenCall>>,
     n: usize,
+}
+
+/// A thread with intervals.
+#[derive(Debug, Default)]
+struct Thread {
+    /// The latest end so far, by part with intervals of the thread.
+    ends: Vec<(usize, u64)>,
+    /// The latest part with such, and the latest end so far.
+    part: usize,
+    latest: u64,
+    /// The latest end in the parts before; 0 if there is none.
+    before: u64,
+}
+
+impl Thread {
+    fn end_part(&mut self) {
+        self.ends.push((self.part, self.latest));
+        self.before = self.latest;
+    }
 }
 
 impl OpenCalls {
@@ -44,27 +62,25 @@ impl OpenCalls {
         self.n += 1;
         let Payload::Interval { start, end } = event.payload else { return };
         let row = self.rows.of(event.thread);
-        if row == self.ends.len() {
-            self.ends.push(Vec::new());
+        if row == self.threads.len() {
+            self.threads.push(Thread { part, ..Thread::default() });
         }
-        let ends = &mut self.ends[row];
-        let before = match ends.last() {
-            Some(&(last, _)) if last == part => ends.len().checked_sub(2).map(|row| ends[row].1),
-            last => last.map(|(_, end)| *end),
-        };
-        if before.is_some_and(|before| start < before) {
+        let thread = &mut self.threads[row];
+        if thread.part != part {
+            thread.end_part();
+            thread.part = part;
+        }
+        if start < thread.before {
             self.ended.push((part, OpenCall { event: *event, start, end }));
         }
-        let end = end.max(start);
-        match ends.last_mut() {
-            Some((last, latest)) if *last == part => *latest = end.max(*latest),
-            Some(&mut (_, latest)) => ends.push((part, end.max(latest))),
-            None => ends.push((part, end)),
-        }
+        thread.latest = thread.latest.max(end.max(start));
     }
 
     /// Says that all events were taken.
     pub(super) fn finish(&mut self) {
+        for thread in &mut self.threads {
+            thread.end_part();
+        }
         let mut all = vec![Vec::new(); self.n.div_ceil(PART)];
         for (_, call) in std::mem::take(&mut self.ended) {
             let Some(ends) = self.of(call.event.thread) else { continue };
@@ -78,7 +94,7 @@ impl OpenCalls {
     }
 
     fn of(&self, thread: u32) -> Option<&[(usize, u64)]> {
-        Some(&self.ends[self.rows.get(thread)?])
+        Some(&self.threads[self.rows.get(thread)?].ends)
     }
 
     /// The intervals that begin in a part and end in a later one.

@@ -13,8 +13,9 @@ use super::open_calls::{OpenCalls, PART};
 use super::sorted;
 use super::steps::{Labels, Piece, Step, What};
 use super::strings::Strings;
-use crate::emit::{At, Emitter, LaneKey, LaneRef, NameRef, Stated, ThreadKey};
+use crate::emit::{At, CallPart, Emitter, LaneKey, LaneRef, NameRef, Stated, ThreadKey};
 use crate::formats::{Block, Reader, State};
+use crate::known_names::KnownNames;
 
 /// All that blocks are read with.
 #[derive(Debug)]
@@ -36,52 +37,55 @@ pub(super) struct Records {
 /// The names of events.
 #[derive(Default)]
 struct Names {
-    all: FastMap<Labels, NameRef>,
-    /// The latest of them, by a hash.
-    latest: Vec<Option<Latest>>,
+    /// By kind of event, and by whether it is an interval: a row of `labels`.
+    kinds: FastMap<(u64, bool), usize>,
+    /// The latest of them.
+    last: Option<((u64, bool), usize)>,
+    /// Names by label.
+    labels: Vec<KnownNames>,
 }
-
-/// A name that was looked up, in few bytes, so that many stay in the cache.
-#[derive(Clone, Copy)]
-struct Latest {
-    kind: u64,
-    label: u64,
-    name: NameRef,
-    is_call: bool,
-}
-
-/// Names that are found in one step; a power of two.
-const LATEST: usize = 8192;
-/// Spreads ids, which are near one another, over those: 2^64 by the golden ratio.
-const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl Names {
-    #[inline]
+    #[expect(clippy::inline_always, reason = "once for each event")]
+    #[inline(always)]
     fn of(&mut self, labels: Labels, strings: &Strings, out: &mut Emitter) -> NameRef {
         let (kind, label, is_call) = labels;
-        let hash = (label ^ kind.rotate_left(32)).wrapping_mul(SPREAD);
-        let row = (hash >> (u64::BITS - LATEST.ilog2())) as usize;
-        if let Some(Some(latest)) = self.latest.get(row)
-            && (latest.kind, latest.label, latest.is_call) == labels
-        {
-            return latest.name;
+        let row = match self.last {
+            Some((last, row)) if last == (kind, is_call) => row,
+            _ => self.row(kind, is_call),
+        };
+        match self.labels[row].get(label) {
+            Some(name) => name,
+            None => self.new_name(row, labels, strings, out),
         }
-        let name = self.find(labels, strings, out);
-        self.latest.resize(LATEST, None);
-        self.latest[row] = Some(Latest { kind, label, name, is_call });
-        name
     }
 
     #[inline(never)]
-    fn find(&mut self, labels: Labels, strings: &Strings, out: &mut Emitter) -> NameRef {
-        *self.all.entry(labels).or_insert_with(|| {
-            let (kind, label, is_call) = labels;
-            let of = if is_call { FuncKind::Function } else { FuncKind::Mark };
-            let (group, name) = (strings.label(kind), strings.label(label));
-            let spelling = format!("{}\0{name}\0{group}", of.name());
-            let func = Func { name, module: Some(group), kind: of, ..Func::default() };
-            out.name(spelling.as_bytes(), |_| func)
-        })
+    fn row(&mut self, kind: u64, is_call: bool) -> usize {
+        let next = self.labels.len();
+        let row = *self.kinds.entry((kind, is_call)).or_insert(next);
+        if row == next {
+            self.labels.push(KnownNames::default());
+        }
+        self.last = Some(((kind, is_call), row));
+        row
+    }
+
+    #[cold]
+    fn new_name(
+        &mut self,
+        row: usize,
+        (kind, label, is_call): Labels,
+        strings: &Strings,
+        out: &mut Emitter,
+    ) -> NameRef {
+        let of = if is_call { FuncKind::Function } else { FuncKind::Mark };
+        let (group, name) = (strings.label(kind), strings.label(label));
+        let spelling = format!("{}\0{name}\0{group}", of.name());
+        let func = Func { name, module: Some(group), kind: of, ..Func::default() };
+        let name = out.name(spelling.as_bytes(), |_| func);
+        self.labels[row].insert(label, name);
+        name
     }
 }
 
@@ -124,20 +128,25 @@ impl Records {
             has_numbers |= piece.is_none();
             piece
         };
-        let mut name = |piece: &Piece| self.names.of(piece.labels(), strings, out);
-        let backwards = begun.clone().rev().chain(events.clone().rev().filter_map(&mut piece));
-        if self.backwards.read(backwards, before, &mut name) {
-            let backwards = std::mem::take(&mut self.backwards);
+        let (names, mut backwards) = (&mut self.names, std::mem::take(&mut self.backwards));
+        let mut name = |piece: &Piece| names.of(piece.labels(), strings, out);
+        backwards.begin();
+        let mut take = |piece| backwards.take(&piece, before, &mut name);
+        // Not as one chain: what comes out of that comes through memory.
+        let is_in_order = begun.clone().rev().all(&mut take)
+            && events.clone().rev().all(|event| piece(event).is_none_or(&mut take));
+        if is_in_order {
+            backwards.finish();
             for of in backwards.threads() {
                 self.say(of.thread, of.steps.iter().rev(), out);
             }
-            self.backwards = backwards;
         } else {
             let pieces = events.clone().filter_map(&mut piece).chain(begun);
             for of in sorted::steps(pieces, before, name) {
                 self.say(of.thread, of.steps.iter(), out);
             }
         }
+        self.backwards = backwards;
         // They have no time, and are said behind what has.
         for (row, Event { kind, label, thread, payload }) in events.filter(|_| has_numbers) {
             let Payload::Integer(value) = payload else { continue };
@@ -150,22 +159,18 @@ impl Records {
     /// Says the steps of a thread.
     fn say<'s>(&mut self, thread: u32, steps: impl Iterator<Item = &'s Step>, out: &mut Emitter) {
         let (size, lane) = (self.contents.version.event_bytes(), self.lane(thread, out));
-        let mut steps = steps.peekable();
-        while let Some(step) = steps.next() {
+        for step in steps {
             let at = At { time: Some(step.time), lane, offset: step.row as usize * size };
-            match step.what {
-                What::Enter => {
-                    let is_exit = |next: &&Step| {
-                        next.what == What::Exit && next.name == step.name && next.time >= step.time
-                    };
-                    match steps.next_if(is_exit) {
-                        Some(exit) => out.leaf(at, step.name, Stated::wall(exit.time - step.time)),
-                        None => out.enter(at, step.name, Stated::NOTHING),
-                    }
+            let (part, stated) = match step.what {
+                What::Enter => (CallPart::Enter, Stated::NOTHING),
+                What::Exit => (CallPart::Exit, Stated::NOTHING),
+                What::Leaf(wall) => (CallPart::Leaf, Stated::wall(wall)),
+                What::Instant => {
+                    out.instant(at, step.name);
+                    continue;
                 }
-                What::Exit => out.exit(at, Some(step.name), Stated::NOTHING),
-                What::Instant => out.instant(at, step.name),
-            }
+            };
+            out.call(part, at, Some(step.name), stated);
         }
     }
 }

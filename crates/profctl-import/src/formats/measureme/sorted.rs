@@ -53,12 +53,11 @@ fn of_thread(
     });
     let mut steps = Vec::with_capacity(2 * pieces.len());
     let mut open: Vec<Open> = Vec::new();
-    let exit = |Open { end, name, row }| Step { time: end, row, name, what: What::Exit };
     for piece in &pieces {
         let begins = !has_begun(piece);
         if begins {
             while let Some(ended) = open.pop_if(|open| open.end <= piece.start) {
-                steps.push(exit(ended));
+                exit(ended, &mut steps);
             }
         }
         let Piece { start, end, row, .. } = *piece;
@@ -71,6 +70,18 @@ fn of_thread(
             open.push(Open { end: end.max(start), name, row });
         }
     }
-    steps.extend(open.into_iter().rev().map(exit));
+    for ended in open.into_iter().rev() {
+        exit(ended, &mut steps);
+    }
     steps
+}
+
+/// Adds the end of a call. With its entry just before it, it is a leaf.
+fn exit(Open { end, name, row }: Open, steps: &mut Vec<Step>) {
+    match steps.last_mut() {
+        Some(enter) if enter.what == What::Enter && enter.name == name && enter.time <= end => {
+            enter.what = What::Leaf(end - enter.time);
+        }
+        _ => steps.push(Step { time: end, row, name, what: What::Exit }),
+    }
 }

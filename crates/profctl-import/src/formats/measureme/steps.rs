@@ -9,6 +9,8 @@ use crate::emit::NameRef;
 pub(super) enum What {
     Enter,
     Exit,
+    /// A call without callees, so many ticks long.
+    Leaf(u64),
     Instant,
 }
 
