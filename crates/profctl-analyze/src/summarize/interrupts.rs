@@ -23,27 +23,24 @@ struct Entry {
 }
 
 impl Interrupts {
-    /// The interrupt time inside a call that ended; 0 for what itself ran as an interrupt.
+    /// Whether [`Self::inside`] may have something to say or to keep.
     #[expect(clippy::inline_always, reason = "a call would pass the span through memory")]
     #[inline(always)]
-    pub(super) fn inside(&mut self, span: &Span) -> u64 {
-        if span.callees == 0 && !span.interrupt {
-            return 0;
-        }
-        let is_later = self.latest.get(span.thread).is_none_or(|latest| *latest < span.start);
-        if is_later && !span.interrupt {
-            return 0;
-        }
-        self.look_inside(*span)
+    pub(super) fn may_be_inside(&self, span: &Span) -> bool {
+        let is_later = || self.latest.get(span.thread).is_none_or(|latest| *latest < span.start);
+        span.interrupt || (span.callees > 0 && !is_later())
     }
 
-    #[inline(never)]
-    fn look_inside(&mut self, span: Span) -> u64 {
+    /// The interrupt time inside a call that ended; 0 for what itself ran as an interrupt.
+    pub(super) fn inside(&mut self, span: &Span) -> u64 {
+        if !self.may_be_inside(span) {
+            return 0;
+        }
         let entries = self.threads.grow_to(span.thread);
         if span.interrupt {
             let latest = self.latest.grow_to(span.thread);
             *latest = span.start.max(*latest);
-            note(entries, &span);
+            note(entries, span);
             return 0;
         }
         match entries.last() {

@@ -279,16 +279,38 @@ impl Summary {
             .collect()
     }
 
-    #[expect(clippy::inline_always, reason = "a call would pass the span through memory")]
-    #[inline(always)]
-    fn add(&mut self, index: usize, span: &Span) {
+    /// Adds a call of whatever kind, to whatever row.
+    #[inline(never)]
+    fn add_any(&mut self, span: Span, names: &Names) {
+        let interrupted = self.interrupts.inside(&span);
+        let (mut index, mut idle) = (span.func.index(), false);
+        if !self.is_plain {
+            if let Some(calls) = &mut self.call_graph {
+                calls.span(&span, names);
+            }
+            (index, idle) = self.row_of(span.func, span.interrupt, span.thread, span.cpu, names);
+        }
         if index >= self.usual.len() {
             self.widen(index);
         }
-        let Some(lasted) = self.usual[index].add(span) else {
-            self.add_other(index, *span);
-            return;
-        };
+        if Usual::takes(&span) {
+            let lasted = self.usual[index].add(&span);
+            self.note(index, lasted);
+        } else {
+            self.add_other(index, &span);
+        }
+        if interrupted > 0 {
+            self.others[index].add_interrupted(span.fidelity, interrupted);
+        }
+        if idle && self.options.by != By::Function {
+            self.others[index].add_idle(span.net);
+        }
+    }
+
+    /// Notes how long a usual call lasted, for percentiles.
+    #[expect(clippy::inline_always, reason = "what kind of call it is would be looked at again")]
+    #[inline(always)]
+    fn note(&mut self, index: usize, lasted: Lasted) {
         if !self.options.percentiles {
             return;
         }
@@ -311,10 +333,9 @@ impl Summary {
         }
     }
 
-    #[inline(never)]
-    fn add_other(&mut self, index: usize, span: Span) {
+    fn add_other(&mut self, index: usize, span: &Span) {
         let stats = &mut self.others[index];
-        stats.add(&span);
+        stats.add(span);
         if !self.options.percentiles || span.fidelity.is_partial() {
             return;
         }
@@ -385,20 +406,16 @@ impl SpanSink for Summary {
             self.last_thread = Some(span.thread);
             *self.threads.grow_to(span.thread) = true;
         }
-        let interrupted = self.interrupts.inside(span);
-        let (mut index, mut idle) = (span.func.index(), false);
-        if !self.is_plain {
-            if let Some(calls) = &mut self.call_graph {
-                calls.span(span, names);
+        let index = span.func.index();
+        // The copy is for the other calls only: of the usual ones, the span need not be in memory.
+        match self.usual.get_mut(index) {
+            Some(usual)
+                if self.is_plain && Usual::takes(span) && !self.interrupts.may_be_inside(span) =>
+            {
+                let lasted = usual.add(span);
+                self.note(index, lasted);
             }
-            (index, idle) = self.row_of(span.func, span.interrupt, span.thread, span.cpu, names);
-        }
-        self.add(index, span);
-        if interrupted > 0 {
-            self.others[index].add_interrupted(span.fidelity, interrupted);
-        }
-        if idle && self.options.by != By::Function {
-            self.others[index].add_idle(span.net);
+            _ => self.add_any(*span, names),
         }
     }
 

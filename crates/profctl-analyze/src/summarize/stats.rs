@@ -302,6 +302,7 @@ impl Short {
 }
 
 /// What a usual call adds to histograms.
+#[derive(Clone, Copy, Debug)]
 pub(super) enum Lasted {
     /// A leaf: its length, net and elapsed.
     Leaf(u32),
@@ -310,29 +311,32 @@ pub(super) enum Lasted {
 }
 
 impl Usual {
-    /// Adds a call, if it is usual.
+    /// Whether a call is usual.
     #[expect(clippy::inline_always, reason = "a call would pass the span through memory")]
     #[inline(always)]
-    pub(super) fn add(&mut self, span: &Span) -> Option<Lasted> {
-        let is_usual = span.outermost
+    pub(super) fn takes(span: &Span) -> bool {
+        span.outermost
             && !span.fidelity.is_partial()
             && span.off_cpu.0 | span.stolen.0 == 0
-            && (span.wall.0 | span.net.0) >> u32::BITS == 0;
-        if !is_usual {
-            return None;
-        }
+            && (span.wall.0 | span.net.0) >> u32::BITS == 0
+    }
+
+    /// Adds a usual call.
+    #[expect(clippy::inline_always, reason = "a call would pass the span through memory")]
+    #[inline(always)]
+    pub(super) fn add(&mut self, span: &Span) -> Lasted {
         let (net, elapsed) = (span.net.0 as u32, span.wall.0 as u32);
         if span.callees == 0 && net == elapsed {
             self.n_leaves += 1;
             self.leaves.add(net);
-            return Some(Lasted::Leaf(net));
+            return Lasted::Leaf(net);
         }
         self.calls += 1;
         self.callees = self.callees.saturating_add(u64::from(span.callees));
         self.descendants = self.descendants.saturating_add(span.descendants);
         self.net.add(net);
         self.elapsed.add(elapsed);
-        Some(Lasted::Both(net, elapsed))
+        Lasted::Both(net, elapsed)
     }
 
     /// Adds what came in to `stats`, but for the histograms.

@@ -112,6 +112,14 @@ impl Call {
     }
 }
 
+/// A call as a sum of calls.
+#[expect(clippy::inline_always, reason = "a call would pass the span through memory")]
+#[inline(always)]
+pub(super) fn one_call(span: &Span) -> Enclosed {
+    let &Span { func, thread, cpu, interrupt, wall, off_cpu, descendants, .. } = span;
+    Enclosed { func, thread, cpu, interrupt, calls: 1, wall, off_cpu, descendants }
+}
+
 fn cpu_of(row: usize) -> Option<CpuId> {
     row.checked_sub(1).map(CpuId::from_index)
 }
@@ -148,6 +156,12 @@ impl Outermost {
         } else {
             self.add_usual(Call::new(func, cpu, wall, descendants), false);
         }
+    }
+
+    /// Adds what [`one_call`] made.
+    pub(super) fn add_call(&mut self, call: &Enclosed) {
+        let &Enclosed { func, cpu, interrupt, calls, wall, off_cpu, descendants, .. } = call;
+        self.add_sums(Key { func, cpu, interrupt }, Sums { calls, wall, off_cpu, descendants });
     }
 
     /// Adds a call that was never off the CPU and did not run as an interrupt. `is_near`: whether

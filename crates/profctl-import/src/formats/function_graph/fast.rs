@@ -1,10 +1,10 @@
 //! The usual lines of the usual layouts, by the position of their bytes.
 //!
-//! Two layouts make up nearly all captures: the default (`CPU DURATION`) and the one that scripts
-//! ask for (`TIME CPU TASK DURATION`). In both, columns are at fixed positions, so a line is
-//! checked byte by byte at those positions and taken, or left to [`super::line`] on any surprise. A
-//! name is only taken if [`super::line`] has read it before: what a name may look like is decided
-//! in one place.
+//! Columns are at fixed positions as long as nothing outgrows its column, so a line is checked byte
+//! by byte at the positions of the line that was read slowly before it and taken, or left to
+//! [`super::line`] on any surprise. A name is only taken if [`super::line`] has read it before: what
+//! a name may look like is decided in one place. So is what stands between the time and the
+//! duration: the CPU, the task, the flags.
 //!
 //! ```text
 //!  0) + 49.053 us   |    irq_enter_rcu();
@@ -18,17 +18,19 @@
 //! whether or not they hold anything, and a line has one unpredictable branch: whether it is an
 //! exit.
 
-use super::known::Known;
+use std::hint::select_unpredictable;
+
+use super::known::{Known, words_of};
 use super::layout::{Layout, Time};
 use super::wide::{chunk, equal, first_of, fitting, same, word};
-use crate::emit::{At, CallPart, Emitter, LaneRef, NameRef, Stated};
+use crate::emit::{At, CallPart, Emitter, LaneRef, NameRef, Stated, UNSTATED};
 
 /// Width of the duration column, up to its bar.
 const DURATION: usize = 14;
 /// The bar and two blanks.
 const MARGIN: usize = 3;
-/// Width of the time column, up to the blank before its bar.
-const TIME: usize = 12;
+/// The point and the decimals of the time column, and the bar after it.
+const AFTER_SECONDS: usize = 9;
 /// What is seen of a line at once. Longer lines, and the last few of a block, are read slowly; in
 /// return, that a column lies within the block is checked once a line.
 const VIEW: usize = 256;
@@ -38,21 +40,29 @@ const VIEW: usize = 256;
 pub(super) struct Memory {
     lanes: Vec<(LaneBytes, LaneRef)>,
     names: Known,
-    /// The width of everything before the duration column; 0 until the first line.
-    prefix: usize,
+    columns: Columns,
     /// The layout of those lines: the same bytes are another lane in another.
     layout: Layout,
 }
 
+/// Where columns begin.
+#[derive(Clone, Copy, Debug, Default)]
+struct Columns {
+    /// What identifies the lane: after the time column, if there is one.
+    lane: usize,
+    /// The duration; 0 until the first line.
+    duration: usize,
+}
+
 /// Slots for lanes; a collision costs a slow line.
-const LANES: usize = 256;
+const LANES: usize = 1024;
 
 impl Default for Memory {
     fn default() -> Self {
         Self {
             lanes: vec![([0; LANE_WORDS], LaneRef(0)); LANES],
             names: Known::default(),
-            prefix: 0,
+            columns: Columns::default(),
             layout: Layout::DEFAULT,
         }
     }
@@ -68,12 +78,20 @@ impl Memory {
         lane: LaneRef,
         (name, known): (&[u8], Option<NameRef>),
     ) {
-        self.prefix = prefix;
         if self.layout != layout {
             self.layout = layout;
             self.lanes.fill(([0; LANE_WORDS], LaneRef(0)));
         }
-        if let Some(bytes) = lane_bytes(&padded(line), prefix, prefix > TIME + 2) {
+        let bar = memchr::memchr(b'|', line);
+        let after_time = bar.filter(|_| layout.time != Time::None).map_or(0, |bar| bar + 1);
+        self.columns = Columns { lane: after_time, duration: prefix };
+        let view = padded(line);
+        let bytes = if self.columns.are_short() {
+            short_lane(&view, self.columns)
+        } else {
+            long_lane(&view, self.columns)
+        };
+        if let Some(bytes) = bytes {
             self.lanes[lane_slot(bytes)] = (bytes, lane);
         }
         if let Some(known) = known
@@ -113,29 +131,33 @@ fn padded(line: &[u8]) -> [u8; VIEW] {
 
 /// The bytes that identify the lane, padded with zeros, which no such column contains.
 type LaneBytes = [u64; LANE_WORDS];
-const LANE_WORDS: usize = 4;
+const LANE_WORDS: usize = 5;
 
-/// What is between the time column (if there is one) and the duration column.
+impl Columns {
+    /// Whether the lane is less than a word at the beginning of the line.
+    fn are_short(self) -> bool {
+        self.lane == 0 && self.duration < 8
+    }
+}
+
+/// What identifies the lane of a line of short columns: a CPU below a thousand.
 #[inline]
-fn lane_bytes(view: &[u8; VIEW], prefix: usize, timed: bool) -> Option<LaneBytes> {
-    if !timed {
-        // Longer than a word only for a thousand CPUs and more.
-        let only = 1_u64.checked_shl(8 * prefix as u32)?.wrapping_sub(1);
-        return Some([word(view, 0) & only, prefix as u64, 0, 0]);
-    }
-    let start = TIME + 2;
-    let length = prefix - start;
-    if !(16..=8 * LANE_WORDS).contains(&length) {
-        return None;
-    }
-    // The last word overlaps the one before it: together they hold every byte.
-    let third = if length > 24 { word(view, start + 16) } else { length as u64 };
-    Some([word(view, start), word(view, start + 8), third, word(view, prefix - 8)])
+fn short_lane(view: &[u8; VIEW], columns: Columns) -> Option<LaneBytes> {
+    let only = 1_u64.checked_shl(8 * columns.duration as u32)?.wrapping_sub(1);
+    Some([word(view, 0) & only, columns.duration as u64, 0, 0, 0])
+}
+
+/// What identifies the lane of any other line.
+#[inline]
+fn long_lane(view: &[u8; VIEW], columns: Columns) -> Option<LaneBytes> {
+    let length = columns.duration.checked_sub(columns.lane)?;
+    let text: &[u8; 8 * LANE_WORDS] = chunk(view, columns.lane)?;
+    (length < text.len()).then(|| words_of(text, length))
 }
 
 #[inline]
-fn lane_slot([a, b, c, d]: LaneBytes) -> usize {
-    let mixed = a ^ b.rotate_left(17) ^ c.rotate_left(34) ^ d.rotate_left(51);
+fn lane_slot(bytes: LaneBytes) -> usize {
+    let mixed = bytes.iter().fold(0_u64, |mixed, word| mixed.rotate_left(17) ^ word);
     (mixed.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - LANES.trailing_zeros())) as usize
 }
 
@@ -148,38 +170,35 @@ pub(super) fn read(
     (memory, uses_time): (&Memory, bool),
     out: &mut Emitter,
 ) -> usize {
-    let prefix = memory.prefix;
-    if prefix == 0 || memory.layout != layout {
+    let columns = memory.columns;
+    if columns.duration == 0 || memory.layout != layout || !(layout.cpu && layout.duration) {
         return offset;
     }
-    match layout {
-        Layout { cpu: true, duration: true, flags: false, time, task } => match (time, task) {
-            (Time::None, false) if prefix < 8 => usual::<false>(block, offset, memory, false, out),
-            (Time::Absolute, true) if (TIME + 18..=TIME + 34).contains(&prefix) => {
-                usual::<true>(block, offset, memory, uses_time, out)
-            }
-            _ => offset,
-        },
-        _ => offset,
+    match layout.time {
+        Time::None if columns.are_short() => {
+            usual::<false, true>(block, offset, memory, false, out)
+        }
+        Time::None => usual::<false, false>(block, offset, memory, false, out),
+        Time::Absolute => usual::<true, false>(block, offset, memory, uses_time, out),
+        Time::Relative => offset,
     }
 }
 
-/// Lines with a time and a task column, or with neither. Every byte up to the margin is checked, so
-/// the line end is sought after it only.
-fn usual<const TIMED: bool>(
+/// Lines with or without a time column, and whether their lanes are short. Every byte up to the
+/// margin is checked, so the line end is sought after it only.
+fn usual<const TIMED: bool, const SHORT: bool>(
     block: &[u8],
     mut line: usize,
     memory: &Memory,
     uses_time: bool,
     out: &mut Emitter,
 ) -> usize {
-    let prefix = memory.prefix;
     let mut second = Second::default();
     let mut lane = ([0; LANE_WORDS], LaneRef(0));
     let mut lines = 0;
     while let Some(view) = chunk::<VIEW>(block, line) {
         let mut to = Target { out: &mut *out, offset: line, uses_time };
-        let length = usual_line::<TIMED>(view, prefix, memory, &mut second, &mut lane, &mut to);
+        let length = usual_line::<TIMED, SHORT>(view, memory, &mut second, &mut lane, &mut to);
         let Some(length) = length else { break };
         lines += 1;
         line += length;
@@ -194,7 +213,9 @@ fn usual<const TIMED: bool>(
 struct Said {
     time: Option<u64>,
     name: Option<NameRef>,
-    stated: Stated,
+    depth: u16,
+    /// Nanoseconds, or [`UNSTATED`]. Not an option, because one of those is made with a branch.
+    wall: u64,
 }
 
 /// Where a line is said, and where it is.
@@ -208,38 +229,46 @@ impl Target<'_> {
     #[expect(clippy::inline_always, reason = "what a line says stays in registers")]
     #[inline(always)]
     fn emit(&mut self, part: CallPart, said: Said, lane: LaneRef) {
-        let Said { time, name, stated } = said;
+        let Said { time, name, depth, wall } = said;
+        let wall = (wall != UNSTATED).then_some(wall);
+        let stated = Stated { depth: Some(depth), wall, net: None };
         let time = time.filter(|_| self.uses_time);
         self.out.call(part, At { time, lane, offset: self.offset }, name, stated);
     }
 }
 
+/// How the lines of entries and leaves end: a mask, what is left by it, and what it means; by the
+/// lowest bit of the third byte.
+static ENDS: [(u64, u64, CallPart); 2] = [
+    (0xFF_FFFF_FFFF, u64::from_le_bytes(*b"() {\n\0\0\0"), CallPart::Enter),
+    (0xFFFF_FFFF, u64::from_le_bytes(*b"();\n\0\0\0\0"), CallPart::Leaf),
+];
+
 /// Reads the line at the beginning of `view`, and emits what it says, in each case from its own
 /// place: that keeps it in registers. The length of the line with its end.
+#[expect(clippy::inline_always, reason = "what a line says stays in registers")]
 #[inline(always)]
-fn usual_line<const TIMED: bool>(
+fn usual_line<const TIMED: bool, const SHORT: bool>(
     view: &[u8; VIEW],
-    prefix: usize,
     memory: &Memory,
     second: &mut Second,
     lane: &mut (LaneBytes, LaneRef),
     to: &mut Target<'_>,
 ) -> Option<usize> {
-    const LEAF: u64 = u64::from_le_bytes(*b"();\n\0\0\0\0");
-    const ENTER: u64 = u64::from_le_bytes(*b"() {\n\0\0\0");
-    let column: &[u8; DURATION + 10] = chunk(view, prefix)?;
+    let columns = memory.columns;
+    let column: &[u8; DURATION + 10] = chunk(view, columns.duration)?;
     if word(column, DURATION) & 0xFF_FFFF != u64::from_le_bytes(*b"|  \0\0\0\0\0") {
         return None;
     }
-    let time = if TIMED { Some(time(chunk(view, 0)?, second)?) } else { None };
-    let bytes = lane_bytes(view, prefix, TIMED)?;
+    let time = if TIMED { Some(time(view, columns.lane, second)?) } else { None };
+    let bytes = if SHORT { short_lane(view, columns)? } else { long_lane(view, columns)? };
     if !same(&bytes, &lane.0) {
         *lane = (bytes, memory.lane(bytes)?);
     }
-    let Length { nanos: duration } = duration(column)?;
+    let duration = duration(column)?;
 
-    let body = prefix + DURATION + MARGIN;
-    let [blanks, opens] = equal(chunk(view, body)?, [b' ', b'(']);
+    let body = columns.duration + DURATION + MARGIN;
+    let blanks = equal::<64>(chunk(view, body)?, b' ');
     let at = if blanks == u64::MAX {
         let behind = body + 64;
         behind + view[behind..].iter().position(|&byte| byte != b' ')?
@@ -249,63 +278,65 @@ fn usual_line<const TIMED: bool>(
     if (at - body) & 1 != 0 {
         return None;
     }
-    let depth = Some(((at - body) / 2) as u16);
-    let stated = Stated { depth, wall: duration, net: None };
+    let depth = ((at - body) / 2) as u16;
     let text: &[u8; 32] = chunk(view, at)?;
     if text[0] == b'}' {
         if text[1] == b'\n' {
-            to.emit(CallPart::Exit, Said { time, name: None, stated }, lane.1);
+            to.emit(CallPart::Exit, Said { time, name: None, depth, wall: duration }, lane.1);
             return Some(at + 2);
         }
         let end = at + memchr::memchr(b'\n', &view[at..])?;
         let name = view.get(at + 1..end)?.strip_prefix(b" /* ")?.strip_suffix(b" */")?;
         let name = memory.names.get(chunk(view, at + 5)?, name)?;
-        to.emit(CallPart::Exit, Said { time, name: Some(name), stated }, lane.1);
+        let said = Said { time, name: Some(name), depth, wall: duration };
+        to.emit(CallPart::Exit, said, lane.1);
         return Some(end + 1);
     }
-    let open = if opens == 0 {
-        at + memchr::memchr(b'(', &view[at..])?
-    } else {
-        body + opens.trailing_zeros() as usize
-    };
+    let opens = equal(text, b'(');
+    let open = at
+        + match opens {
+            0 => memchr::memchr(b'(', &view[at..])?,
+            opens => opens.trailing_zeros() as usize,
+        };
     let behind = word::<8>(chunk(view, open)?, 0);
-    let is_leaf = behind & 0xFFFF_FFFF == LEAF;
-    let is_enter = behind & 0xFF_FFFF_FFFF == ENTER;
-    if !(is_leaf | is_enter) {
+    let is_leaf = behind >> 16 & 1;
+    let (mask, end, part) = ENDS[is_leaf as usize];
+    if behind & mask != end {
         return None;
     }
     let name = memory.names.get(text, view.get(at..open)?)?;
-    let part = if is_leaf { CallPart::Leaf } else { CallPart::Enter };
-    let stated = Stated { wall: duration.filter(|_| is_leaf), ..stated };
-    to.emit(part, Said { time, name: Some(name), stated }, lane.1);
+    // Where all bits are set, nothing is stated.
+    let wall = duration | is_leaf.wrapping_sub(1);
+    to.emit(part, Said { time, name: Some(name), depth, wall }, lane.1);
     // No name contains a line end, so this is the first one.
-    Some(open + 4 + usize::from(is_enter))
+    Some(open + 5 - is_leaf as usize)
 }
 
 /// The seconds of the latest time column: they seldom change.
 #[derive(Clone, Copy, Debug, Default)]
 struct Second {
-    /// The five characters.
+    /// The characters.
     text: u64,
     nanos: u64,
 }
 
-/// `  173.994448 |`: nanoseconds.
+/// `  173.994448 |`, the lane after it at `end`: nanoseconds.
 #[inline]
-fn time(line: &[u8; TIME + 2], second: &mut Second) -> Option<u64> {
-    const SECONDS: u64 = 0xFF_FFFF_FFFF;
-    if line[TIME..] != *b" |" || line[5] != b'.' {
+fn time(line: &[u8; VIEW], end: usize, second: &mut Second) -> Option<u64> {
+    // Of the seconds: five, or more from the second day on.
+    let width = end.checked_sub(AFTER_SECONDS).filter(|width| (1..=8).contains(width))?;
+    if line[width + 7..width + AFTER_SECONDS] != *b" |" || line[width] != b'.' {
         return None;
     }
-    let text = word(line, 0) & SECONDS;
+    let text = word(line, 0) & u64::MAX >> (64 - 8 * width);
     if text != second.text {
         // Blanks only: the end of an empty line is in this place where the stamp is cut.
-        let blanks = line[..5].iter().take_while(|&&byte| byte == b' ').count();
-        let seconds = super::line::number(&line[blanks..5])?;
+        let blanks = line[..width].iter().take_while(|&&byte| byte == b' ').count();
+        let seconds = super::line::number(&line[blanks..width])?;
         *second = Second { text, nanos: seconds * 1_000_000_000 };
     }
     // `3.994448`: the last digit of the seconds and the point are cut off.
-    let (micros, are_digits) = digits(word(line, 4) & !0xFFFF, 2);
+    let (micros, are_digits) = digits(word(line, width - 1) & !0xFFFF, 2);
     are_digits.then_some(second.nanos + micros * 1_000)
 }
 
@@ -322,10 +353,10 @@ fn digits(word: u64, cut: u32) -> (u64, bool) {
     (eight, not_digits & 0x8080_8080_8080_8080 == 0)
 }
 
-/// `+ 49.053 us   ` or blanks, and what is behind: nanoseconds, if there are any. Both are computed
+/// `+ 49.053 us   ` or blanks, and what is behind: nanoseconds, or [`UNSTATED`]. Both are computed
 /// and one is taken, because a branch between them would be a coin that is tossed on every line.
 #[inline]
-fn duration(column: &[u8; DURATION + 10]) -> Option<Length> {
+fn duration(column: &[u8; DURATION + 10]) -> Option<u64> {
     let bytes = chunk(column, 0)?;
     let point = first_of(bytes, b'.');
     let Shape { fixed, digits: are_digits, free } = &SHAPES[point % SHAPES.len()];
@@ -338,13 +369,7 @@ fn duration(column: &[u8; DURATION + 10]) -> Option<Length> {
     let aligned = word(column, 2).wrapping_shl(32_u32.wrapping_sub(whole.wrapping_mul(8)));
     let seven = (aligned & 0xFFFF_FFFF) << 8 | aligned >> 40 << 40;
     let (nanos, _) = digits(seven, 5_u32.wrapping_sub(whole));
-    Some(Length { nanos: (point != NO_POINT).then_some(nanos) })
-}
-
-/// What a duration column states.
-struct Length {
-    /// Nothing where the column is blank.
-    nanos: Option<u64>,
+    Some(select_unpredictable(point == NO_POINT, UNSTATED, nanos))
 }
 
 /// How a duration column, its bar and a blank look like.

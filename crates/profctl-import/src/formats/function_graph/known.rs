@@ -144,8 +144,12 @@ static MASKS: [[u64; LONG]; 8 * LONG] = {
     masks
 };
 
+/// The first `length` bytes of `text`, padded with zeros. The last byte is the length.
 #[inline]
-fn words_of<const WORDS: usize, const N: usize>(text: &[u8; N], length: usize) -> [u64; WORDS] {
+pub(super) fn words_of<const WORDS: usize, const N: usize>(
+    text: &[u8; N],
+    length: usize,
+) -> [u64; WORDS] {
     let masks = &MASKS[length];
     let mut words = std::array::from_fn(|n| word(text, 8 * n) & masks[n]);
     words[WORDS - 1] |= (length as u64) << 56;

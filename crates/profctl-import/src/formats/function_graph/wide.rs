@@ -17,18 +17,14 @@ pub(super) fn word<const N: usize>(bytes: &[u8; N], at: usize) -> u64 {
     u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
 }
 
-/// For each of `wanted`, a bit for each byte that is it; the first byte's is the lowest.
+/// A bit for each of up to 64 bytes that is `wanted`; the first byte's is the lowest.
 #[inline]
-pub(super) fn equal<const N: usize>(bytes: &[u8; 64], wanted: [u8; N]) -> [u64; N] {
-    let (quarters, _) = bytes.as_chunks::<16>();
-    let mut bits = [0; N];
-    for (n, quarter) in quarters.iter().enumerate() {
-        let quarter = u8x16::new(*quarter);
-        for (bits, wanted) in bits.iter_mut().zip(wanted) {
-            *bits |= u64::from(quarter.simd_eq(u8x16::splat(wanted)).to_bitmask()) << (16 * n);
-        }
-    }
-    bits
+pub(super) fn equal<const N: usize>(bytes: &[u8; N], wanted: u8) -> u64 {
+    let (parts, _) = bytes.as_chunks::<16>();
+    parts.iter().enumerate().fold(0, |bits, (n, part)| {
+        let are_same = u8x16::new(*part).simd_eq(u8x16::splat(wanted));
+        bits | u64::from(are_same.to_bitmask()) << (16 * n)
+    })
 }
 
 /// Where `wanted` is first among `bytes`; the last place if it is not among them.
@@ -52,8 +48,8 @@ pub(super) fn fitting(bytes: &[u8; 16], fixed: &[u8; 16], digits: u32) -> u32 {
 /// Whether two are the same. Said word by word: as arrays they would be stored, and loaded again
 /// sixteen bytes at a time before the stores are through.
 #[inline]
-pub(super) fn same(one: &[u64; 4], other: &[u64; 4]) -> bool {
-    (0..one.len()).fold(0, |bits, n| bits | (one[n] ^ other[n])) == 0
+pub(super) fn same<const N: usize>(one: &[u64; N], other: &[u64; N]) -> bool {
+    (0..N).fold(0, |bits, n| bits | (one[n] ^ other[n])) == 0
 }
 
 #[cfg(test)]
@@ -71,8 +67,11 @@ mod tests {
             let of = |wanted: u8| -> u64 {
                 (0..64).map(|at: usize| u64::from(bytes[at] == wanted) << at).sum()
             };
-            let found = equal(bytes[..].try_into().unwrap(), [b'(', other]);
-            prop_assert_eq!(found, [of(b'('), of(other)]);
+            let all: &[u8; 64] = bytes[..].try_into().unwrap();
+            prop_assert_eq!(equal(all, b'('), of(b'('));
+            prop_assert_eq!(equal(all, other), of(other));
+            let half = all.first_chunk::<32>().unwrap();
+            prop_assert_eq!(equal(half, b'('), of(b'(') & u64::from(u32::MAX));
         }
 
         #[test]

@@ -4,7 +4,7 @@ use profctl_model::{Span, SpanSink, Ticks};
 
 use super::Stack;
 use crate::stitch::orphans::{Below, Ended, Since};
-use crate::stitch::outermost::Outermost;
+use crate::stitch::outermost::{Outermost, one_call};
 use crate::stitch::shared::Core;
 
 impl Stack {
@@ -58,7 +58,8 @@ impl Stack {
     ) {
         if !span.outermost {
             if self.keeps_recent || core.setup.quirks.exits_may_be_late {
-                self.note_nested(core.group(span.func, span.interrupt), *span);
+                let group = core.group(span.func, span.interrupt);
+                self.note_nested(group, span.start, one_call(span));
             }
             return;
         }

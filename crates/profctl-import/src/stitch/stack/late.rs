@@ -19,7 +19,7 @@
 //! followed it. What is shown at the depth of its caller began when that had returned, and so did
 //! all that came behind it.
 
-use profctl_model::{Late, Record, Span, SpanSink, Tick, Ticks};
+use profctl_model::{Enclosed, Late, Record, Span, SpanSink, Tick, Ticks};
 
 use super::{Frame, Moment, Stack};
 use crate::stitch::orphans::{Below, Ended};
@@ -111,7 +111,8 @@ const KEPT: usize = 512;
 pub(super) struct Nested {
     /// The number of frames below the innermost such one.
     level: usize,
-    span: Span,
+    start: Tick,
+    call: Enclosed,
 }
 
 /// The same for those.
@@ -175,11 +176,11 @@ impl Stack {
 
     /// Notes a call that was passed on as nested, if what is around it may come to be elsewhere.
     #[cold]
-    pub(super) fn note_nested(&mut self, group: u32, span: Span) {
+    pub(super) fn note_nested(&mut self, group: u32, start: Tick, call: Enclosed) {
         let Some(level) = self.frames.iter().rposition(|frame| frame.group == group) else {
             return;
         };
-        self.nested.push(Nested { level, span });
+        self.nested.push(Nested { level, start, call });
         if self.nested.len() >= NESTED_KEPT {
             self.nested.drain(..NESTED_KEPT / 2);
         }
@@ -262,8 +263,8 @@ impl Stack {
         }
         let mut outermost = Outermost::default();
         for nested in &self.nested {
-            if nested.level == level && nested.span.start >= start {
-                outermost.add(&nested.span);
+            if nested.level == level && nested.start >= start {
+                outermost.add_call(&nested.call);
             }
         }
         for calls in outermost.take(at.thread, |_| true) {
@@ -280,6 +281,13 @@ impl Stack {
     /// Forgets which calls were nested in a call that is taken off the stack.
     #[inline]
     pub(super) fn forget_nested(&mut self, level: usize) {
+        if !self.nested.is_empty() {
+            self.forget_some_nested(level);
+        }
+    }
+
+    #[inline(never)]
+    fn forget_some_nested(&mut self, level: usize) {
         while self.nested.pop_if(|nested| nested.level >= level).is_some() {}
     }
 }

@@ -13,13 +13,16 @@ use super::{Frame, Stack};
 use crate::emit::{Event, EventKind, NO_DEPTH, NameRef, UNSTATED};
 use crate::stitch::clock::ReadClock;
 use crate::stitch::orphans::Below;
-use crate::stitch::outermost::Call;
+use crate::stitch::outermost::{Call, one_call};
 use crate::stitch::shared::Core;
 use crate::stitch::{Caller, depth_at};
 
 /// That many events of one thread are a long run. In shorter ones, most sums of outermost calls are
 /// not in the cache when they are needed; see `Outermost::add_usual`.
 const LONG: usize = 1024;
+
+/// No depth: what is called at this level is to be looked at.
+const NONE: u32 = u32::MAX;
 
 impl Stack {
     /// Finds out from which level on events can be usual; to be called after every one that was not.
@@ -47,8 +50,11 @@ impl Stack {
         if self.begin.is_none() || core.is_windowed {
             return 0;
         }
+        let level = self.frames.len();
+        let expected = self.frames.last().map_or(0, |top| top.depth + 1);
         let mut run = Run {
-            expected: self.frames.last().map_or(0, |top| top.depth + 1),
+            expected: if level < self.usual_from { NONE } else { expected },
+            takes_any_depth: depth_at(NO_DEPTH, level) == expected,
             last: self.last,
             reached: self.reached,
             notes_all: self.keeps_recent || !self.watched.is_empty(),
@@ -154,8 +160,11 @@ struct Run<'a, S> {
     stack: &'a mut Stack,
     core: &'a mut Core<S>,
     caller: Caller,
-    /// The depth of a callee of the top frame.
+    /// The depth of a callee of the top frame, or [`NONE`].
     expected: u32,
+    /// Whether a call whose depth is not shown is such a callee. It is for all frames of a run or for
+    /// none, because usual frames are one level apart.
+    takes_any_depth: bool,
     last: Tick,
     reached: Tick,
     /// Whether not only nested calls are noted, for one of the two reasons that follow.
@@ -178,8 +187,10 @@ impl<S: SpanSink> Run<'_, S> {
     )]
     #[inline(always)]
     fn expects(&self, depth: u16) -> bool {
-        let level = self.stack.frames.len();
-        level >= self.stack.usual_from && depth_at(depth, level) == self.expected
+        match depth {
+            NO_DEPTH => self.takes_any_depth && self.expected != NONE,
+            depth => u32::from(depth) == self.expected,
+        }
     }
 
     /// Whether an exit is that of the top frame, and nothing else is to be done.
@@ -288,7 +299,7 @@ impl<S: SpanSink> Run<'_, S> {
             self.stack.note_usual(self.stack.frames.len(), span.start, span.wall, calls);
         }
         if !span.outermost && self.notes_nested {
-            self.stack.note_nested(group, *span);
+            self.stack.note_nested(group, span.start, one_call(span));
         }
     }
 
@@ -315,7 +326,7 @@ impl<S: SpanSink> Run<'_, S> {
         if self.keeps {
             stack.recent.truncate(noted);
         }
-        self.expected = depth;
+        self.expected = if level < stack.usual_from { NONE } else { depth };
         let span = Span {
             func,
             thread: self.caller.thread,
