@@ -1,12 +1,12 @@
 //! Calls of a file that [`crate::ParquetFile`] wrote, passed to a sink as those of a trace.
 
-use std::fs::File;
-use std::sync::Arc;
+use std::num::NonZeroUsize;
+use std::sync::mpsc::sync_channel;
+use std::thread;
 
 use polars::prelude::*;
-use polars_io::parquet::read::{ParallelStrategy, ParquetReader};
-use polars_parquet::read::{FileMetadata, read_metadata};
 use profctl_model::hash::FastMap;
+use profctl_model::spool::BLOCK_ROWS;
 use profctl_model::tables::SPANS;
 use profctl_model::{
     CpuId, Fidelity, Func, FuncId, FuncKind, IdVec, Late, Names, Span, SpanSink, ThreadId, Tick,
@@ -15,6 +15,7 @@ use profctl_model::{
 
 use crate::columns::schema_of;
 use crate::error::Error;
+use crate::stored::Stored;
 
 /// In which groups calls are outermost that are in no other of theirs, where those are not the
 /// functions: the group of a function, and of one that runs as an interrupt.
@@ -53,18 +54,17 @@ pub struct ReadSpans<'a> {
 }
 
 impl ReadSpans<'_> {
-    /// Passes every call in `file`, a table of calls, to `sink`, in the order in which they were
+    /// Passes every call in `stored`, a table of calls, to `sink`, in the order in which they were
     /// written, and adds its functions to `names`. Fails if the file cannot be read, or is not as it
     /// was written.
     pub fn read<S: SpanSink>(
         self,
-        file: File,
+        stored: &Stored,
         names: &mut Names,
         sink: &mut S,
     ) -> Result<(), Error> {
         let Self { threads, tick, group_of, progress } = self;
-        let rows = Rows::of(file)?;
-        let outermost = group_of.map(|group_of| rows.outermost(group_of)).transpose()?;
+        let outermost = group_of.map(|group_of| outermost(stored, group_of)).transpose()?;
         let mut columns: Vec<&str> = OF_FUNCTION.into_iter().chain(CALLS).collect();
         if outermost.is_none() {
             columns.push("outermost");
@@ -74,10 +74,9 @@ impl ReadSpans<'_> {
         let mut lanes: FastMap<u32, ThreadId> = FastMap::default();
         let mut trees: IdVec<ThreadId, Tree> = IdVec::default();
         let mut done = 0;
-        for group in 0..rows.metadata.row_groups.len() {
-            let block = rows.block(group, &columns)?;
+        each_block(stored, &columns, |block| {
             let func_keys = block.func_keys()?;
-            let (labels, label_of) = block.names("thread")?;
+            let labels = block.names("thread")?;
             let [ids, starts, ends, walls, nets, stolen, partial, interrupt] =
                 ["id", "start", "end", "wall", "net", "stolen", "partial", "interrupt"]
                     .map(|column| block.numbers(column));
@@ -89,12 +88,12 @@ impl ReadSpans<'_> {
             let flags = if outermost.is_none() { block.numbers("outermost")? } else { Vec::new() };
             for row in 0..block.frame.height() {
                 let id = ids[row];
-                let func = funcs.get(func_keys[row], &block, names)?;
+                let func = funcs.get(func_keys[row], block, names)?;
                 let label = labels[row].ok_or_else(|| wrong(id, "has no thread"))?;
                 let thread = match lanes.get(&label) {
                     Some(&thread) => thread,
                     None => {
-                        let text = label_of(label);
+                        let text = block.text("thread", label)?;
                         let thread = *threads.get(text.as_str()).ok_or_else(|| {
                             wrong(id, &format!("is of thread {text}, which the file does not list"))
                         })?;
@@ -148,7 +147,8 @@ impl ReadSpans<'_> {
             }
             done += block.frame.height() as u64;
             progress(done);
-        }
+            Ok(())
+        })?;
         match trees.iter().find_map(Tree::orphan) {
             Some(id) => {
                 Err(wrong(id, "has no caller after it: rows are missing, or in another order"))
@@ -163,117 +163,123 @@ fn wrong(id: u64, what: &str) -> Error {
     Error::File(format!("call {id} {what}"))
 }
 
-/// The rows of a file.
-struct Rows {
-    file: File,
-    metadata: Arc<FileMetadata>,
+/// Passes columns of all rows to `take`, some rows at a time, in the order of the file.
+fn each_block(
+    stored: &Stored,
+    columns: &[&str],
+    mut take: impl FnMut(&Block) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let (send, blocks) = sync_channel(2);
+    let path = PlRefPath::try_from_path(stored.path())?;
+    let hive_options = HiveOptions { enabled: Some(false), ..HiveOptions::default() };
+    let options = ScanArgsParquet { glob: false, hive_options, ..ScanArgsParquet::default() };
+    let columns: Vec<Expr> = columns.iter().map(|&name| col(name)).collect();
+    let rows = LazyFrame::scan_parquet_files(vec![path].into(), options)?.select(columns);
+    let is_enough = PlanCallback::new(move |frame| Ok(send.send(frame).is_err()));
+    let rows = rows.sink_batches(is_enough, true, NonZeroUsize::new(BLOCK_ROWS))?;
+    thread::scope(|scope| {
+        let reading = scope.spawn(|| rows.collect_with_engine(Engine::Streaming));
+        let taken = blocks.iter().try_for_each(|frame| take(&Block::new(frame)?));
+        drop(blocks);
+        match reading.join() {
+            Ok(read) => taken.and(read.map(|_| ()).map_err(Into::into)),
+            Err(_) => Err(Error::File("damaged Parquet".into())),
+        }
+    })
 }
 
-impl Rows {
-    fn of(mut file: File) -> Result<Self, Error> {
-        let metadata = Arc::new(read_metadata(&mut file)?);
-        Ok(Self { file, metadata })
-    }
-
-    /// Columns of a row group.
-    fn block(&self, group: usize, columns: &[&str]) -> Result<Block, Error> {
-        let length = |group: usize| self.metadata.row_groups[group].num_rows();
-        let before: usize = (0..group).map(length).sum();
-        let file = self.file.try_clone().map_err(PolarsError::from)?;
-        let mut reader = ParquetReader::new(file)
-            .with_columns(Some(columns.iter().map(|&name| name.to_owned()).collect()))
-            .with_slice(Some((before, length(group))))
-            .read_parallel(ParallelStrategy::Columns);
-        reader.set_metadata(Arc::clone(&self.metadata));
-        Ok(Block { frame: reader.finish()? })
-    }
-
-    /// Which calls lie in no other of their group, by number.
-    fn outermost(&self, group_of: GroupOf<'_>) -> Result<Vec<bool>, Error> {
-        let n = (0..self.metadata.row_groups.len())
-            .map(|group| self.metadata.row_groups[group].num_rows())
-            .sum();
-        // By number, which is in the order of entry: the caller, counted from 1, and the group.
-        let mut calls: Vec<(u32, u32)> = vec![(u32::MAX, 0); n];
-        let mut groups: FastMap<(FuncId, bool), u32> = FastMap::default();
-        let (mut funcs, mut names) = (Funcs::default(), Names::default());
-        for group in 0..self.metadata.row_groups.len() {
-            let columns: Vec<&str> =
-                OF_FUNCTION.into_iter().chain(["id", "parent", "interrupt"]).collect();
-            let block = self.block(group, &columns)?;
-            let func_keys = block.func_keys()?;
-            let (ids, interrupt) = (block.numbers("id")?, block.numbers("interrupt")?);
-            let parents = block.some_numbers("parent")?;
-            for row in 0..block.frame.height() {
-                let id = ids[row];
-                let func = funcs.get(func_keys[row], &block, &mut names)?;
-                let is_interrupt = interrupt[row] != 0;
-                let group = *groups
-                    .entry((func, is_interrupt))
-                    .or_insert_with(|| group_of(&names.funcs[func], is_interrupt));
-                let parent = match parents[row] {
-                    None => Some(0),
-                    Some(parent) if parent < id => u32::try_from(parent + 1).ok(),
-                    Some(_) => None,
-                };
-                let call = usize::try_from(id).ok().and_then(|id| calls.get_mut(id));
-                let (Some(call), Some(parent)) = (call, parent) else {
-                    return Err(wrong(id, "or its caller has a number that no call has"));
-                };
-                *call = (parent, group);
-            }
+/// Which calls lie in no other of their group, by number.
+fn outermost(stored: &Stored, group_of: GroupOf<'_>) -> Result<Vec<bool>, Error> {
+    // By number, which is in the order of entry: the caller, counted from 1, and the group.
+    let mut calls: Vec<(u32, u32)> = vec![(u32::MAX, 0); stored.rows()];
+    let mut groups: FastMap<(FuncId, bool), u32> = FastMap::default();
+    let (mut funcs, mut names) = (Funcs::default(), Names::default());
+    let columns: Vec<&str> = OF_FUNCTION.into_iter().chain(["id", "parent", "interrupt"]).collect();
+    each_block(stored, &columns, |block| {
+        let func_keys = block.func_keys()?;
+        let (ids, interrupt) = (block.numbers("id")?, block.numbers("interrupt")?);
+        let parents = block.some_numbers("parent")?;
+        for row in 0..block.frame.height() {
+            let id = ids[row];
+            let func = funcs.get(func_keys[row], block, &mut names)?;
+            let is_interrupt = interrupt[row] != 0;
+            let group = *groups
+                .entry((func, is_interrupt))
+                .or_insert_with(|| group_of(&names.funcs[func], is_interrupt));
+            let parent = match parents[row] {
+                None => Some(0),
+                Some(parent) if parent < id => u32::try_from(parent + 1).ok(),
+                Some(_) => None,
+            };
+            let call = usize::try_from(id).ok().and_then(|id| calls.get_mut(id));
+            let (Some(call), Some(parent)) = (call, parent) else {
+                return Err(wrong(id, "or its caller has a number that no call has"));
+            };
+            *call = (parent, group);
         }
-        let mut open: Vec<u32> = Vec::new();
-        let mut within: FastMap<u32, u32> = FastMap::default();
-        let mut outermost = Vec::with_capacity(calls.len());
-        for (id, &(parent, group)) in calls.iter().enumerate() {
-            if parent == u32::MAX {
-                return Err(wrong(id as u64, "is missing"));
-            }
-            // What is open after the caller has ended.
-            while let Some(&top) = open.last()
-                && top + 1 != parent
-            {
-                open.pop();
-                let group = calls[top as usize].1;
-                within.entry(group).and_modify(|n| *n -= 1);
-            }
-            if parent != 0 && open.is_empty() {
-                return Err(wrong(id as u64, "is not among the callees of its caller"));
-            }
-            let n = within.entry(group).or_default();
-            outermost.push(*n == 0);
-            *n += 1;
-            open.push(id as u32);
+        Ok(())
+    })?;
+    let mut open: Vec<u32> = Vec::new();
+    let mut within: FastMap<u32, u32> = FastMap::default();
+    let mut outermost = Vec::with_capacity(calls.len());
+    for (id, &(parent, group)) in calls.iter().enumerate() {
+        if parent == u32::MAX {
+            return Err(wrong(id as u64, "is missing"));
         }
-        Ok(outermost)
+        // What is open after the caller has ended.
+        while let Some(&top) = open.last()
+            && top + 1 != parent
+        {
+            open.pop();
+            let group = calls[top as usize].1;
+            within.entry(group).and_modify(|n| *n -= 1);
+        }
+        if parent != 0 && open.is_empty() {
+            return Err(wrong(id as u64, "is not among the callees of its caller"));
+        }
+        let n = within.entry(group).or_default();
+        outermost.push(*n == 0);
+        *n += 1;
+        open.push(id as u32);
     }
+    Ok(outermost)
 }
 
 /// A name for each row, if it has one.
 type NameIds = Vec<Option<u32>>;
 
-/// The rows of one row group.
+/// Some rows.
 struct Block {
     frame: DataFrame,
 }
 
 impl Block {
-    /// A column of names, as numbers that mean the same in every block.
-    fn names(&self, name: &str) -> Result<(NameIds, impl Fn(u32) -> String + use<>), Error> {
+    fn new(mut frame: DataFrame) -> Result<Self, Error> {
         let types = schema_of(&SPANS);
-        let kind = types.get(name).cloned().unwrap_or(DataType::Null);
-        let column = self.frame.column(name)?.cast(&kind)?;
-        let names = column.cat32()?;
-        let mapping = Arc::clone(names.get_mapping());
-        let text = move |name: u32| mapping.cat_to_str(name).unwrap_or_default().to_owned();
-        Ok((names.physical().iter().collect(), text))
+        let names = frame.get_column_names_owned();
+        for (name, kind) in names.iter().filter_map(|name| Some((name, types.get(name)?))) {
+            if let DataType::Categorical(..) = kind {
+                frame.try_apply(name, |names| names.cast(kind))?;
+            }
+        }
+        Ok(Self { frame })
+    }
+
+    /// A column of names, as numbers that mean the same in every block.
+    fn names(&self, column: &str) -> Result<NameIds, Error> {
+        Ok(self.frame.column(column)?.cat32()?.physical().iter().collect())
+    }
+
+    /// The name that a number means in a column.
+    fn text(&self, column: &str, name: u32) -> Result<String, Error> {
+        let names = self.frame.column(column)?.cat32()?;
+        Ok(names.get_mapping().cat_to_str(name).unwrap_or_default().to_owned())
     }
 
     /// Which function each call is of: its name, module and kind.
     fn func_keys(&self) -> Result<Vec<[Option<u32>; 3]>, Error> {
         let [name, module, kind] = OF_FUNCTION.map(|column| self.names(column));
-        let (name, module, kind) = (name?.0, module?.0, kind?.0);
+        let (name, module, kind) = (name?, module?, kind?);
         Ok(name
             .into_iter()
             .zip(module)
@@ -327,8 +333,7 @@ impl Funcs {
     ) -> Result<FuncId, Error> {
         let mut texts: [Option<String>; 3] = Default::default();
         for ((text, column), value) in texts.iter_mut().zip(OF_FUNCTION).zip(key) {
-            let (_, text_of) = block.names(column)?;
-            *text = value.map(text_of);
+            *text = value.map(|value| block.text(column, value)).transpose()?;
         }
         let [Some(name), module, kind] = texts else {
             return Err(Error::File("a null in column name".into()));

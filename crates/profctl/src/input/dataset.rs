@@ -21,7 +21,7 @@ pub(super) fn read<S: SpanSink>(
 ) -> Result<Streamed<S>, Failure> {
     let failed = |message: String| Failure::input(path.display().to_string(), message);
     let file = File::open(path).map_err(|error| failed(reason(&error)))?;
-    let stored = Stored::of(&file, path, true).map_err(|error| failed(error.to_string()))?;
+    let stored = Stored::of(file, path, true).map_err(|error| failed(error.to_string()))?;
     let stored = stored.ok_or_else(|| failed("is no Parquet file any more".into()))?;
     if stored.table.name != SPANS.name {
         let message = format!("holds the table {}, expected spans", stored.table.name);
@@ -52,7 +52,7 @@ pub(super) fn read<S: SpanSink>(
         group_of: (grouping != Grouping::Function).then_some(&mut group_of),
         progress: at,
     };
-    how.read(file, &mut names, &mut sink).map_err(|error| failed(error.to_string()))?;
+    how.read(&stored, &mut names, &mut sink).map_err(|error| failed(error.to_string()))?;
     let bounds = (meta.first, meta.last);
     let origin = Origin {
         name: source.path,

@@ -142,6 +142,8 @@ fn the_page_of_the_tables_names_every_column() {
 mod parquet {
     //! Calls in Parquet files are the trace that they are of.
 
+    use std::fmt::Write as _;
+
     use super::{CUT, Scratch, Value, WHOLE, fixtures, fs, run};
 
     /// `convert` of traces to a file of `scratch`.
@@ -205,6 +207,36 @@ mod parquet {
             }
         }
         assert!(n_traces > 60, "only {n_traces} traces were compared");
+    }
+
+    /// More calls than a row group holds.
+    #[test]
+    fn calls_of_several_row_groups_read_back() {
+        let scratch = Scratch::new("parquet_groups");
+        let mut text = "# profctl plain 1\n".to_owned();
+        for n in 0..50_000 {
+            let (t, thread) = (n * 10, n % 7);
+            writeln!(text, "{t} cpu0 t-{thread} > f{}\n{} cpu0 t-{thread} > g", n % 30, t + 2)
+                .unwrap();
+            writeln!(text, "{} cpu0 t-{thread} > h\n{} cpu0 t-{thread} < h", t + 3, t + 5).unwrap();
+            writeln!(
+                text,
+                "{} cpu0 t-{thread} < g\n{} cpu0 t-{thread} < f{}",
+                t + 6,
+                t + 9,
+                n % 30
+            )
+            .unwrap();
+        }
+        let trace = scratch.file("many.plain", text);
+        let parquet = converted(&scratch, "many.parquet", &[&trace]);
+        for by in ["function", "kind"] {
+            let summary = ["summarize", "-q", "--format", "json", "--by", by];
+            let of = |file: &str| run(&[&summary[..], &[file]].concat()).quiet_success();
+            let found = of(&parquet);
+            assert!(found.contains("\"calls\":150000,"), "{found}");
+            assert!(found == of(&trace), "{found}");
+        }
     }
 
     #[test]
