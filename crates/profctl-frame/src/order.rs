@@ -109,7 +109,7 @@ impl Order {
     }
 }
 
-/// Whether rows come from a table as they are, but for columns worked out and rows left out.
+/// Whether rows come straight from a table, with conditions and columns worked out at most.
 fn is_read(plan: &DslPlan) -> bool {
     match plan {
         DslPlan::Scan { .. } | DslPlan::DataFrameScan { .. } => true,

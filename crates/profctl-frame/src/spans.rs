@@ -190,8 +190,9 @@ fn each_block(
 
 /// Which calls lie in no other of their group, by number.
 fn outermost(stored: &Stored, group_of: GroupOf<'_>) -> Result<Vec<bool>, Error> {
-    // By number, which is in the order of entry: the caller, counted from 1, and the group.
-    let mut calls: Vec<(u32, u32)> = vec![(u32::MAX, 0); stored.rows()];
+    // The number, the caller counted from 1, and the group. A file may claim any number of rows, so
+    // these are collected as they come.
+    let mut rows: Vec<(u32, u32, u32)> = Vec::new();
     let mut groups: FastMap<(FuncId, bool), u32> = FastMap::default();
     let (mut funcs, mut names) = (Funcs::default(), Names::default());
     let columns: Vec<&str> = OF_FUNCTION.into_iter().chain(["id", "parent", "interrupt"]).collect();
@@ -211,14 +212,19 @@ fn outermost(stored: &Stored, group_of: GroupOf<'_>) -> Result<Vec<bool>, Error>
                 Some(parent) if parent < id => u32::try_from(parent + 1).ok(),
                 Some(_) => None,
             };
-            let call = usize::try_from(id).ok().and_then(|id| calls.get_mut(id));
-            let (Some(call), Some(parent)) = (call, parent) else {
+            let (Ok(number), Some(parent)) = (u32::try_from(id), parent) else {
                 return Err(wrong(id, "or its caller has a number that no call has"));
             };
-            *call = (parent, group);
+            rows.push((number, parent, group));
         }
         Ok(())
     })?;
+    // By number, which is in the order of entry.
+    let mut calls: Vec<(u32, u32)> = vec![(u32::MAX, 0); rows.len()];
+    for (id, parent, group) in rows {
+        let call = calls.get_mut(id as usize);
+        *call.ok_or_else(|| wrong(id.into(), "has a number that no call has"))? = (parent, group);
+    }
     let mut open: Vec<u32> = Vec::new();
     let mut within: FastMap<u32, u32> = FastMap::default();
     let mut outermost = Vec::with_capacity(calls.len());

@@ -15,7 +15,6 @@ use crate::parquet::{RUN, RUNS_KEY, SCHEMA_KEY, UNIT_KEY};
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Stored {
     path: PathBuf,
-    rows: usize,
     /// Which table is in it.
     pub table: &'static TableSchema,
     /// What its times are counted in.
@@ -31,7 +30,6 @@ impl Stored {
     pub(crate) fn spans(path: &Path) -> Self {
         Self {
             path: path.to_owned(),
-            rows: 0,
             table: &SPANS,
             unit: String::new(),
             runs: Vec::new(),
@@ -80,17 +78,12 @@ impl Stored {
         let is_part = is_part && !has(RUN);
         let runs = said(RUNS_KEY).unwrap_or_default();
         let runs = runs.lines().map(str::to_owned).collect();
-        Ok(Some(Self { path: path.to_owned(), rows: about.num_rows, table, unit, runs, is_part }))
+        Ok(Some(Self { path: path.to_owned(), table, unit, runs, is_part }))
     }
 
     /// Where it is.
     pub(crate) fn path(&self) -> &Path {
         &self.path
-    }
-
-    /// How many rows it has.
-    pub(crate) fn rows(&self) -> usize {
-        self.rows
     }
 }
 

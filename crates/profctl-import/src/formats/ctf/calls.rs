@@ -14,8 +14,7 @@
 use std::borrow::Cow;
 
 use super::decode::{Decoder, Fixed};
-use super::events::{row_of, unfolded};
-use super::header::{Distances, Header};
+use super::header::{Distances, Header, unfolded};
 use super::layout::{Content, Layout, Layouts};
 use super::types::{Metadata, StreamClass};
 use crate::lttng::meaning::Meaning;
@@ -70,7 +69,7 @@ impl Calls {
         let (align, id) = header.id()?;
         let mut by_id = Vec::new();
         for (row, event) in metadata.events.iter().enumerate() {
-            let is_found = row_of(metadata, class, event.id) == Some(row);
+            let is_found = metadata.row_of(class, event.id) == Some(row);
             let Meaning::Function { is_entry } = meanings[row] else { continue };
             let Some(at) = usize::try_from(event.id).ok().filter(|id| *id < IDS) else { continue };
             let of = |layout: &Layout| Places::of(is_entry, &header.distances(event.id)?, layout);
@@ -145,7 +144,7 @@ mod tests {
 
     use crate::formats::ctf::events::{Event, Take, each};
     use crate::formats::ctf::packet::Packet;
-    use crate::formats::ctf::read::Trace;
+    use crate::formats::ctf::trace::Trace;
     use crate::formats::ctf::{parse, trace};
     use crate::lttng::Thread;
 

@@ -4,11 +4,11 @@ use std::borrow::Cow;
 
 use super::calls::Call;
 use super::decode::{Decoder, Stopped, Value, Visitor};
-use super::header::Header;
+use super::header::{Header, unfolded};
 use super::layout::{Content, Layout, Layouts, NumberPlace, Place, Slot, ThreadPlaces, plain};
 use super::packet::Packet;
-use super::read::Trace;
-use super::types::{EventClass, Integer, Metadata, StreamClass, Type};
+use super::trace::Trace;
+use super::types::{Integer, Metadata, StreamClass, Type};
 use crate::bytes::low_bits;
 use crate::lttng::{Name, Part, Thread};
 
@@ -240,17 +240,8 @@ impl Classes<'_> {
     /// The row of the event of that id.
     #[inline]
     fn row(&self, id: u64) -> Result<usize, Stop> {
-        row_of(self.metadata, self.class, id).ok_or(Stop::Unknown(id))
+        self.metadata.row_of(self.class, id).ok_or(Stop::Unknown(id))
     }
-}
-
-/// The row of the event of that id in a class of streams.
-#[inline]
-pub(super) fn row_of(metadata: &Metadata, class: &StreamClass, id: u64) -> Option<usize> {
-    let is_it = |known: &EventClass| known.stream == class.id && known.id == id;
-    // Ids are mostly rows.
-    let guess = metadata.events.get(id as usize).is_some_and(is_it).then_some(id as usize);
-    guess.or_else(|| metadata.events.iter().position(is_it))
 }
 
 impl<'a> Event<'a> {
@@ -306,18 +297,6 @@ impl<'a> Event<'a> {
         }
         (self.row, self.time, self.at) = (row, *clock, at);
     }
-}
-
-/// The full value of a clock of which an event carries the lowest `bits` bits: the first one from
-/// `before` on that ends so.
-pub(super) fn unfolded(before: u64, value: u64, bits: u32) -> u64 {
-    if bits >= u64::BITS {
-        return value;
-    }
-    let mask = low_bits(bits);
-    let value = value & mask;
-    let high = before & !mask;
-    if value >= before & mask { high | value } else { (high | value).wrapping_add(mask + 1) }
 }
 
 #[cfg(test)]

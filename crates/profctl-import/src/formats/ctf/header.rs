@@ -6,6 +6,7 @@
 
 use super::decode::{Decoder, Fixed, Stopped};
 use super::types::{Enum, Integer, StreamClass, Struct, Type};
+use crate::bytes::low_bits;
 
 /// Where the header of an event began in its packet (bits), the clock with its size, and the id.
 type Said = (u64, Option<(u64, u32)>, u64);
@@ -197,4 +198,16 @@ fn choices<'a>(
         })
     });
     choices.collect()
+}
+
+/// The full value of a clock of which an event carries the lowest `bits` bits: the first one from
+/// `before` on that ends so.
+pub(super) fn unfolded(before: u64, value: u64, bits: u32) -> u64 {
+    if bits >= u64::BITS {
+        return value;
+    }
+    let mask = low_bits(bits);
+    let value = value & mask;
+    let high = before & !mask;
+    if value >= before & mask { high | value } else { (high | value).wrapping_add(mask + 1) }
 }

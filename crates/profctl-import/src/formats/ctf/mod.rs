@@ -29,11 +29,13 @@ mod parse;
 mod read;
 #[cfg(test)]
 mod tests;
+mod trace;
 mod types;
 
 use calls::Call;
 use events::{Event, Take};
-use read::{Contents, PacketFile, Packets, Trace};
+use read::{Contents, PacketFile, Packets};
+use trace::Trace;
 use types::Metadata;
 
 /// The importer of `ctf`.

@@ -177,6 +177,15 @@ pub(super) struct Metadata {
 }
 
 impl Metadata {
+    /// The row of the event of that id in a class of streams.
+    #[inline]
+    pub(super) fn row_of(&self, class: &StreamClass, id: u64) -> Option<usize> {
+        let is_it = |known: &EventClass| known.stream == class.id && known.id == id;
+        // Ids are mostly rows.
+        let guess = self.events.get(id as usize).is_some_and(is_it).then_some(id as usize);
+        guess.or_else(|| self.events.iter().position(is_it))
+    }
+
     /// The class of streams of that id.
     pub(super) fn stream(&self, id: u64) -> Option<&StreamClass> {
         self.streams.iter().find(|stream| stream.id == id)

@@ -23,12 +23,14 @@ use std::hint::select_unpredictable;
 use super::known::{Known, words_of};
 use super::layout::{Layout, Time};
 use super::wide::{chunk, equal, first_of, fitting, same, word};
-use crate::emit::{At, CallPart, Emitter, LaneRef, NameRef, Stated, UNSTATED};
+use crate::emit::{At, CallPart, Emitter, LaneRef, NameRef, Stated};
 
 /// Width of the duration column, up to its bar.
 const DURATION: usize = 14;
 /// The bar and two blanks.
 const MARGIN: usize = 3;
+/// No duration: all bits are set.
+const BLANK: u64 = u64::MAX;
 /// The point and the decimals of the time column, and the bar after it.
 const AFTER_SECONDS: usize = 9;
 /// What is seen of a line at once. Longer lines, and the last few of a block, are read slowly; in
@@ -214,7 +216,7 @@ struct Said {
     time: Option<u64>,
     name: Option<NameRef>,
     depth: u16,
-    /// Nanoseconds, or [`UNSTATED`]. Not an option, because one of those is made with a branch.
+    /// Nanoseconds, or [`BLANK`]. Not an option, because one of those is made with a branch.
     wall: u64,
 }
 
@@ -230,7 +232,7 @@ impl Target<'_> {
     #[inline(always)]
     fn emit(&mut self, part: CallPart, said: Said, lane: LaneRef) {
         let Said { time, name, depth, wall } = said;
-        let wall = (wall != UNSTATED).then_some(wall);
+        let wall = (wall != BLANK).then_some(wall);
         let stated = Stated { depth: Some(depth), wall, net: None };
         let time = time.filter(|_| self.uses_time);
         self.out.call(part, At { time, lane, offset: self.offset }, name, stated);
@@ -353,7 +355,7 @@ fn digits(word: u64, cut: u32) -> (u64, bool) {
     (eight, not_digits & 0x8080_8080_8080_8080 == 0)
 }
 
-/// `+ 49.053 us   ` or blanks, and what is behind: nanoseconds, or [`UNSTATED`]. Both are computed
+/// `+ 49.053 us   ` or blanks, and what is behind: nanoseconds, or [`BLANK`]. Both are computed
 /// and one is taken, because a branch between them would be a coin that is tossed on every line.
 #[inline]
 fn duration(column: &[u8; DURATION + 10]) -> Option<u64> {
@@ -369,7 +371,7 @@ fn duration(column: &[u8; DURATION + 10]) -> Option<u64> {
     let aligned = word(column, 2).wrapping_shl(32_u32.wrapping_sub(whole.wrapping_mul(8)));
     let seven = (aligned & 0xFFFF_FFFF) << 8 | aligned >> 40 << 40;
     let (nanos, _) = digits(seven, 5_u32.wrapping_sub(whole));
-    Some(select_unpredictable(point == NO_POINT, UNSTATED, nanos))
+    Some(select_unpredictable(point == NO_POINT, BLANK, nanos))
 }
 
 /// How a duration column, its bar and a blank look like.
