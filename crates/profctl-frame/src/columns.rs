@@ -253,7 +253,7 @@ fn column_of_spans(
         "stolen" => integers(&|row| row.span.stolen.0),
         "partial" => small(&|row| u32::from(row.span.fidelity.is_partial())),
         "outermost" => small(&|row| u32::from(row.span.outermost)),
-        "interrupt" => small(&|row| u32::from(row.span.interrupt)),
+        "in_interrupt" => small(&|row| u32::from(row.span.interrupt)),
         _ => polars_bail!(ColumnNotFound: "{column}"),
     }
 }

@@ -38,7 +38,7 @@ const CALLS: [&str; 12] = [
     "net",
     "stolen",
     "partial",
-    "interrupt",
+    "in_interrupt",
 ];
 
 /// How calls are read.
@@ -78,7 +78,7 @@ impl ReadSpans<'_> {
             let func_keys = block.func_keys()?;
             let labels = block.names("thread")?;
             let [ids, starts, ends, walls, nets, stolen, partial, interrupt] =
-                ["id", "start", "end", "wall", "net", "stolen", "partial", "interrupt"]
+                ["id", "start", "end", "wall", "net", "stolen", "partial", "in_interrupt"]
                     .map(|column| block.numbers(column));
             let (ids, starts, ends, walls) = (ids?, starts?, ends?, walls?);
             let (nets, stolen, partial, interrupt) = (nets?, stolen?, partial?, interrupt?);
@@ -195,10 +195,11 @@ fn outermost(stored: &Stored, group_of: GroupOf<'_>) -> Result<Vec<bool>, Error>
     let mut rows: Vec<(u32, u32, u32)> = Vec::new();
     let mut groups: FastMap<(FuncId, bool), u32> = FastMap::default();
     let (mut funcs, mut names) = (Funcs::default(), Names::default());
-    let columns: Vec<&str> = OF_FUNCTION.into_iter().chain(["id", "parent", "interrupt"]).collect();
+    let columns: Vec<&str> =
+        OF_FUNCTION.into_iter().chain(["id", "parent", "in_interrupt"]).collect();
     each_block(stored, &columns, |block| {
         let func_keys = block.func_keys()?;
-        let (ids, interrupt) = (block.numbers("id")?, block.numbers("interrupt")?);
+        let (ids, interrupt) = (block.numbers("id")?, block.numbers("in_interrupt")?);
         let parents = block.some_numbers("parent")?;
         for row in 0..block.frame.height() {
             let id = ids[row];

@@ -118,7 +118,7 @@ pub static SPANS: TableSchema = TableSchema {
         column("stolen", Time, "elapsed time of the interrupts that interrupted it"),
         column("partial", Flag, "1 if entry or exit was not recorded"),
         column("outermost", Flag, "0 if the function was already on the stack: recursion"),
-        column("interrupt", Flag, "1 if it ran as an interrupt"),
+        column("in_interrupt", Flag, "1 if it ran in an interrupt"),
     ],
 };
 

@@ -57,7 +57,7 @@ fn the_rows_of_calls_say_who_called_whom() {
     let csv = run(&["convert", "--format", "csv", &trace]).quiet_success();
     // In the order in which they ended; times in nanoseconds.
     let expected = "\
-        run,id,parent,name,module,kind,thread,cpu,depth,start,end,wall,off_cpu,elapsed,net,stolen,partial,outermost,interrupt\r\n\
+        run,id,parent,name,module,kind,thread,cpu,depth,start,end,wall,off_cpu,elapsed,net,stolen,partial,outermost,in_interrupt\r\n\
         whole.txt,3,2,hardclock,,function,all,,3,1200030000,1200080000,50000,,50000,50000,0,0,1,0\r\n\
         whole.txt,2,1,clkintr,,function,all,,2,1200020000,1200110000,90000,,90000,40000,0,0,1,0\r\n\
         whole.txt,1,0,read,,function,all,,1,1200010000,1200130000,120000,,120000,30000,0,0,1,0\r\n\
