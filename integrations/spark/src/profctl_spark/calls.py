@@ -47,6 +47,7 @@ SPANS = StructType(
         *(StructField(name, LongType()) for name in _TIMES),
         StructField("partial", IntegerType()),
         StructField("outermost", IntegerType()),
+        StructField("in_interrupt", IntegerType()),
         StructField("unit", StringType()),
         StructField("exit_code", IntegerType()),
         StructField("message", StringType()),
