@@ -270,7 +270,11 @@ impl Emitter {
 
     /// `n` tags of a probe, all of one lane. `read` says of each row its time, its byte offset and
     /// what it means. One loop for all of them, because a probe's capture is little else.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "what `read` holds is kept in registers only within one function"
+    )]
+    #[inline(always)]
     pub fn tags(
         &mut self,
         lane: LaneRef,
@@ -278,9 +282,10 @@ impl Emitter {
         mut read: impl FnMut(usize, &mut Self) -> (u64, usize, NameRef, TagKind),
     ) {
         let mut events = std::mem::take(&mut self.events);
-        events.extend((0..n).map(|row| {
+        events.reserve(n);
+        for row in 0..n {
             let (time, offset, name, kind) = read(row, self);
-            Event {
+            events.push(Event {
                 time,
                 duration: UNSTATED,
                 extra: UNSTATED,
@@ -289,8 +294,8 @@ impl Emitter {
                 offset: offset as u32,
                 depth: NO_DEPTH,
                 kind: kind.0,
-            }
-        }));
+            });
+        }
         self.events = events;
     }
 

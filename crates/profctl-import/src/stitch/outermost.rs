@@ -58,31 +58,34 @@ impl Sums {
 #[derive(Clone, Copy, Debug, Default)]
 struct Small {
     wall: Ticks,
-    calls: u32,
-    descendants: u32,
+    /// Calls in the upper half, descendants in the lower.
+    counts: u64,
 }
 
 impl Small {
+    const CALL: u64 = 1 << 32;
+    /// Set where a half is full, or a half of a call does not fit.
+    const FULL: u64 = 1 << 63 | 1 << 31;
+
     /// Adds a call; says whether there was room.
     #[inline]
-    fn add(&mut self, call: Call) -> bool {
-        let descendants = u64::from(self.descendants).saturating_add(call.descendants);
-        let (Some(calls), Ok(descendants)) = (self.calls.checked_add(1), descendants.try_into())
-        else {
-            return false;
-        };
-        *self = Self { wall: self.wall + call.wall, calls, descendants };
-        true
+    fn add(&mut self, wall: Ticks, descendants: u64) -> bool {
+        let has_room = self.counts & Self::FULL == 0 && descendants < 1 << 31;
+        if has_room {
+            self.wall += wall;
+            self.counts += Self::CALL | descendants;
+        }
+        has_room
     }
 
     fn is_empty(self) -> bool {
-        self.calls == 0
+        self.counts == 0
     }
 
     fn sums(self) -> Sums {
-        let Self { wall, calls, descendants } = self;
-        let off_cpu = Ticks(0);
-        Sums { calls: calls.into(), wall, off_cpu, descendants: descendants.into() }
+        let Self { wall, counts } = self;
+        let descendants = counts & (Self::CALL - 1);
+        Sums { calls: counts >> 32, wall, off_cpu: Ticks(0), descendants }
     }
 }
 
@@ -99,7 +102,7 @@ pub(super) struct Call {
 impl Call {
     #[inline]
     pub(super) fn new(func: FuncId, cpu: Option<CpuId>, wall: Ticks, descendants: u64) -> Self {
-        Self { wall, descendants, func, row: cpu.map_or(0, |cpu| cpu.index() as u32 + 1) }
+        Self { wall, descendants, func, row: row_of(cpu) }
     }
 
     fn key(self) -> Key {
@@ -120,6 +123,10 @@ pub(super) fn one_call(span: &Span) -> Enclosed {
     Enclosed { func, thread, cpu, interrupt, calls: 1, wall, off_cpu, descendants }
 }
 
+fn row_of(cpu: Option<CpuId>) -> u32 {
+    cpu.map_or(0, |cpu| cpu.index() as u32 + 1)
+}
+
 fn cpu_of(row: usize) -> Option<CpuId> {
     row.checked_sub(1).map(CpuId::from_index)
 }
@@ -132,13 +139,26 @@ const BATCH: usize = 512;
 /// calls few of many functions.
 const SPARSE_MAX: usize = 16;
 
+/// Sums by function.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Table(Vec<Small>);
+
+impl Table {
+    /// Adds a call of a function that has a row; says whether it has, with space for it.
+    #[inline]
+    pub(super) fn add(&mut self, func: FuncId, wall: Ticks, descendants: u64) -> bool {
+        let small = self.0.get_mut(func.index()).filter(|small| !small.is_empty());
+        small.is_some_and(|small| small.add(wall, descendants))
+    }
+}
+
 /// Outermost calls by function.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outermost {
     /// The latest calls that did not run as interrupts.
     batch: Vec<Call>,
     /// By CPU, the first without one, and by function: those before.
-    tables: Vec<Vec<Small>>,
+    tables: Vec<Table>,
     /// Rows of all tables, and those of them in use.
     n_rows: usize,
     n_used: usize,
@@ -154,7 +174,7 @@ impl Outermost {
             let sums = Sums { calls: 1, wall, off_cpu, descendants };
             self.add_sums(Key { func, cpu, interrupt }, sums);
         } else {
-            self.add_usual(Call::new(func, cpu, wall, descendants), false);
+            self.add_usual(Call::new(func, cpu, wall, descendants));
         }
     }
 
@@ -164,17 +184,8 @@ impl Outermost {
         self.add_sums(Key { func, cpu, interrupt }, Sums { calls, wall, off_cpu, descendants });
     }
 
-    /// Adds a call that was never off the CPU and did not run as an interrupt. `is_near`: whether
-    /// calls of the same thread come before and after it, so that its sums are in the cache.
-    #[inline(never)]
-    pub(super) fn add_usual(&mut self, call: Call, is_near: bool) {
-        if !(is_near && self.add_known(call)) {
-            self.add_later(call);
-        }
-    }
-
-    #[inline]
-    fn add_later(&mut self, call: Call) {
+    /// Adds a call that was never off the CPU and did not run as an interrupt.
+    pub(super) fn add_usual(&mut self, call: Call) {
         if self.batch.len() >= BATCH.max(self.n_rows) {
             self.sum_up();
         }
@@ -190,19 +201,24 @@ impl Outermost {
     fn sum_up(&mut self) {
         let mut batch = std::mem::take(&mut self.batch);
         for call in batch.drain(..) {
-            if !self.add_known(call) {
+            let table = self.tables.get_mut(call.row as usize);
+            if !table.is_some_and(|table| table.add(call.func, call.wall, call.descendants)) {
                 self.add_first(call);
             }
         }
         self.batch = batch;
     }
 
-    /// Adds a call of a function that has a row; says whether it has, with space for it.
-    #[inline]
-    fn add_known(&mut self, call: Call) -> bool {
-        let table = self.tables.get_mut(call.row as usize);
-        let small = table.and_then(|table| table.get_mut(call.func.index()));
-        small.filter(|small| !small.is_empty()).is_some_and(|small| small.add(call))
+    /// Takes out the table of a CPU, to be put back before anything else is done.
+    pub(super) fn lend(&mut self, cpu: Option<CpuId>) -> Table {
+        self.tables.get_mut(row_of(cpu) as usize).map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Puts back what [`Self::lend`] took out.
+    pub(super) fn put_back(&mut self, cpu: Option<CpuId>, table: Table) {
+        if let Some(place) = self.tables.get_mut(row_of(cpu) as usize) {
+            *place = table;
+        }
     }
 
     /// Adds a call of a function that has no row yet, or a full one.
@@ -213,7 +229,7 @@ impl Outermost {
             return;
         };
         let is_new = small.is_empty();
-        if small.add(call) {
+        if small.add(call.wall, call.descendants) {
             self.n_used += usize::from(is_new);
         } else {
             self.add_sums(call.key(), call.sums());
@@ -223,7 +239,7 @@ impl Outermost {
     /// The row of a call; nothing if its table would get too large for it.
     fn row(&mut self, call: Call) -> Option<&mut Small> {
         let (cpu, func) = (call.row as usize, call.func.index());
-        let n_rows = self.tables.get(cpu).map_or(0, Vec::len);
+        let n_rows = self.tables.get(cpu).map_or(0, |table| table.0.len());
         if func >= n_rows {
             let n_more = func + 1 - n_rows;
             if self.n_rows + n_more > SPARSE_MAX * (self.n_used + 1) {
@@ -231,11 +247,11 @@ impl Outermost {
             }
             self.n_rows += n_more;
             if cpu >= self.tables.len() {
-                self.tables.resize_with(cpu + 1, Vec::new);
+                self.tables.resize_with(cpu + 1, Table::default);
             }
-            self.tables[cpu].resize(func + 1, Small::default());
+            self.tables[cpu].0.resize(func + 1, Small::default());
         }
-        Some(&mut self.tables[cpu][func])
+        Some(&mut self.tables[cpu].0[func])
     }
 
     fn is_empty(&self) -> bool {
@@ -253,7 +269,7 @@ impl Outermost {
             return;
         }
         for (cpu, table) in other.tables.iter().enumerate() {
-            for (func, small) in table.iter().enumerate().filter(|(_, small)| !small.is_empty()) {
+            for (func, small) in table.0.iter().enumerate().filter(|(_, small)| !small.is_empty()) {
                 self.add_sums(key_of(cpu, func), small.sums());
             }
         }
@@ -273,7 +289,7 @@ impl Outermost {
         let is_packed_enclosed = |key: &u64| is_enclosed(Key::unpack(*key));
         let mut taken: Vec<_> = self.others.extract_if(|key, _| is_packed_enclosed(key)).collect();
         for (cpu, table) in self.tables.iter_mut().enumerate() {
-            for (func, small) in table.iter_mut().enumerate() {
+            for (func, small) in table.0.iter_mut().enumerate() {
                 let key = key_of(cpu, func);
                 if !small.is_empty() && is_enclosed(key) {
                     taken.push((key.pack(), std::mem::take(small).sums()));
@@ -333,7 +349,15 @@ mod tests {
         let Sums { wall, off_cpu, descendants, .. } = sums;
         let Key { func, cpu, interrupt } = key;
         if !interrupt && off_cpu == Ticks(0) {
-            to.add_usual(Call::new(func, cpu, wall, descendants), is_near);
+            let call = Call::new(func, cpu, wall, descendants);
+            let mut table = if is_near { to.lend(cpu) } else { Table::default() };
+            let is_added = table.add(func, wall, descendants);
+            if is_near {
+                to.put_back(cpu, table);
+            }
+            if !is_added {
+                to.add_usual(call);
+            }
             return;
         }
         to.add(&Span {

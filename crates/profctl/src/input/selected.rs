@@ -124,19 +124,22 @@ impl Roots {
 }
 
 impl<S: SpanSink> Selected<S> {
+    /// Changes its copy of the span: the compiler would pass the original otherwise, and have it in
+    /// memory where nothing is selected as well.
     #[inline(never)]
-    fn select(&mut self, span: Span, names: &Names) {
+    fn select(&mut self, mut span: Span, names: &Names) {
         let takes = self.takes(span.func, span.cpu, names);
         let roots = self.threads.grow_to(span.thread);
         let followers: Vec<_> = (0..span.late.roots).map(|_| roots.take(1)).collect();
         let (callees, descendants) = roots.take(span.callees);
         if takes {
             roots.push(1, descendants.saturating_add(1));
-            let late = followers.iter().fold(Late::NONE, |late, (roots, calls)| Late {
+            (span.callees, span.descendants) = (callees, descendants);
+            span.late = followers.iter().fold(Late::NONE, |late, (roots, calls)| Late {
                 roots: late.roots.saturating_add(*roots),
                 calls: late.calls.saturating_add(*calls),
             });
-            self.inner.span(&Span { callees, descendants, late, ..span }, names);
+            self.inner.span(&span, names);
         } else {
             roots.push(callees, descendants);
         }

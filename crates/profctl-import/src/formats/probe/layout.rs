@@ -40,6 +40,17 @@ impl Field {
         let width = bits.div_ceil(8);
         Self { at: 0, shift: 64 - 8 * width, mask: low_bits(bits), width: width as usize }
     }
+
+    /// The byte offset after it.
+    pub(super) fn end(self) -> usize {
+        self.at + self.width
+    }
+
+    /// How far the first eight bytes of the record are to be shifted down, if it is among them.
+    pub(super) fn shift_in_record<const BIG: bool>(self) -> u32 {
+        let bytes = if BIG { 8 - self.end() } else { self.at };
+        8 * bytes as u32
+    }
 }
 
 impl Layout {

@@ -82,22 +82,41 @@ impl Records {
         out: &mut Emitter,
     ) {
         let Layout { stride, tag: tag_field, time: time_field, .. } = self.layout;
-        out.tags(lane, len / stride, |record, out| {
-            let offset = record * stride;
-            let tag = load::<BIG>(bytes, offset, tag_field);
-            let time = load::<BIG>(bytes, offset, time_field);
-            let (kind, name) = self.tags.meaning(tag as u32, base + offset, out);
-            (time, base + offset, name, kind)
-        });
+        let n = len / stride;
+        let tags = &mut self.tags;
+        let mut read = |record: usize, tag: u64, time: u64, out: &mut Emitter| {
+            let offset = base + record * stride;
+            let (kind, name) = tags.meaning(tag as u32, offset, out);
+            (time, offset, name, kind)
+        };
+        if tag_field.end().max(time_field.end()) <= WINDOW {
+            let tag_shift = tag_field.shift_in_record::<BIG>();
+            let time_shift = time_field.shift_in_record::<BIG>();
+            out.tags(lane, n, |record, out| {
+                let both = window::<BIG>(bytes, record * stride);
+                let (tag, time) = (both >> tag_shift, both >> time_shift);
+                read(record, tag & tag_field.mask, time & time_field.mask, out)
+            });
+        } else {
+            out.tags(lane, n, |record, out| {
+                let tag = load::<BIG>(bytes, record * stride, tag_field);
+                let time = load::<BIG>(bytes, record * stride, time_field);
+                read(record, tag, time, out)
+            });
+        }
     }
 }
 
 /// One field of the record at `offset`.
 #[inline]
 fn load<const BIG: bool>(bytes: &[u8], offset: usize, field: Field) -> u64 {
-    let at = offset + field.at;
-    let window = bytes[at..at + WINDOW].try_into().expect("eight bytes");
-    let value =
-        if BIG { u64::from_be_bytes(window) >> field.shift } else { u64::from_le_bytes(window) };
-    value & field.mask
+    let value = window::<BIG>(bytes, offset + field.at);
+    (if BIG { value >> field.shift } else { value }) & field.mask
+}
+
+/// The eight bytes at `offset`.
+#[inline]
+fn window<const BIG: bool>(bytes: &[u8], offset: usize) -> u64 {
+    let window = *bytes[offset..].first_chunk::<WINDOW>().expect("eight bytes");
+    if BIG { u64::from_be_bytes(window) } else { u64::from_le_bytes(window) }
 }

@@ -13,12 +13,12 @@ use super::{Frame, Stack};
 use crate::emit::{Event, EventKind, NO_DEPTH, NameRef, UNSTATED};
 use crate::stitch::clock::ReadClock;
 use crate::stitch::orphans::Below;
-use crate::stitch::outermost::{Call, one_call};
+use crate::stitch::outermost::{Call, Table, one_call};
 use crate::stitch::shared::Core;
 use crate::stitch::{Caller, depth_at};
 
 /// That many events of one thread are a long run. In shorter ones, most sums of outermost calls are
-/// not in the cache when they are needed; see `Outermost::add_usual`.
+/// not in the cache when they are needed, so they are summed up later.
 const LONG: usize = 1024;
 
 /// No depth: what is called at this level is to be looked at.
@@ -52,20 +52,26 @@ impl Stack {
         }
         let level = self.frames.len();
         let expected = self.frames.last().map_or(0, |top| top.depth + 1);
+        let watches = !self.watched.is_empty();
+        let is_long = events.get(LONG).is_some_and(|event| event.lane == caller.lane);
         let mut run = Run {
             expected: if level < self.usual_from { NONE } else { expected },
             takes_any_depth: depth_at(NO_DEPTH, level) == expected,
             last: self.last,
             reached: self.reached,
-            notes_all: self.keeps_recent || !self.watched.is_empty(),
-            watches: !self.watched.is_empty(),
+            notes_all: self.keeps_recent || watches,
+            watches,
             keeps: self.keeps_recent,
-            is_long: events.get(LONG).is_some_and(|event| event.lane == caller.lane),
+            is_long,
+            outermost: Table::default(),
             notes_nested: self.keeps_recent || core.setup.quirks.exits_may_be_late,
             stack: self,
             core,
             caller,
         };
+        if watches && is_long {
+            run.borrow_table();
+        }
         let ends_are_stamps = run.core.setup.quirks.leaf_ends_are_stamps;
         let mut clock_now = *clock;
         let mut taken = 0;
@@ -129,6 +135,9 @@ impl Stack {
             run.reach(time, end);
             taken += 1;
         }
+        if watches && is_long {
+            run.return_table();
+        }
         let (last, reached) = (run.last, run.reached);
         if taken > 0 {
             *clock = clock_now;
@@ -177,6 +186,8 @@ struct Run<'a, S> {
     notes_nested: bool,
     /// Whether many calls of one thread follow each other.
     is_long: bool,
+    /// If so, the sums of outermost calls on this CPU.
+    outermost: Table,
 }
 
 impl<S: SpanSink> Run<'_, S> {
@@ -286,13 +297,11 @@ impl<S: SpanSink> Run<'_, S> {
         if span.outermost && !self.notes_all {
             return;
         }
-        if self.watches
-            && span.outermost
-            && let Some(watched) = self.stack.watched.last_mut()
-        {
+        if self.watches && span.outermost {
             let Span { func, wall, descendants, .. } = *span;
-            let call = Call::new(func, self.caller.cpu, wall, descendants);
-            watched.outermost.add_usual(call, self.is_long);
+            if !self.outermost.add(func, wall, descendants) {
+                self.add_outermost(func, wall, descendants);
+            }
         }
         if self.keeps {
             let calls = span.descendants.saturating_add(1);
@@ -300,6 +309,33 @@ impl<S: SpanSink> Run<'_, S> {
         }
         if !span.outermost && self.notes_nested {
             self.stack.note_nested(group, span.start, one_call(span));
+        }
+    }
+
+    /// Adds an outermost call of a function that is not in the table, or where there is none.
+    #[inline(never)]
+    fn add_outermost(&mut self, func: FuncId, wall: Ticks, descendants: u64) {
+        if self.is_long {
+            self.return_table();
+        }
+        if let Some(watched) = self.stack.watched.last_mut() {
+            let call = Call::new(func, self.caller.cpu, wall, descendants);
+            watched.outermost.add_usual(call);
+        }
+        if self.is_long {
+            self.borrow_table();
+        }
+    }
+
+    fn borrow_table(&mut self) {
+        if let Some(watched) = self.stack.watched.last_mut() {
+            self.outermost = watched.outermost.lend(self.caller.cpu);
+        }
+    }
+
+    fn return_table(&mut self) {
+        if let Some(watched) = self.stack.watched.last_mut() {
+            watched.outermost.put_back(self.caller.cpu, std::mem::take(&mut self.outermost));
         }
     }
 
