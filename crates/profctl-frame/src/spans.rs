@@ -71,37 +71,34 @@ impl ReadSpans<'_> {
         }
         let mut funcs = Funcs::default();
         let mut cpus: FastMap<u64, CpuId> = FastMap::default();
-        let mut lanes: FastMap<u32, ThreadId> = FastMap::default();
+        let mut lanes = Lanes::default();
+        let mut latest = None;
         let mut trees: IdVec<ThreadId, Tree> = IdVec::default();
         let mut done = 0;
         each_block(stored, &columns, |block| {
-            let func_keys = block.func_keys()?;
+            let func_of = funcs.of(block, names)?;
             let labels = block.names("thread")?;
-            let [ids, starts, ends, walls, nets, stolen, partial, interrupt] =
-                ["id", "start", "end", "wall", "net", "stolen", "partial", "in_interrupt"]
-                    .map(|column| block.numbers(column));
-            let (ids, starts, ends, walls) = (ids?, starts?, ends?, walls?);
-            let (nets, stolen, partial, interrupt) = (nets?, stolen?, partial?, interrupt?);
+            let [ids, starts, ends, walls, nets, stolen] =
+                ["id", "start", "end", "wall", "net", "stolen"].map(|column| block.numbers(column));
+            let (ids, starts, ends) = (ids?, starts?, ends?);
+            let (walls, nets, stolen) = (walls?, nets?, stolen?);
+            let [partial, interrupt] =
+                ["partial", "in_interrupt"].map(|column| block.flags(column));
+            let (partial, interrupt) = (partial?, interrupt?);
             let parents = block.some_numbers("parent")?;
             let off_cpus = block.some_numbers("off_cpu")?;
             let cpu_numbers = block.some_numbers("cpu")?;
-            let flags = if outermost.is_none() { block.numbers("outermost")? } else { Vec::new() };
+            let flags = if outermost.is_none() { block.flags("outermost")? } else { Vec::new() };
             for row in 0..block.frame.height() {
                 let id = ids[row];
-                let func = funcs.get(func_keys[row], block, names)?;
+                let func = func_of[row];
                 let label = labels[row].ok_or_else(|| wrong(id, "has no thread"))?;
-                let thread = match lanes.get(&label) {
-                    Some(&thread) => thread,
-                    None => {
-                        let text = block.text("thread", label)?;
-                        let thread = *threads.get(text.as_str()).ok_or_else(|| {
-                            wrong(id, &format!("is of thread {text}, which the file does not list"))
-                        })?;
-                        lanes.insert(label, thread);
-                        thread
-                    }
+                let thread = match latest {
+                    Some((latest, thread)) if latest == label => thread,
+                    _ => lanes.of(label, block, threads, id)?,
                 };
-                let cpu = cpu_numbers[row].map(|number| {
+                latest = Some((label, thread));
+                let cpu = cpu_numbers.get(row).map(|number| {
                     *cpus
                         .entry(number)
                         .or_insert_with(|| names.cpu(u32::try_from(number).unwrap_or(u32::MAX)))
@@ -110,21 +107,21 @@ impl ReadSpans<'_> {
                     starts[row],
                     ends[row],
                     walls[row],
-                    off_cpus[row].unwrap_or(0),
+                    off_cpus.get(row).unwrap_or(0),
                     nets[row],
                     stolen[row],
                 ]
-                .map(|time| time / tick.max(1));
+                .map(|time| if tick > 1 { time / tick } else { time });
                 if end < start || off_cpu > wall {
                     return Err(wrong(
                         id,
                         "ends before it starts, or is off the CPU for longer than it takes",
                     ));
                 }
-                let (callees, descendants, late) = trees.grow_to(thread).end(id, parents[row]);
+                let (callees, descendants, late) = trees.grow_to(thread).end(id, parents.get(row));
                 let outermost = match &outermost {
                     Some(outermost) => outermost[usize::try_from(id).unwrap_or(usize::MAX)],
-                    None => flags[row] != 0,
+                    None => flags[row],
                 };
                 let span = Span {
                     func,
@@ -140,8 +137,8 @@ impl ReadSpans<'_> {
                     descendants,
                     late,
                     outermost,
-                    interrupt: interrupt[row] != 0,
-                    fidelity: Fidelity { start_inferred: partial[row] != 0, ..Fidelity::EXACT },
+                    interrupt: interrupt[row],
+                    fidelity: Fidelity { start_inferred: partial[row], ..Fidelity::EXACT },
                 };
                 sink.span(&span, names);
             }
@@ -198,17 +195,15 @@ fn outermost(stored: &Stored, group_of: GroupOf<'_>) -> Result<Vec<bool>, Error>
     let columns: Vec<&str> =
         OF_FUNCTION.into_iter().chain(["id", "parent", "in_interrupt"]).collect();
     each_block(stored, &columns, |block| {
-        let func_keys = block.func_keys()?;
-        let (ids, interrupt) = (block.numbers("id")?, block.numbers("in_interrupt")?);
+        let func_of = funcs.of(block, &mut names)?;
+        let (ids, interrupt) = (block.numbers("id")?, block.flags("in_interrupt")?);
         let parents = block.some_numbers("parent")?;
         for row in 0..block.frame.height() {
-            let id = ids[row];
-            let func = funcs.get(func_keys[row], block, &mut names)?;
-            let is_interrupt = interrupt[row] != 0;
+            let (id, func, is_interrupt) = (ids[row], func_of[row], interrupt[row]);
             let group = *groups
                 .entry((func, is_interrupt))
                 .or_insert_with(|| group_of(&names.funcs[func], is_interrupt));
-            let parent = match parents[row] {
+            let parent = match parents.get(row) {
                 None => Some(0),
                 Some(parent) if parent < id => u32::try_from(parent + 1).ok(),
                 Some(_) => None,
@@ -283,61 +278,133 @@ impl Block {
         Ok(names.get_mapping().cat_to_str(name).unwrap_or_default().to_owned())
     }
 
-    /// Which function each call is of: its name, module and kind.
-    fn func_keys(&self) -> Result<Vec<[Option<u32>; 3]>, Error> {
-        let [name, module, kind] = OF_FUNCTION.map(|column| self.names(column));
-        let (name, module, kind) = (name?, module?, kind?);
-        Ok(name
-            .into_iter()
-            .zip(module)
-            .zip(kind)
-            .map(|((name, module), kind)| [name, module, kind])
-            .collect())
-    }
-
-    fn some_numbers(&self, name: &str) -> Result<Vec<Option<u64>>, Error> {
-        let column = self.frame.column(name)?.cast(&DataType::Int64)?;
-        let numbers = column.i64()?.iter().map(|number| match number {
-            None => Ok(None),
-            Some(number) => u64::try_from(number).map(Some),
-        });
-        let numbers: Result<_, _> = numbers.collect();
-        numbers.map_err(|_| Error::File(format!("a negative value in column {name}")))
+    /// A column of whole numbers that may be missing.
+    fn some_numbers(&self, name: &str) -> Result<SomeNumbers, Error> {
+        let column = self.frame.column(name)?;
+        if column.null_count() == column.len() {
+            return Ok(SomeNumbers { values: Vec::new(), present: None });
+        }
+        let column = column.cast(&DataType::Int64)?;
+        let numbers = column.i64()?;
+        let present = (column.null_count() > 0)
+            .then(|| numbers.is_not_null().iter().map(|is| is == Some(true)).collect());
+        let mut values = Vec::with_capacity(numbers.len());
+        for part in numbers.downcast_iter() {
+            // What is missing may be any value.
+            let is_negative = part.iter().flatten().any(|&number| number < 0);
+            if is_negative {
+                return Err(Error::File(format!("a negative value in column {name}")));
+            }
+            values.extend(part.values().iter().map(|&number| number as u64));
+        }
+        Ok(SomeNumbers { values, present })
     }
 
     fn numbers(&self, name: &str) -> Result<Vec<u64>, Error> {
-        let numbers: Option<_> = self.some_numbers(name)?.into_iter().collect();
-        numbers.ok_or_else(|| Error::File(format!("a null in column {name}")))
+        match self.some_numbers(name)? {
+            SomeNumbers { values, present: None } if values.len() == self.frame.height() => {
+                Ok(values)
+            }
+            _ => Err(Error::File(format!("a null in column {name}"))),
+        }
+    }
+
+    fn flags(&self, name: &str) -> Result<Vec<bool>, Error> {
+        let flags: Option<_> = self.frame.column(name)?.bool()?.iter().collect();
+        flags.ok_or_else(|| Error::File(format!("a null in column {name}")))
     }
 }
+
+/// A column of whole numbers that may be missing.
+struct SomeNumbers {
+    /// Empty if all are missing.
+    values: Vec<u64>,
+    /// Which are there, if not all are, or none.
+    present: Option<Vec<bool>>,
+}
+
+impl SomeNumbers {
+    #[inline]
+    fn get(&self, row: usize) -> Option<u64> {
+        let is_present = self.present.as_ref().is_none_or(|present| present[row]);
+        self.values.get(row).copied().filter(|_| is_present)
+    }
+}
+
+/// The threads that were met, by what they are called.
+#[derive(Default)]
+struct Lanes(FastMap<u32, ThreadId>);
+
+impl Lanes {
+    fn of(
+        &mut self,
+        label: u32,
+        block: &Block,
+        threads: &FastMap<String, ThreadId>,
+        id: u64,
+    ) -> Result<ThreadId, Error> {
+        if let Some(&thread) = self.0.get(&label) {
+            return Ok(thread);
+        }
+        let text = block.text("thread", label)?;
+        let thread = *threads.get(text.as_str()).ok_or_else(|| {
+            wrong(id, &format!("is of thread {text}, which the file does not list"))
+        })?;
+        self.0.insert(label, thread);
+        Ok(thread)
+    }
+}
+
+/// Which function a call is of: its name, module and kind.
+type FuncKey = [Option<u32>; 3];
 
 /// The functions that were met.
 #[derive(Default)]
 struct Funcs {
-    ids: FastMap<[Option<u32>; 3], FuncId>,
+    ids: FastMap<FuncKey, FuncId>,
+    /// By name, the latest of them: most names are of one function.
+    latest: Vec<Option<(FuncKey, FuncId)>>,
 }
 
 impl Funcs {
-    #[inline]
+    /// The function of each row.
+    fn of(&mut self, block: &Block, names: &mut Names) -> Result<Vec<FuncId>, Error> {
+        let [name, module, kind] = OF_FUNCTION.map(|column| block.names(column));
+        let (name, module, kind) = (name?, module?, kind?);
+        let mut funcs = Vec::with_capacity(name.len());
+        for ((name, module), kind) in name.into_iter().zip(module).zip(kind) {
+            let key = [name, module, kind];
+            let row = name.map_or(usize::MAX, |name| name as usize);
+            let func = match self.latest.get(row) {
+                Some(Some((latest, func))) if *latest == key => *func,
+                _ => self.get(key, row, block, names)?,
+            };
+            funcs.push(func);
+        }
+        Ok(funcs)
+    }
+
+    #[inline(never)]
     fn get(
         &mut self,
-        key: [Option<u32>; 3],
+        key: FuncKey,
+        row: usize,
         block: &Block,
         names: &mut Names,
     ) -> Result<FuncId, Error> {
-        match self.ids.get(&key) {
-            Some(&func) => Ok(func),
-            None => self.meet(key, block, names),
+        let func = match self.ids.get(&key) {
+            Some(&func) => func,
+            None => self.meet(key, block, names)?,
+        };
+        if row >= self.latest.len() {
+            self.latest.resize(row + 1, None);
         }
+        self.latest[row] = Some((key, func));
+        Ok(func)
     }
 
     #[cold]
-    fn meet(
-        &mut self,
-        key: [Option<u32>; 3],
-        block: &Block,
-        names: &mut Names,
-    ) -> Result<FuncId, Error> {
+    fn meet(&mut self, key: FuncKey, block: &Block, names: &mut Names) -> Result<FuncId, Error> {
         let mut texts: [Option<String>; 3] = Default::default();
         for ((text, column), value) in texts.iter_mut().zip(OF_FUNCTION).zip(key) {
             *text = value.map(|value| block.text(column, value)).transpose()?;

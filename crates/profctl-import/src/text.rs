@@ -25,6 +25,18 @@ pub struct Lines<'a> {
     offset: usize,
 }
 
+impl Lines<'_> {
+    /// Where the next line begins.
+    pub fn offset(&self) -> usize {
+        self.offset
+    }
+
+    /// Goes on with the line that begins at `offset`.
+    pub fn skip_to(&mut self, offset: usize) {
+        self.offset = offset;
+    }
+}
+
 impl<'a> Iterator for Lines<'a> {
     type Item = Line<'a>;
 

@@ -144,6 +144,7 @@ mod tests {
 
     use crate::formats::ctf::events::{Event, Take, each};
     use crate::formats::ctf::packet::Packet;
+    use crate::formats::ctf::tests::{COMPACT_HEADER, LARGE_HEADER};
     use crate::formats::ctf::trace::Trace;
     use crate::formats::ctf::{parse, trace};
     use crate::lttng::Thread;
@@ -152,18 +153,8 @@ mod tests {
 
     /// LTTng's two headers, and one of plain numbers.
     const HEADERS: [&str; 3] = [
-        "struct { enum : integer { size = 5; align = 1; } { compact = 0 ... 30, extended = 31 } id;
-            variant <id> {
-                struct { integer { size = 27; align = 1; map = clock.c.value; } timestamp; } compact;
-                struct { integer { size = 32; align = 8; } id;
-                    integer { size = 64; align = 8; map = clock.c.value; } timestamp; } extended;
-            } v; } align(8)",
-        "struct { enum : integer { size = 16; align = 8; } { compact = 0 ... 65534, extended = 65535 } id;
-            variant <id> {
-                struct { integer { size = 32; align = 8; map = clock.c.value; } timestamp; } compact;
-                struct { integer { size = 32; align = 8; } id;
-                    integer { size = 64; align = 8; map = clock.c.value; } timestamp; } extended;
-            } v; } align(8)",
+        COMPACT_HEADER,
+        LARGE_HEADER,
         "struct { integer { size = 16; align = 32; } timestamp; integer { size = 16; align = 8; } id; }",
     ];
     const CONTEXTS: [&str; 4] = [

@@ -304,22 +304,13 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::formats::ctf::tests::{COMPACT_HEADER, LARGE_HEADER};
     use crate::formats::ctf::{layout, parse};
 
-    /// LTTng's two headers, one of plain numbers, and an event that refers to its own fields.
+    /// LTTng's two headers, and one of plain numbers.
     const HEADERS: [&str; 3] = [
-        "struct { enum : integer { size = 5; align = 1; } { compact = 0 ... 30, extended = 31 } id;
-            variant <id> {
-                struct { integer { size = 27; align = 1; map = clock.c.value; } timestamp; } compact;
-                struct { integer { size = 32; align = 8; } id;
-                    integer { size = 64; align = 8; map = clock.c.value; } timestamp; } extended;
-            } v; } align(8)",
-        "struct { enum : integer { size = 16; align = 8; } { compact = 0 ... 65534, extended = 65535 } id;
-            variant <id> {
-                struct { integer { size = 32; align = 8; map = clock.c.value; } timestamp; } compact;
-                struct { integer { size = 32; align = 8; } id;
-                    integer { size = 64; align = 8; map = clock.c.value; } timestamp; } extended;
-            } v; } align(8)",
+        COMPACT_HEADER,
+        LARGE_HEADER,
         "struct { integer { size = 3; align = 1; } id; integer { size = 13; align = 1; } timestamp; }",
     ];
 

@@ -6,6 +6,23 @@ use super::*;
 use crate::testing;
 use crate::{Memory, ReadOptions, load};
 
+/// The header of LTTng's events where the id takes five bits.
+pub(super) const COMPACT_HEADER: &str =
+    "struct { enum : integer { size = 5; align = 1; } { compact = 0 ... 30, extended = 31 } id;
+    variant <id> {
+        struct { integer { size = 27; align = 1; map = clock.c.value; } timestamp; } compact;
+        struct { integer { size = 32; align = 8; } id;
+            integer { size = 64; align = 8; map = clock.c.value; } timestamp; } extended;
+    } v; } align(8)";
+/// The same where it takes sixteen.
+pub(super) const LARGE_HEADER: &str =
+    "struct { enum : integer { size = 16; align = 8; } { compact = 0 ... 65534, extended = 65535 } id;
+    variant <id> {
+        struct { integer { size = 32; align = 8; map = clock.c.value; } timestamp; } compact;
+        struct { integer { size = 32; align = 8; } id;
+            integer { size = 64; align = 8; map = clock.c.value; } timestamp; } extended;
+    } v; } align(8)";
+
 type Parts = Vec<(String, Vec<u8>)>;
 
 fn parts(name: &str) -> Parts {

@@ -2,8 +2,9 @@
 //! the latency tracers, `osnoise` and `timerlat`.
 //!
 //! [`crate::kernel_events::line`] reads lines, [`crate::kernel_events::text`] reads events; the
-//! reader here is shared with `trace-cmd report`.
+//! reader here is shared with `trace-cmd report`, whose usual lines [`fast`] reads.
 
+mod fast;
 mod head;
 pub(crate) mod read;
 

@@ -6,8 +6,9 @@ use profctl_model::diag::codes;
 use profctl_model::hash::FastSet;
 use profctl_model::{Code, Severity};
 
+use super::fast;
 use super::head::is_graph;
-use crate::emit::{At, Emitter, LaneKey, Stated, ThreadKey, ThreadName};
+use crate::emit::{At, CallPart, Emitter, LaneKey, Stated, ThreadKey, ThreadName};
 use crate::formats::function_graph::classify;
 use crate::formats::function_graph::line::{self as graph, Body};
 use crate::formats::{Block, Reader, State};
@@ -48,23 +49,25 @@ pub(crate) struct EventReader {
     /// Lanes of this block whose process was said: not threads, as the name of a lane is known from
     /// the first record that uses it, whatever block that is in.
     described: FastSet<u32>,
+    /// What the fast path has met.
+    memory: fast::Memory,
 }
 
 impl EventReader {
     pub(crate) fn new(scope: Scope, tracer: Option<Vec<u8>>, is_report: bool) -> Self {
         let tracer = tracer.unwrap_or_else(|| b"event".to_vec()).into();
-        Self { applier: Applier::new(scope), tracer, is_report, described: FastSet::default() }
+        Self::over(Applier::new(scope), tracer, is_report)
+    }
+
+    fn over(applier: Applier, tracer: Arc<[u8]>, is_report: bool) -> Self {
+        let (described, memory) = (FastSet::default(), fast::Memory::default());
+        Self { applier, tracer, is_report, described, memory }
     }
 }
 
 impl Reader for EventReader {
     fn fork(&self) -> Box<dyn Reader> {
-        Box::new(Self {
-            applier: self.applier.fork(),
-            tracer: Arc::clone(&self.tracer),
-            is_report: self.is_report,
-            described: FastSet::default(),
-        })
+        Box::new(Self::over(self.applier.fork(), Arc::clone(&self.tracer), self.is_report))
     }
 
     fn read(&mut self, block: &Block<'_>, state: &State, out: &mut Emitter) -> Option<State> {
@@ -72,7 +75,10 @@ impl Reader for EventReader {
         let before = state.downcast_ref::<IrqNames>().unwrap_or(&none);
         self.applier.set_irqs(before);
         self.described.clear();
-        for line in text::lines(block.bytes) {
+        let mut lines = text::lines(block.bytes);
+        loop {
+            lines.skip_to(fast::read(block.bytes, lines.offset(), &self.memory, out));
+            let Some(line) = lines.next() else { break };
             out.lines += 1;
             match line::parse(line.text) {
                 // Half a line may still look like one: what it says of an event may be cut.
@@ -81,7 +87,7 @@ impl Reader for EventReader {
                         "the last line is truncated".into()
                     });
                 }
-                Some(event) => self.event(&event, line.offset, out),
+                Some(event) => self.event(&event, line.text, line.offset, out),
                 None => other(line.text, line.offset, out),
             }
         }
@@ -90,7 +96,7 @@ impl Reader for EventReader {
 }
 
 impl EventReader {
-    fn event(&mut self, event: &EventLine<'_>, offset: usize, out: &mut Emitter) {
+    fn event(&mut self, event: &EventLine<'_>, line: &[u8], offset: usize, out: &mut Emitter) {
         out.records += 1;
         let cpu = Some(event.cpu);
         let task = Task { tid: event.tid, name: event.task };
@@ -109,7 +115,13 @@ impl EventReader {
         let at = At { time: Some(time), lane, offset };
         if self.is_report && is_graph(event.body) {
             match graph_call(event.body) {
-                Some(call) => call.say(at, out),
+                Some(call) => {
+                    // Of which process a thread is, is said by a line of each block.
+                    if event.pid.is_none() {
+                        self.memory.learn(line, event, lane);
+                    }
+                    call.say(at, &mut self.memory, out);
+                }
                 None => out.diag(&codes::SKIPPED_RECORD, offset, || {
                     format!("no call of a function: {}", text::excerpt(event.body))
                 }),
@@ -174,23 +186,20 @@ fn graph_call(body: &[u8]) -> Option<GraphCall<'_>> {
 }
 
 impl GraphCall<'_> {
-    fn say(&self, at: At, out: &mut Emitter) {
-        let stated = Stated { depth: Some(self.depth), wall: self.duration, net: None };
-        match self.body {
-            Body::Enter(name) => {
-                let name = out.name(name, classify::func);
-                out.enter(at, name, Stated::depth(self.depth));
-            }
-            Body::Leaf(name) => {
-                let name = out.name(name, classify::func);
-                out.leaf(at, name, stated);
-            }
-            Body::Exit(name) => {
-                let name = name.map(|name| out.name(name, classify::func));
-                out.exit(at, name, stated);
-            }
-            Body::Event(_) | Body::InterruptEnter | Body::InterruptExit => {}
-        }
+    fn say(&self, at: At, memory: &mut fast::Memory, out: &mut Emitter) {
+        let (part, name) = match self.body {
+            Body::Enter(name) => (CallPart::Enter, Some(name)),
+            Body::Leaf(name) => (CallPart::Leaf, Some(name)),
+            Body::Exit(name) => (CallPart::Exit, name),
+            Body::Event(_) | Body::InterruptEnter | Body::InterruptExit => return,
+        };
+        let name = name.map(|name| {
+            let known = out.name(name, classify::func);
+            memory.learn_name(name, known);
+            known
+        });
+        let wall = self.duration.filter(|_| part != CallPart::Enter);
+        out.call(part, at, name, Stated { depth: Some(self.depth), wall, net: None });
     }
 }
 

@@ -13,29 +13,18 @@
 //! ~~~~~~~~~~~~ |~~~~~~~~~~~~~~~~~~~~~ the lane: the same bytes mean the same lane
 //! ```
 //!
-//! What costs time here is not work but surprise: a branch that is taken now and then stalls the
-//! processor for longer than it takes to read a column. So columns are read without branches,
-//! whether or not they hold anything, and a line has one unpredictable branch: whether it is an
-//! exit.
+//! [`super::columns`] reads the duration and what is after it.
 
-use std::hint::select_unpredictable;
-
+use super::columns::{self, VIEW, digits};
 use super::known::{Known, words_of};
 use super::layout::{Layout, Time};
-use super::wide::{chunk, equal, first_of, fitting, same, word};
-use crate::emit::{At, CallPart, Emitter, LaneRef, NameRef, Stated};
+use super::wide::{chunk, same, word};
+use crate::emit::{At, Emitter, LaneRef, NameRef};
 
 /// Width of the duration column, up to its bar.
 const DURATION: usize = 14;
-/// The bar and two blanks.
-const MARGIN: usize = 3;
-/// No duration: all bits are set.
-const BLANK: u64 = u64::MAX;
 /// The point and the decimals of the time column, and the bar after it.
 const AFTER_SECONDS: usize = 9;
-/// What is seen of a line at once. Longer lines, and the last few of a block, are read slowly; in
-/// return, that a column lies within the block is checked once a line.
-const VIEW: usize = 256;
 
 /// What this worker has met, by its bytes.
 #[derive(Debug)]
@@ -96,9 +85,7 @@ impl Memory {
         if let Some(bytes) = bytes {
             self.lanes[lane_slot(bytes)] = (bytes, lane);
         }
-        if let Some(known) = known
-            && is_plain(name)
-        {
+        if let Some(known) = known {
             self.names.insert(name, known);
         }
     }
@@ -107,19 +94,6 @@ impl Memory {
     fn lane(&self, bytes: LaneBytes) -> Option<LaneRef> {
         let (known, lane) = &self.lanes[lane_slot(bytes)];
         same(known, &bytes).then_some(*lane)
-    }
-}
-
-/// Whether a name means the same wherever it stands: before a parenthesis and in the comment of a
-/// closing brace, of which only the first word, or a word and a module, is the name.
-fn is_plain(name: &[u8]) -> bool {
-    let word = |word: &[u8]| {
-        let plain = |&byte: &u8| byte.is_ascii_alphanumeric() || b"_.$:-".contains(&byte);
-        word.iter().all(plain)
-    };
-    match memchr::memmem::find(name, b" [") {
-        None => word(name),
-        Some(at) => name[at + 2..].strip_suffix(b"]").is_some_and(word) && word(&name[..at]),
     }
 }
 
@@ -199,8 +173,14 @@ fn usual<const TIMED: bool, const SHORT: bool>(
     let mut lane = ([0; LANE_WORDS], LaneRef(0));
     let mut lines = 0;
     while let Some(view) = chunk::<VIEW>(block, line) {
-        let mut to = Target { out: &mut *out, offset: line, uses_time };
-        let length = usual_line::<TIMED, SHORT>(view, memory, &mut second, &mut lane, &mut to);
+        let time = if TIMED { time(view, memory.columns.lane, &mut second) } else { None };
+        if TIMED && time.is_none() {
+            break;
+        }
+        let Some(lane) = lane_of::<SHORT>(view, memory, &mut lane) else { break };
+        let place = At { time: time.filter(|_| uses_time), lane, offset: line };
+        let begin = memory.columns.duration;
+        let length = columns::read::<DURATION>(view, begin, &memory.names, place, out);
         let Some(length) = length else { break };
         lines += 1;
         line += length;
@@ -210,108 +190,20 @@ fn usual<const TIMED: bool, const SHORT: bool>(
     line
 }
 
-/// What a line says besides which part of a call it is.
-#[derive(Clone, Copy)]
-struct Said {
-    time: Option<u64>,
-    name: Option<NameRef>,
-    depth: u16,
-    /// Nanoseconds, or [`BLANK`]. Not an option, because one of those is made with a branch.
-    wall: u64,
-}
-
-/// Where a line is said, and where it is.
-struct Target<'a> {
-    out: &'a mut Emitter,
-    offset: usize,
-    uses_time: bool,
-}
-
-impl Target<'_> {
-    #[expect(clippy::inline_always, reason = "what a line says stays in registers")]
-    #[inline(always)]
-    fn emit(&mut self, part: CallPart, said: Said, lane: LaneRef) {
-        let Said { time, name, depth, wall } = said;
-        let wall = (wall != BLANK).then_some(wall);
-        let stated = Stated { depth: Some(depth), wall, net: None };
-        let time = time.filter(|_| self.uses_time);
-        self.out.call(part, At { time, lane, offset: self.offset }, name, stated);
-    }
-}
-
-/// How the lines of entries and leaves end: a mask, what is left by it, and what it means; by the
-/// lowest bit of the third byte.
-static ENDS: [(u64, u64, CallPart); 2] = [
-    (0xFF_FFFF_FFFF, u64::from_le_bytes(*b"() {\n\0\0\0"), CallPart::Enter),
-    (0xFFFF_FFFF, u64::from_le_bytes(*b"();\n\0\0\0\0"), CallPart::Leaf),
-];
-
-/// Reads the line at the beginning of `view`, and emits what it says, in each case from its own
-/// place: that keeps it in registers. The length of the line with its end.
+/// The lane of the line at the beginning of `view`: mostly that of the line before, in `latest`.
 #[expect(clippy::inline_always, reason = "what a line says stays in registers")]
 #[inline(always)]
-fn usual_line<const TIMED: bool, const SHORT: bool>(
+fn lane_of<const SHORT: bool>(
     view: &[u8; VIEW],
     memory: &Memory,
-    second: &mut Second,
-    lane: &mut (LaneBytes, LaneRef),
-    to: &mut Target<'_>,
-) -> Option<usize> {
+    latest: &mut (LaneBytes, LaneRef),
+) -> Option<LaneRef> {
     let columns = memory.columns;
-    let column: &[u8; DURATION + 10] = chunk(view, columns.duration)?;
-    if word(column, DURATION) & 0xFF_FFFF != u64::from_le_bytes(*b"|  \0\0\0\0\0") {
-        return None;
-    }
-    let time = if TIMED { Some(time(view, columns.lane, second)?) } else { None };
     let bytes = if SHORT { short_lane(view, columns)? } else { long_lane(view, columns)? };
-    if !same(&bytes, &lane.0) {
-        *lane = (bytes, memory.lane(bytes)?);
+    if !same(&bytes, &latest.0) {
+        *latest = (bytes, memory.lane(bytes)?);
     }
-    let duration = duration(column)?;
-
-    let body = columns.duration + DURATION + MARGIN;
-    let blanks = equal::<64>(chunk(view, body)?, b' ');
-    let at = if blanks == u64::MAX {
-        let behind = body + 64;
-        behind + view[behind..].iter().position(|&byte| byte != b' ')?
-    } else {
-        body + (!blanks).trailing_zeros() as usize
-    };
-    if (at - body) & 1 != 0 {
-        return None;
-    }
-    let depth = ((at - body) / 2) as u16;
-    let text: &[u8; 32] = chunk(view, at)?;
-    if text[0] == b'}' {
-        if text[1] == b'\n' {
-            to.emit(CallPart::Exit, Said { time, name: None, depth, wall: duration }, lane.1);
-            return Some(at + 2);
-        }
-        let end = at + memchr::memchr(b'\n', &view[at..])?;
-        let name = view.get(at + 1..end)?.strip_prefix(b" /* ")?.strip_suffix(b" */")?;
-        let name = memory.names.get(chunk(view, at + 5)?, name)?;
-        let said = Said { time, name: Some(name), depth, wall: duration };
-        to.emit(CallPart::Exit, said, lane.1);
-        return Some(end + 1);
-    }
-    let opens = equal(text, b'(');
-    let open = at
-        + match opens {
-            0 => memchr::memchr(b'(', &view[at..])?,
-            opens => opens.trailing_zeros() as usize,
-        };
-    let behind = word::<8>(chunk(view, open)?, 0);
-    let is_leaf = behind >> 16 & 1;
-    let (mask, end, part) = ENDS[is_leaf as usize];
-    if behind & mask != end {
-        return None;
-    }
-    let name = memory.names.get(text, view.get(at..open)?)?;
-    // Where all bits are set, nothing is stated.
-    let wall = duration | is_leaf.wrapping_sub(1);
-    to.emit(part, Said { time, name: Some(name), depth, wall }, lane.1);
-    // No name contains a line end, so this is the first one.
-    Some(open + 5 - is_leaf as usize)
+    Some(latest.1)
 }
 
 /// The seconds of the latest time column: they seldom change.
@@ -341,80 +233,3 @@ fn time(line: &[u8; VIEW], end: usize, second: &mut Second) -> Option<u64> {
     let (micros, are_digits) = digits(word(line, width - 1) & !0xFFFF, 2);
     are_digits.then_some(second.nanos + micros * 1_000)
 }
-
-/// The number in the eight characters of `word` (the first one in its lowest byte), of which the
-/// first `cut` are zero bytes, and whether the others are digits. The usual divide and conquer:
-/// pairs, then fours, then eight digits.
-#[inline]
-fn digits(word: u64, cut: u32) -> (u64, bool) {
-    let value = word.wrapping_sub(0x3030_3030_3030_3030_u64.wrapping_shl(8_u32.wrapping_mul(cut)));
-    let not_digits = value.wrapping_add(0x7676_7676_7676_7676) | value;
-    let pairs = value.wrapping_mul(10).wrapping_add(value >> 8) & 0x00FF_00FF_00FF_00FF;
-    let fours = pairs.wrapping_mul(100).wrapping_add(pairs >> 16) & 0x0000_FFFF_0000_FFFF;
-    let eight = fours.wrapping_mul(10_000).wrapping_add(fours >> 32) & 0xFFFF_FFFF;
-    (eight, not_digits & 0x8080_8080_8080_8080 == 0)
-}
-
-/// `+ 49.053 us   ` or blanks, and what is behind: nanoseconds, or [`BLANK`]. Both are computed
-/// and one is taken, because a branch between them would be a coin that is tossed on every line.
-#[inline]
-fn duration(column: &[u8; DURATION + 10]) -> Option<u64> {
-    let bytes = chunk(column, 0)?;
-    let point = first_of(bytes, b'.');
-    let Shape { fixed, digits: are_digits, free } = &SHAPES[point % SHAPES.len()];
-    let fits = fitting(bytes, fixed, *are_digits) | free == u32::from(u16::MAX);
-    if !(fits && MARKS[usize::from(bytes[0])]) {
-        return None;
-    }
-    // The point is moved to the fifth byte, then cut out: four digits before it, three behind.
-    let whole = (point as u32).wrapping_sub(2);
-    let aligned = word(column, 2).wrapping_shl(32_u32.wrapping_sub(whole.wrapping_mul(8)));
-    let seven = (aligned & 0xFFFF_FFFF) << 8 | aligned >> 40 << 40;
-    let (nanos, _) = digits(seven, 5_u32.wrapping_sub(whole));
-    Some(select_unpredictable(point == NO_POINT, BLANK, nanos))
-}
-
-/// How a duration column, its bar and a blank look like.
-#[derive(Clone, Copy, Debug)]
-struct Shape {
-    /// The bytes that are not digits.
-    fixed: [u8; 16],
-    /// A bit for each digit.
-    digits: u32,
-    /// A bit for each byte that is looked at elsewhere: the mark.
-    free: u32,
-}
-
-/// Where the point of a blank column is assumed to be: after the bar, where none can be.
-const NO_POINT: usize = 15;
-
-/// By the position of the point. There are one to four digits before it; anything else is not a
-/// shape that a column could have.
-static SHAPES: [Shape; 16] = {
-    let mut shapes = [Shape { fixed: [0; 16], digits: 0, free: 0 }; 16];
-    let mut whole = 1;
-    while whole <= 4 {
-        let mut fixed = *b"              | ";
-        let point = 2 + whole;
-        fixed[point] = b'.';
-        fixed[point + 5] = b'u';
-        fixed[point + 6] = b's';
-        let digits = ((1 << whole) - 1) << 2 | 0b111 << (point + 1);
-        shapes[point] = Shape { fixed, digits, free: 1 };
-        whole += 1;
-    }
-    shapes[NO_POINT] = Shape { fixed: *b"              | ", digits: 0, free: 0 };
-    shapes
-};
-
-/// Overhead marks, or a blank. Calls of a second and more (`$`), or a tenth of one (`@`), are left
-/// to the slow path.
-static MARKS: [bool; 256] = {
-    let mut marks = [false; 256];
-    let mut at = 0;
-    while at < b" +!#*".len() {
-        marks[b" +!#*"[at] as usize] = true;
-        at += 1;
-    }
-    marks
-};

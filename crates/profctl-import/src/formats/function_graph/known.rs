@@ -12,7 +12,7 @@ const FIRST: usize = 1 << 8;
 const SPARE: usize = 4;
 
 #[derive(Debug, Default)]
-pub(super) struct Known {
+pub(in crate::formats) struct Known {
     short: Table<SHORT>,
     long: Table<LONG>,
 }
@@ -32,13 +32,29 @@ impl Known {
         self.long.get(&padded::<{ 8 * LONG }>(name)?, name.len())
     }
 
-    /// Remembers a name, if it is not known yet.
-    pub(super) fn insert(&mut self, name: &[u8], known: NameRef) {
+    /// Remembers a name, if it is not known yet and means the same wherever it stands.
+    pub(in crate::formats) fn insert(&mut self, name: &[u8], known: NameRef) {
+        if !is_plain(name) {
+            return;
+        }
         if let Some(text) = padded::<{ 8 * SHORT }>(name) {
             self.short.insert(&text, name.len(), known);
         } else if let Some(text) = padded::<{ 8 * LONG }>(name) {
             self.long.insert(&text, name.len(), known);
         }
+    }
+}
+
+/// Whether a name means the same wherever it stands: before a parenthesis and in the comment of a
+/// closing brace, of which only the first word, or a word and a module, is the name.
+fn is_plain(name: &[u8]) -> bool {
+    let word = |word: &[u8]| {
+        let plain = |&byte: &u8| byte.is_ascii_alphanumeric() || b"_.$:-".contains(&byte);
+        word.iter().all(plain)
+    };
+    match memchr::memmem::find(name, b" [") {
+        None => word(name),
+        Some(at) => name[at + 2..].strip_suffix(b"]").is_some_and(word) && word(&name[..at]),
     }
 }
 
@@ -146,7 +162,7 @@ static MASKS: [[u64; LONG]; 8 * LONG] = {
 
 /// The first `length` bytes of `text`, padded with zeros. The last byte is the length.
 #[inline]
-pub(super) fn words_of<const WORDS: usize, const N: usize>(
+pub(in crate::formats) fn words_of<const WORDS: usize, const N: usize>(
     text: &[u8; N],
     length: usize,
 ) -> [u64; WORDS] {
@@ -188,6 +204,8 @@ mod tests {
         }
         known.insert(b"", NameRef(9));
         known.insert(&[b'a'; 64], NameRef(9));
+        known.insert(b"two words", NameRef(9));
+        assert_eq!(find(&known, b"two words"), None);
         assert_eq!(find(&known, b""), None);
         assert_eq!(find(&known, &[b'a'; 64]), None);
     }

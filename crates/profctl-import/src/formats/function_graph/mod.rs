@@ -5,14 +5,15 @@
 //! lines of the usual layouts and leaves everything else to [`line`].
 
 pub(crate) mod classify;
+pub(in crate::formats) mod columns;
 mod fast;
 mod head;
 mod infer;
-mod known;
+pub(in crate::formats) mod known;
 mod layout;
 pub(crate) mod line;
 mod read;
-mod wide;
+pub(in crate::formats) mod wide;
 
 use std::sync::Arc;
 

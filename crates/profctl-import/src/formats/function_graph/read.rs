@@ -152,15 +152,15 @@ impl Reader for GraphReader {
         let before = state.downcast_ref::<Layout>().copied().unwrap_or(Layout::DEFAULT);
         let mut layout = before;
         let mut after_rule = false;
-        let mut offset = 0;
-        while offset < block.len() {
+        let mut lines = text::lines(block);
+        loop {
             if !self.returns_only {
-                offset = fast::read(block, offset, layout, (&self.memory, self.timed), out);
+                let (offset, memory) = (lines.offset(), (&self.memory, self.timed));
+                lines.skip_to(fast::read(block, offset, layout, memory, out));
             }
-            let Some(text) = text::lines(&block[offset..]).next() else { break };
+            let Some(text) = lines.next() else { break };
             out.lines += 1;
-            let start = offset;
-            offset = if text.ended { start + line_length(&block[start..]) } else { block.len() };
+            let start = text.offset;
             let mut parsed = line::parse(text.text, layout);
             if after_rule && let Some(banner) = line::banner(text.text.trim_ascii()) {
                 parsed = banner;
@@ -249,11 +249,6 @@ fn event_name(inside: &[u8]) -> &[u8] {
     let ends = |byte: &u8| matches!(byte, b'(' | b' ' | b':');
     let end = inside.iter().position(ends).unwrap_or(inside.len());
     if end == 0 { b"event" } else { &inside[..end] }
-}
-
-/// Length of the first line with its end.
-fn line_length(bytes: &[u8]) -> usize {
-    memchr::memchr(b'\n', bytes).map_or(bytes.len(), |at| at + 1)
 }
 
 /// A switch banner.

@@ -1,4 +1,4 @@
-//! Bytes by the word: what [`super::fast`] asks of many bytes at once.
+//! Bytes by the word: what [`super::fast`] and [`super::columns`] ask of many bytes at once.
 //!
 //! Loops over single bytes end unpredictably, and the misprediction costs more than everything else
 //! on a line. A bit for each byte, and a count of the zeros below it, need no loop.
@@ -7,13 +7,13 @@ use wide::u8x16;
 
 /// The `N` bytes at `at`, if there are as many.
 #[inline]
-pub(super) fn chunk<const N: usize>(bytes: &[u8], at: usize) -> Option<&[u8; N]> {
+pub(in crate::formats) fn chunk<const N: usize>(bytes: &[u8], at: usize) -> Option<&[u8; N]> {
     bytes.get(at..)?.first_chunk()
 }
 
 /// The eight bytes at `at`, the first one lowest.
 #[inline]
-pub(super) fn word<const N: usize>(bytes: &[u8; N], at: usize) -> u64 {
+pub(in crate::formats) fn word<const N: usize>(bytes: &[u8; N], at: usize) -> u64 {
     u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
 }
 
@@ -48,7 +48,7 @@ pub(super) fn fitting(bytes: &[u8; 16], fixed: &[u8; 16], digits: u32) -> u32 {
 /// Whether two are the same. Said word by word: as arrays they would be stored, and loaded again
 /// sixteen bytes at a time before the stores are through.
 #[inline]
-pub(super) fn same<const N: usize>(one: &[u64; N], other: &[u64; N]) -> bool {
+pub(in crate::formats) fn same<const N: usize>(one: &[u64; N], other: &[u64; N]) -> bool {
     (0..N).fold(0, |bits, n| bits | (one[n] ^ other[n])) == 0
 }
 
