@@ -4,7 +4,8 @@
 #
 #   CALLS=50000000 PROFCTL=path/to/profctl scripts/compare/query.sh
 #
-# Needs a release build with SQL. DuckDB is fetched with pip into a directory of its own ($VENV); it # is skipped if that fails. What profctl does in one step, reading included, DuckDB does in two.
+# Needs a release build with SQL. DuckDB is fetched with pip into a directory of its own ($VENV); it
+# is skipped if that fails. What profctl does in one step, reading included, DuckDB does in two.
 
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
@@ -38,11 +39,14 @@ edges="SELECT p.kind AS caller, c.kind AS callee, COUNT(*) AS calls FROM spans c
 
 echo "$trace: $(stat -c %s "$trace") bytes"
 printf '%-36s' "profctl: calls" && "$profctl" query --format csv "$trace" "SELECT COUNT(*) AS n FROM spans" | tail -1
+printf '%-36s' "profctl summarize" && measured "$profctl" summarize "$trace"
 printf '%-36s' "profctl convert to Parquet" && measured "$profctl" convert "$trace" -o "$parquet"
 echo "$parquet: $(stat -c %s "$parquet") bytes"
 for query in flat window edges; do
     printf '%-36s' "profctl query, from text: $query" && measured "$profctl" query "$trace" "${!query}"
+    printf '%-36s' "from that Parquet: $query" && measured "$profctl" query "$parquet" "${!query}"
 done
+printf '%-36s' "profctl summarize of that Parquet" && measured "$profctl" summarize "$parquet"
 
 if [[ ! -x $venv/bin/python ]]; then
     python3 -m venv "$venv" && "$venv/bin/pip" install --quiet duckdb || {

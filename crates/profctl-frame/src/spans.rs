@@ -291,7 +291,10 @@ impl Block {
         let mut values = Vec::with_capacity(numbers.len());
         for part in numbers.downcast_iter() {
             // What is missing may be any value.
-            let is_negative = part.iter().flatten().any(|&number| number < 0);
+            let is_negative = match part.validity() {
+                None => part.values().iter().any(|&number| number < 0),
+                Some(_) => part.iter().flatten().any(|&number| number < 0),
+            };
             if is_negative {
                 return Err(Error::File(format!("a negative value in column {name}")));
             }
@@ -309,9 +312,9 @@ impl Block {
         }
     }
 
+    /// A column of zeros and ones.
     fn flags(&self, name: &str) -> Result<Vec<bool>, Error> {
-        let flags: Option<_> = self.frame.column(name)?.bool()?.iter().collect();
-        flags.ok_or_else(|| Error::File(format!("a null in column {name}")))
+        Ok(self.numbers(name)?.into_iter().map(|number| number != 0).collect())
     }
 }
 
