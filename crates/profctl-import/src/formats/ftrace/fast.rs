@@ -11,7 +11,7 @@
 
 use crate::emit::{At, Emitter, LaneRef, NameRef};
 use crate::formats::function_graph::columns::{self, VIEW, digits};
-use crate::formats::function_graph::known::{Known, words_of};
+use crate::formats::function_graph::known::{Known, Repeated, words_of};
 use crate::formats::function_graph::wide::{chunk, same, word};
 use crate::kernel_events::line::{EventLine, Stamp};
 
@@ -27,8 +27,6 @@ const EVENT: usize = 24;
 /// What is before the point, padded with zeros; longer ones are not remembered.
 type Start = [u64; START_WORDS];
 const START_WORDS: usize = 6;
-/// Slots for them; a collision costs a slow line.
-const STARTS: usize = 1024;
 
 const fn words(text: &[u8; EVENT]) -> [u64; 3] {
     let (parts, _) = text.as_chunks::<8>();
@@ -40,24 +38,23 @@ const fn words(text: &[u8; EVENT]) -> [u64; 3] {
 pub(super) struct Memory {
     /// Where the point is; 0 until the first line.
     point: usize,
-    starts: Vec<KnownStart>,
+    starts: Repeated<START_WORDS, Meaning>,
     names: Known,
 }
 
 /// What the bytes before the point mean.
 #[derive(Clone, Copy, Debug)]
-struct KnownStart {
-    bytes: Start,
+struct Meaning {
     lane: LaneRef,
     /// The whole seconds, in nanoseconds.
     second: u64,
 }
 
-const NOTHING: KnownStart = KnownStart { bytes: [0; START_WORDS], lane: LaneRef(0), second: 0 };
+const NOTHING: Meaning = Meaning { lane: LaneRef(0), second: 0 };
 
 impl Default for Memory {
     fn default() -> Self {
-        Self { point: 0, starts: vec![NOTHING; STARTS], names: Known::default() }
+        Self { point: 0, starts: Repeated::new(NOTHING), names: Known::default() }
     }
 }
 
@@ -77,26 +74,14 @@ impl Memory {
         text[..point].copy_from_slice(&line[..point]);
         let bytes = words_of(&text, point);
         self.point = point;
-        self.starts[slot(bytes)] =
-            KnownStart { bytes, lane, second: nanos / 1_000_000_000 * 1_000_000_000 };
+        let second = nanos / 1_000_000_000 * 1_000_000_000;
+        self.starts.insert(bytes, Meaning { lane, second });
     }
 
     /// Remembers a name.
     pub(super) fn learn_name(&mut self, name: &[u8], known: NameRef) {
         self.names.insert(name, known);
     }
-
-    #[inline]
-    fn start(&self, bytes: Start) -> Option<KnownStart> {
-        let start = &self.starts[slot(bytes)];
-        same(&start.bytes, &bytes).then_some(*start)
-    }
-}
-
-#[inline]
-fn slot(bytes: Start) -> usize {
-    let mixed = bytes.iter().fold(0_u64, |mixed, word| mixed.rotate_left(17) ^ word);
-    (mixed.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - STARTS.trailing_zeros())) as usize
 }
 
 /// Reads lines from `line` on for as long as they are usual; says where it stopped.
@@ -105,10 +90,10 @@ pub(super) fn read(block: &[u8], mut line: usize, memory: &Memory, out: &mut Emi
     if point == 0 {
         return line;
     }
-    let mut start = NOTHING;
+    let mut latest = ([0; START_WORDS], NOTHING);
     let mut lines = 0;
     while let Some(view) = chunk::<VIEW>(block, line) {
-        let Some(length) = usual(view, point, memory, &mut start, line, out) else { break };
+        let Some(length) = usual(view, point, memory, &mut latest, line, out) else { break };
         lines += 1;
         line += length;
     }
@@ -124,15 +109,16 @@ fn usual(
     view: &[u8; VIEW],
     point: usize,
     memory: &Memory,
-    start: &mut KnownStart,
+    latest: &mut (Start, Meaning),
     offset: usize,
     out: &mut Emitter,
 ) -> Option<usize> {
     let text: &[u8; 8 * START_WORDS] = chunk(view, 0)?;
     let bytes = words_of(text, point.min(text.len() - 1));
-    if !same(&bytes, &start.bytes) {
-        *start = memory.start(bytes)?;
+    if !same(&bytes, &latest.0) {
+        *latest = (bytes, memory.starts.get(bytes)?);
     }
+    let Meaning { lane, second } = latest.1;
     // `5.284017`: the last digit of the seconds and the point are cut off.
     let (micros, are_digits) =
         digits(word(chunk::<8>(view, point.checked_sub(1)?)?, 0) & !0xFFFF, 2);
@@ -141,6 +127,6 @@ fn usual(
     if !are_digits || !(same(&event, &ENTRY) | same(&event, &EXIT)) || view[point] != b'.' {
         return None;
     }
-    let place = At { time: Some(start.second + micros * 1_000), lane: start.lane, offset };
+    let place = At { time: Some(second + micros * 1_000), lane, offset };
     columns::read::<DURATION>(view, point + 1 + DECIMALS + EVENT, &memory.names, place, out)
 }

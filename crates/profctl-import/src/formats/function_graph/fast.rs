@@ -16,7 +16,7 @@
 //! [`super::columns`] reads the duration and what is after it.
 
 use super::columns::{self, VIEW, digits};
-use super::known::{Known, words_of};
+use super::known::{Known, Repeated, words_of};
 use super::layout::{Layout, Time};
 use super::wide::{chunk, same, word};
 use crate::emit::{At, Emitter, LaneRef, NameRef};
@@ -29,7 +29,7 @@ const AFTER_SECONDS: usize = 9;
 /// What this worker has met, by its bytes.
 #[derive(Debug)]
 pub(super) struct Memory {
-    lanes: Vec<(LaneBytes, LaneRef)>,
+    lanes: Repeated<LANE_WORDS, LaneRef>,
     names: Known,
     columns: Columns,
     /// The layout of those lines: the same bytes are another lane in another.
@@ -45,13 +45,10 @@ struct Columns {
     duration: usize,
 }
 
-/// Slots for lanes; a collision costs a slow line.
-const LANES: usize = 1024;
-
 impl Default for Memory {
     fn default() -> Self {
         Self {
-            lanes: vec![([0; LANE_WORDS], LaneRef(0)); LANES],
+            lanes: Repeated::new(LaneRef(0)),
             names: Known::default(),
             columns: Columns::default(),
             layout: Layout::DEFAULT,
@@ -71,7 +68,7 @@ impl Memory {
     ) {
         if self.layout != layout {
             self.layout = layout;
-            self.lanes.fill(([0; LANE_WORDS], LaneRef(0)));
+            self.lanes.clear();
         }
         let bar = memchr::memchr(b'|', line);
         let after_time = bar.filter(|_| layout.time != Time::None).map_or(0, |bar| bar + 1);
@@ -83,17 +80,11 @@ impl Memory {
             long_lane(&view, self.columns)
         };
         if let Some(bytes) = bytes {
-            self.lanes[lane_slot(bytes)] = (bytes, lane);
+            self.lanes.insert(bytes, lane);
         }
         if let Some(known) = known {
             self.names.insert(name, known);
         }
-    }
-
-    #[inline]
-    fn lane(&self, bytes: LaneBytes) -> Option<LaneRef> {
-        let (known, lane) = &self.lanes[lane_slot(bytes)];
-        same(known, &bytes).then_some(*lane)
     }
 }
 
@@ -129,12 +120,6 @@ fn long_lane(view: &[u8; VIEW], columns: Columns) -> Option<LaneBytes> {
     let length = columns.duration.checked_sub(columns.lane)?;
     let text: &[u8; 8 * LANE_WORDS] = chunk(view, columns.lane)?;
     (length < text.len()).then(|| words_of(text, length))
-}
-
-#[inline]
-fn lane_slot(bytes: LaneBytes) -> usize {
-    let mixed = bytes.iter().fold(0_u64, |mixed, word| mixed.rotate_left(17) ^ word);
-    (mixed.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - LANES.trailing_zeros())) as usize
 }
 
 /// Reads lines from `offset` on for as long as they are usual; says where it stopped. `uses_time`:
@@ -201,7 +186,7 @@ fn lane_of<const SHORT: bool>(
     let columns = memory.columns;
     let bytes = if SHORT { short_lane(view, columns)? } else { long_lane(view, columns)? };
     if !same(&bytes, &latest.0) {
-        *latest = (bytes, memory.lane(bytes)?);
+        *latest = (bytes, memory.lanes.get(bytes)?);
     }
     Some(latest.1)
 }

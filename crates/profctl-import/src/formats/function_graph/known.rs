@@ -1,6 +1,6 @@
-//! Names that were read before, found again by their bytes.
+//! What was read before, found again by its bytes: names, and what else lines repeat.
 
-use super::wide::word;
+use super::wide::{same, word};
 use crate::emit::NameRef;
 
 /// Words of most names, and of nearly all others; still longer ones are not remembered.
@@ -142,6 +142,43 @@ impl<const WORDS: usize> Table<WORDS> {
         };
         let hash = half(0, 0x9E37_79B9_7F4A_7C15) ^ half(WORDS / 2, 0xD6E8_FEB8_6659_FD93);
         (hash >> self.shift) as usize
+    }
+}
+
+/// What runs of less than `8 * WORDS` bytes mean that many lines repeat. It does not grow: one takes
+/// the place of another, and costs a slow line when it is met again.
+#[derive(Debug)]
+pub(in crate::formats) struct Repeated<const WORDS: usize, T>(Vec<([u64; WORDS], T)>);
+
+/// Places of [`Repeated`].
+const PLACES: usize = 1024;
+
+impl<const WORDS: usize, T: Copy> Repeated<WORDS, T> {
+    /// An empty table; `nothing` is what no bytes mean.
+    pub(in crate::formats) fn new(nothing: T) -> Self {
+        Self(vec![([0; WORDS], nothing); PLACES])
+    }
+
+    #[inline]
+    pub(in crate::formats) fn get(&self, words: [u64; WORDS]) -> Option<T> {
+        let (known, meaning) = &self.0[Self::place(words)];
+        same(known, &words).then_some(*meaning)
+    }
+
+    pub(in crate::formats) fn insert(&mut self, words: [u64; WORDS], meaning: T) {
+        self.0[Self::place(words)] = (words, meaning);
+    }
+
+    pub(in crate::formats) fn clear(&mut self) {
+        for (words, _) in &mut self.0 {
+            *words = [0; WORDS];
+        }
+    }
+
+    #[inline]
+    fn place(words: [u64; WORDS]) -> usize {
+        let mixed = words.iter().fold(0_u64, |mixed, word| mixed.rotate_left(17) ^ word);
+        (mixed.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - PLACES.trailing_zeros())) as usize
     }
 }
 
