@@ -58,6 +58,17 @@ def test_diff_and_gate_are_those_of_one_machine(spark: SparkSession, bare: Progr
     expected = bare("diff", "before", "after", "--format", "json")
     found = profctl_spark.diff(spark, "before", "after")
     assert (found.report, found.exit_code) == (expected, 0)
+    for side, cost in (("often-before", 30), ("often-after", 40)):
+        for number in range(2):
+            # Functions with 100 calls have percentiles, but `diff` shows them only with `--tails`.
+            calls = (f"{100 * n} cpu0 sh-7 . f {cost + (n + number) % 7}\n" for n in range(200))
+            path = Path(side) / f"run{number}.txt"
+            path.parent.mkdir(exist_ok=True)
+            path.write_text("# profctl plain 1\n" + "".join(calls))
+    for flags in (["--format", "json"], ["--format", "json", "--tails"]):
+        expected = bare("diff", "often-before", "often-after", *flags)
+        found = profctl_spark.diff(spark, "often-before", "often-after", flags=flags)
+        assert found.report == expected
     kernels = [str(ROOT / "fixtures" / "diff" / name) for name in ("6.1.170", "6.1.192")]
     expected = bare("gate", "--json", "-", "--quiet", *kernels, code=1)
     found = profctl_spark.gate(spark, *kernels)

@@ -252,6 +252,17 @@ impl Profile {
         }
     }
 
+    /// Drops the histograms, as if they had never been kept, in the runs as well.
+    pub fn drop_histograms(&mut self) {
+        self.has_percentiles = false;
+        for row in &mut self.rows {
+            row.stats.drop_histograms();
+        }
+        for run in self.runs.iter_mut().flatten() {
+            run.profile.drop_histograms();
+        }
+    }
+
     /// Adds another profile: rows of one name and module become one. Fails, and changes nothing,
     /// if the two do not count the same thing.
     ///

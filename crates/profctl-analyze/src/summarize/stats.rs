@@ -211,6 +211,13 @@ impl FuncStats {
         self.elapsed_of_calls.merge(&other.elapsed_of_calls);
     }
 
+    /// Drops the histograms.
+    pub(super) fn drop_histograms(&mut self) {
+        for lengths in [&mut self.net_of_calls, &mut self.elapsed_of_calls] {
+            lengths.histogram = Histogram::default();
+        }
+    }
+
     /// How many calls have their lengths in `net_of_calls` and `elapsed_of_calls`.
     pub fn measured(&self) -> u64 {
         self.calls.saturating_sub(self.counted)

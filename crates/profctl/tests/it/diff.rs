@@ -371,6 +371,18 @@ fn the_99th_percentile_is_shown_run_by_run() {
     assert!((number("ratio") - 1.49).abs() < 0.03, "{p99}");
     let plain = json(&run(&["diff", "--format", "json", &before, &after]));
     assert!(plain["functions"][0]["p99"].is_null());
+    // Saved profiles have histograms in any case.
+    let saved = [&before, &after].map(|side| {
+        let file = format!("{side}.profile.json");
+        run(&["summarize", "-o", &file, side]).quiet_success();
+        file
+    });
+    for (flags, expected) in [(&[][..], plain), (&["--tails"][..], found)] {
+        let names = ["--name-before", &before, "--name-after", &after];
+        let sides = [saved[0].as_str(), &saved[1]];
+        let of_saved = [&["diff", "--format", "json"][..], flags, &names, &sides].concat();
+        assert_eq!(json(&run(&of_saved))["functions"], expected["functions"], "{flags:?}");
+    }
 }
 
 #[test]

@@ -131,6 +131,10 @@ fn saved(
         let message = format!("is a profile by {by}, expected one by function");
         return Err(Failure::input(name, message));
     }
+    // The same is compared whether a run is a trace or was saved.
+    if !keep.histograms {
+        profile.drop_histograms();
+    }
     profile.retain(&|row| selection.takes_function(&row.name, row.module.as_deref()));
     let run = |run: SavedRun| {
         let SavedRun { name, block, facts, mut profile } = run;
