@@ -55,3 +55,13 @@ def test_usage_errors_end_with_2(capsys: pytest.CaptureFixture[str]) -> None:
     for arguments in (["frobnicate"], ["summarize", "--top"], ["diff", "--paths", "a", "b"]):
         assert cli.main(arguments) == 2
         assert capsys.readouterr().err.startswith("profctl-spark: ")
+
+
+def test_wrong_flags_end_before_the_job(bare: Program, work: Path) -> None:
+    for flags, message in (
+        (["--frobnicate", "before"], "unexpected argument '--frobnicate'"),
+        (["--top", "few", "before"], "invalid value 'few' for '--top <N>'"),
+    ):
+        done = called(sys.executable, str(MAIN), *LOCAL, "summarize", *flags)
+        assert (done.returncode, done.stdout) == (2, b"")
+        assert message in done.stderr.decode()

@@ -125,6 +125,7 @@ def _run(spark: SparkSession, line: Line, divided: Divided) -> int:
                 raise ProfctlError(2, "--build needs a dataset: name it with -o")
             saved = save_build(spark, dataset, line.build, paths, flags=reading)
             return _files(line, divided, saved.files, 0)
+        _check(line.command, divided, 1)
         with summarize(spark, paths, runs=line.runs, flags=reading) as summary:
             code = _view(["summarize", *report], summary.merged)
             return _files(line, divided, summary.files, code)
@@ -138,10 +139,12 @@ def _run(spark: SparkSession, line: Line, divided: Divided) -> int:
         failed = to_parquet(spark, paths, dataset, flags=reading)
         return _named(divided, failed, 0)
     if line.command == "history":
+        _check(line.command, divided, 1)
         (dataset,) = _sides(line.command, paths, 1)
         outcome = history(spark, dataset, flags=report)
         sys.stdout.buffer.write(outcome.out)
         return outcome.exit_code
+    _check(line.command, divided, 2)
     before, after = _sides(line.command, paths, 2)
     run = compare.diff if line.command == "diff" else compare.gate
     found = run(spark, before, after, flags=[*reading, *report])
@@ -149,6 +152,14 @@ def _run(spark: SparkSession, line: Line, divided: Divided) -> int:
     if found.message:
         sys.stderr.write(f"profctl: {found.message}\n")
     return _files(line, divided, found.files, found.exit_code)
+
+
+def _check(command: str, divided: Divided, number: int) -> None:
+    """Let profctl refuse flags on an empty input: the report would, but after the job."""
+    empty = [os.devnull] * number
+    outcome = program.run(program.find(), [command, *divided.flags, "--", *empty])
+    if outcome.exit_code == 2:
+        raise ProfctlError(2, outcome.message)
 
 
 def _sides(command: str, paths: Sequence[str], number: int) -> Sequence[str]:

@@ -51,11 +51,13 @@ class Divided:
     """The arguments of a command.
 
     Attributes:
+        flags: All flags, as they were given.
         reading: Flags for the executors.
         report: Flags for the report, which the driver writes.
         paths: What is not a flag.
     """
 
+    flags: list[str] = field(default_factory=list)
     reading: list[str] = field(default_factory=list)
     report: list[str] = field(default_factory=list)
     paths: list[str] = field(default_factory=list)
@@ -95,6 +97,7 @@ def divide(arguments: Sequence[str]) -> Divided:
                 except StopIteration:
                     raise ProfctlError(2, f"a value is required for {name}") from None
             pairs.append((name, words))
+            divided.flags.extend(words)
     groups = [words[-1].removeprefix("--by=") for name, words in pairs if name == "--by"]
     by_function = not groups or groups[-1] == "function"
     for name, words in pairs:
