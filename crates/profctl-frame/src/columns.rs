@@ -203,125 +203,57 @@ pub(crate) fn frame_of_spans(
     rows: &[SpanRow],
     columns: &SpanColumns,
 ) -> PolarsResult<DataFrame> {
-    let mut all = columns
-        .names()
-        .iter()
-        .map(|name| column_of_spans(name, names, rows.len()))
-        .collect::<PolarsResult<Vec<_>>>()?;
-    for rows in rows.chunks(NEAR) {
-        for column in &mut all {
-            column.add(rows);
-        }
-    }
-    let columns = all.into_iter().map(Growing::end).collect::<PolarsResult<_>>()?;
-    DataFrame::new(rows.len(), columns)
+    let columns = columns.names().iter().map(|name| column_of_spans(name, names, rows));
+    DataFrame::new(rows.len(), columns.collect::<PolarsResult<_>>()?)
 }
 
-/// Calls that go to each of the columns before the next ones do, so that they stay in the nearest
-/// cache.
-const NEAR: usize = 128;
-
-/// A column that calls are added to.
-trait Growing {
-    fn add(&mut self, rows: &[SpanRow]);
-    fn end(self: Box<Self>) -> PolarsResult<Column>;
-}
-
-/// Values, how those of a call are found, and how they become a column.
-struct Values<T, V, E> {
-    so_far: Vec<T>,
-    value: V,
-    end: E,
-}
-
-impl<T, V, E> Growing for Values<T, V, E>
-where
-    V: Fn(&SpanRow) -> T,
-    E: FnOnce(Vec<T>) -> PolarsResult<Column>,
-{
-    fn add(&mut self, rows: &[SpanRow]) {
-        self.so_far.extend(rows.iter().map(&self.value));
-    }
-
-    fn end(self: Box<Self>) -> PolarsResult<Column> {
-        (self.end)(self.so_far)
-    }
-}
-
-fn column_of_spans<'n>(
+fn column_of_spans(
     column: &'static str,
-    names: &'n SpanNames,
-    n: usize,
-) -> PolarsResult<Box<dyn Growing + 'n>> {
+    names: &SpanNames,
+    rows: &[SpanRow],
+) -> PolarsResult<Column> {
     let name = PlSmallStr::from_static(column);
-    Ok(match column {
-        "run" => looked_up(n, &names.run, |_| 0),
-        "id" => integers(n, name, |row| row.id),
-        "parent" => growing(
-            n,
-            |row| row.parent.map(signed),
-            |parents| Ok(Series::new(name, parents).into()),
-        ),
-        "name" => looked_up(n, &names.name, |row| row.span.func.index()),
-        "module" => looked_up(n, &names.module, |row| row.span.func.index()),
-        "kind" => looked_up(n, &names.kind, |row| row.span.func.index()),
-        "thread" => looked_up(n, &names.thread, |row| row.span.thread.index()),
-        "cpu" => growing(
-            n,
-            |row| row.span.cpu.map(|cpu| names.cpus[cpu.index()]),
-            |cpus| Ok(Series::new(name, cpus).into()),
-        ),
-        "depth" => small(n, name, |row| row.depth),
-        "start" => integers(n, name, |row| row.span.start.0),
-        "end" => integers(n, name, |row| row.span.end.0),
-        "wall" => integers(n, name, |row| row.span.wall.0),
-        "off_cpu" if names.knows_off_cpu => integers(n, name, |row| row.span.off_cpu.0),
-        "off_cpu" => growing(
-            n,
-            |_| (),
-            |rows: Vec<()>| Ok(Column::full_null(name, rows.len(), &DataType::Int64)),
-        ),
-        "elapsed" => integers(n, name, |row| row.span.elapsed().0),
-        "net" => integers(n, name, |row| row.span.net.0),
-        "stolen" => integers(n, name, |row| row.span.stolen.0),
-        "partial" => small(n, name, |row| row.span.fidelity.is_partial().into()),
-        "outermost" => small(n, name, |row| row.span.outermost.into()),
-        "in_interrupt" => small(n, name, |row| row.span.interrupt.into()),
+    let looked_up = |values: &Series, index: &dyn Fn(&SpanRow) -> usize| {
+        let indices: Vec<IdxSize> = rows.iter().map(|row| index(row) as IdxSize).collect();
+        values.take_slice(&indices).map(Column::from)
+    };
+    let func = |row: &SpanRow| row.span.func.index();
+    let integers = |value: &dyn Fn(&SpanRow) -> u64| {
+        let values = rows.iter().map(|row| signed(value(row))).collect();
+        Ok(Column::from(Int64Chunked::from_vec(name.clone(), values).into_series()))
+    };
+    let small = |value: &dyn Fn(&SpanRow) -> u32| {
+        let value = |row: &SpanRow| i32::try_from(value(row)).unwrap_or(i32::MAX);
+        let values = rows.iter().map(value).collect();
+        Ok(Column::from(Int32Chunked::from_vec(name.clone(), values).into_series()))
+    };
+    match column {
+        "run" => looked_up(&names.run, &|_| 0),
+        "id" => integers(&|row| row.id),
+        "parent" => {
+            let parents = rows.iter().map(|row| row.parent.map(signed));
+            Ok(Series::new(name, parents.collect::<Vec<Option<i64>>>()).into())
+        }
+        "name" => looked_up(&names.name, &func),
+        "module" => looked_up(&names.module, &func),
+        "kind" => looked_up(&names.kind, &func),
+        "thread" => looked_up(&names.thread, &|row| row.span.thread.index()),
+        "cpu" => {
+            let cpus = rows.iter().map(|row| row.span.cpu.map(|cpu| names.cpus[cpu.index()]));
+            Ok(Series::new(name, cpus.collect::<Vec<Option<i32>>>()).into())
+        }
+        "depth" => small(&|row| row.depth),
+        "start" => integers(&|row| row.span.start.0),
+        "end" => integers(&|row| row.span.end.0),
+        "wall" => integers(&|row| row.span.wall.0),
+        "off_cpu" if names.knows_off_cpu => integers(&|row| row.span.off_cpu.0),
+        "off_cpu" => Ok(Column::full_null(name, rows.len(), &DataType::Int64)),
+        "elapsed" => integers(&|row| row.span.elapsed().0),
+        "net" => integers(&|row| row.span.net.0),
+        "stolen" => integers(&|row| row.span.stolen.0),
+        "partial" => small(&|row| u32::from(row.span.fidelity.is_partial())),
+        "outermost" => small(&|row| u32::from(row.span.outermost)),
+        "in_interrupt" => small(&|row| u32::from(row.span.interrupt)),
         _ => polars_bail!(ColumnNotFound: "{column}"),
-    })
-}
-
-fn growing<'n, T: 'n>(
-    n: usize,
-    value: impl Fn(&SpanRow) -> T + 'n,
-    end: impl FnOnce(Vec<T>) -> PolarsResult<Column> + 'n,
-) -> Box<dyn Growing + 'n> {
-    Box::new(Values { so_far: Vec::with_capacity(n), value, end })
-}
-
-fn looked_up<'n>(
-    n: usize,
-    names: &'n Series,
-    row_of: impl Fn(&SpanRow) -> usize + 'n,
-) -> Box<dyn Growing + 'n> {
-    let row_of = move |row: &SpanRow| row_of(row) as IdxSize;
-    growing(n, row_of, |rows| names.take_slice(&rows).map(Column::from))
-}
-
-fn integers<'n>(
-    n: usize,
-    name: PlSmallStr,
-    value: impl Fn(&SpanRow) -> u64 + 'n,
-) -> Box<dyn Growing + 'n> {
-    let end = |values| Ok(Int64Chunked::from_vec(name, values).into_series().into());
-    growing(n, move |row| signed(value(row)), end)
-}
-
-fn small<'n>(
-    n: usize,
-    name: PlSmallStr,
-    value: impl Fn(&SpanRow) -> u32 + 'n,
-) -> Box<dyn Growing + 'n> {
-    let value = move |row: &SpanRow| i32::try_from(value(row)).unwrap_or(i32::MAX);
-    growing(n, value, |values| Ok(Int32Chunked::from_vec(name, values).into_series().into()))
+    }
 }
