@@ -64,7 +64,7 @@ struct Small {
 
 impl Small {
     const CALL: u64 = 1 << 32;
-    /// Set where a half is full, or a half of a call does not fit.
+    /// The highest bit of each half: if it is set, the half may overflow with the next call.
     const FULL: u64 = 1 << 63 | 1 << 31;
 
     /// Adds a call; says whether there was room.

@@ -124,8 +124,8 @@ impl Roots {
 }
 
 impl<S: SpanSink> Selected<S> {
-    /// Changes its copy of the span: the compiler would pass the original otherwise, and have it in
-    /// memory where nothing is selected as well.
+    /// It writes to its copy of the span. Otherwise the compiler passes the original, and then stores
+    /// every span to memory, even if nothing is selected.
     #[inline(never)]
     fn select(&mut self, mut span: Span, names: &Names) {
         let takes = self.takes(span.func, span.cpu, names);

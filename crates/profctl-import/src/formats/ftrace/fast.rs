@@ -1,8 +1,8 @@
 //! The usual lines of `function_graph` in a report, by the position of their bytes.
 //!
-//! What is before the point of the time is compared as a whole with what was met before: it says the
-//! CPU, the thread and the second. What it means is learned from [`super::read`], which reads all
-//! lines that are not usual; names are, too.
+//! The bytes before the decimal point of the time hold the thread, the CPU and the second. They are
+//! compared as a whole with those of earlier lines. What they mean, and names, are learned from
+//! [`super::read`], which reads all other lines.
 //!
 //! ```text
 //!        workload-269   [001]   705.284017: funcgraph_entry:        1.552 us   |    mutex_unlock();
@@ -85,21 +85,15 @@ impl Memory {
 }
 
 /// Reads lines from `line` on for as long as they are usual; says where it stopped.
-pub(super) fn read(block: &[u8], mut line: usize, memory: &Memory, out: &mut Emitter) -> usize {
+pub(super) fn read(block: &[u8], line: usize, memory: &Memory, out: &mut Emitter) -> usize {
     let point = memory.point;
     if point == 0 {
         return line;
     }
     let mut latest = ([0; START_WORDS], NOTHING);
-    let mut lines = 0;
-    while let Some(view) = chunk::<VIEW>(block, line) {
-        let Some(length) = usual(view, point, memory, &mut latest, line, out) else { break };
-        lines += 1;
-        line += length;
-    }
-    out.lines += lines;
-    out.records += lines;
-    line
+    columns::lines(block, line, out, |view, offset, out| {
+        usual(view, point, memory, &mut latest, offset, out)
+    })
 }
 
 /// Reads the line at the beginning of `view`. Its length with its end.

@@ -116,7 +116,7 @@ impl EventReader {
         if self.is_report && is_graph(event.body) {
             match graph_call(event.body) {
                 Some(call) => {
-                    // Of which process a thread is, is said by a line of each block.
+                    // A line that states the process is not skipped: each block names it once.
                     if event.pid.is_none() {
                         self.memory.learn(line, event, lane);
                     }

@@ -25,6 +25,27 @@ const BLANK: u64 = u64::MAX;
 /// return, that a column lies within the block is checked once a line.
 pub(in crate::formats) const VIEW: usize = 256;
 
+/// Passes the lines of a block to `read` from `line` on, each with its offset, for as long as it finds
+/// their lengths; says where it stopped.
+#[expect(clippy::inline_always, reason = "what a line says stays in registers")]
+#[inline(always)]
+pub(in crate::formats) fn lines(
+    block: &[u8],
+    mut line: usize,
+    out: &mut Emitter,
+    mut read: impl FnMut(&[u8; VIEW], usize, &mut Emitter) -> Option<usize>,
+) -> usize {
+    let mut n = 0;
+    while let Some(view) = chunk::<VIEW>(block, line) {
+        let Some(length) = read(view, line, out) else { break };
+        n += 1;
+        line += length;
+    }
+    out.lines += n;
+    out.records += n;
+    line
+}
+
 /// What these columns say besides which part of a call it is.
 #[derive(Clone, Copy)]
 struct Said {

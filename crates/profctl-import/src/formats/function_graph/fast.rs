@@ -149,30 +149,19 @@ pub(super) fn read(
 /// margin is checked, so the line end is sought after it only.
 fn usual<const TIMED: bool, const SHORT: bool>(
     block: &[u8],
-    mut line: usize,
+    line: usize,
     memory: &Memory,
     uses_time: bool,
     out: &mut Emitter,
 ) -> usize {
     let mut second = Second::default();
     let mut lane = ([0; LANE_WORDS], LaneRef(0));
-    let mut lines = 0;
-    while let Some(view) = chunk::<VIEW>(block, line) {
-        let time = if TIMED { time(view, memory.columns.lane, &mut second) } else { None };
-        if TIMED && time.is_none() {
-            break;
-        }
-        let Some(lane) = lane_of::<SHORT>(view, memory, &mut lane) else { break };
-        let place = At { time: time.filter(|_| uses_time), lane, offset: line };
-        let begin = memory.columns.duration;
-        let length = columns::read::<DURATION>(view, begin, &memory.names, place, out);
-        let Some(length) = length else { break };
-        lines += 1;
-        line += length;
-    }
-    out.lines += lines;
-    out.records += lines;
-    line
+    columns::lines(block, line, out, |view, offset, out| {
+        let time = if TIMED { Some(time(view, memory.columns.lane, &mut second)?) } else { None };
+        let lane = lane_of::<SHORT>(view, memory, &mut lane)?;
+        let place = At { time: time.filter(|_| uses_time), lane, offset };
+        columns::read::<DURATION>(view, memory.columns.duration, &memory.names, place, out)
+    })
 }
 
 /// The lane of the line at the beginning of `view`: mostly that of the line before, in `latest`.

@@ -1,4 +1,4 @@
-//! What was read before, found again by its bytes: names, and what else lines repeat.
+//! Tables from the bytes of names and of columns to what the general path read in them.
 
 use super::wide::{same, word};
 use crate::emit::NameRef;
@@ -145,28 +145,29 @@ impl<const WORDS: usize> Table<WORDS> {
     }
 }
 
-/// What runs of less than `8 * WORDS` bytes mean that many lines repeat. It does not grow: one takes
-/// the place of another, and costs a slow line when it is met again.
+/// A table of fixed size from strings shorter than `8 * WORDS` bytes, such as the columns that
+/// identify a lane, to their meaning. A new entry replaces the one in its slot; a line with a replaced
+/// one is read slowly, which adds it again.
 #[derive(Debug)]
 pub(in crate::formats) struct Repeated<const WORDS: usize, T>(Vec<([u64; WORDS], T)>);
 
-/// Places of [`Repeated`].
-const PLACES: usize = 1024;
+/// Slots of [`Repeated`].
+const SLOTS: usize = 1024;
 
 impl<const WORDS: usize, T: Copy> Repeated<WORDS, T> {
-    /// An empty table; `nothing` is what no bytes mean.
+    /// An empty table; its slots hold `nothing`.
     pub(in crate::formats) fn new(nothing: T) -> Self {
-        Self(vec![([0; WORDS], nothing); PLACES])
+        Self(vec![([0; WORDS], nothing); SLOTS])
     }
 
     #[inline]
     pub(in crate::formats) fn get(&self, words: [u64; WORDS]) -> Option<T> {
-        let (known, meaning) = &self.0[Self::place(words)];
+        let (known, meaning) = &self.0[Self::slot(words)];
         same(known, &words).then_some(*meaning)
     }
 
     pub(in crate::formats) fn insert(&mut self, words: [u64; WORDS], meaning: T) {
-        self.0[Self::place(words)] = (words, meaning);
+        self.0[Self::slot(words)] = (words, meaning);
     }
 
     pub(in crate::formats) fn clear(&mut self) {
@@ -176,9 +177,9 @@ impl<const WORDS: usize, T: Copy> Repeated<WORDS, T> {
     }
 
     #[inline]
-    fn place(words: [u64; WORDS]) -> usize {
+    fn slot(words: [u64; WORDS]) -> usize {
         let mixed = words.iter().fold(0_u64, |mixed, word| mixed.rotate_left(17) ^ word);
-        (mixed.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - PLACES.trailing_zeros())) as usize
+        (mixed.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - SLOTS.trailing_zeros())) as usize
     }
 }
 

@@ -46,7 +46,7 @@ impl Field {
         self.at + self.width
     }
 
-    /// How far the first eight bytes of the record are to be shifted down, if it is among them.
+    /// How far to shift the first eight bytes of the record down, if the field is among them.
     pub(super) fn shift_in_record<const BIG: bool>(self) -> u32 {
         let bytes = if BIG { 8 - self.end() } else { self.at };
         8 * bytes as u32
