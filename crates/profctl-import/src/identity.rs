@@ -50,6 +50,11 @@ impl<T: Copy> PerThread<T> {
         self.known.contains_key(identity)
     }
 
+    /// Says before its threads are met that several processes have one of that number.
+    pub(crate) fn share(&mut self, tid: u64) {
+        self.members.insert(tid, None);
+    }
+
     pub(crate) fn insert(&mut self, identity: Identity, value: T) {
         if let Identity::Member(_, tid) = identity {
             self.members.entry(tid).and_modify(|first| *first = None).or_insert(Some(value));
@@ -96,5 +101,8 @@ mod tests {
         assert_eq!(rows.get_or_insert_with(Identity::Member(5, 7), || 0), 0);
         assert_eq!(rows.get_or_insert_with(Identity::Member(6, 7), || 1), 1);
         assert_eq!(rows.get_or_insert_with(Identity::Tid(7), || 2), 2);
+        rows.share(8);
+        assert_eq!(rows.get_or_insert_with(Identity::Tid(8), || 3), 3);
+        assert_eq!(rows.get_or_insert_with(Identity::Member(5, 8), || 4), 4);
     }
 }

@@ -17,7 +17,8 @@ use profctl_model::hash::FastMap;
 use profctl_model::{Code, Func, Severity};
 
 use crate::emit::{
-    BlockEvents, Emitter, Event, EventKind, LaneKey, LaneRef, NO_DEPTH, NameRef, UNSTATED, place,
+    BlockEvents, Emitter, Event, EventKind, LaneKey, LaneRef, NO_DEPTH, NameRef, ThreadKey,
+    UNSTATED, place,
 };
 use crate::identity::{Identity, PerThread};
 
@@ -103,6 +104,12 @@ pub struct Sorter {
     done: usize,
     details: FastMap<u64, Box<str>>,
     n_details: u64,
+    /// Lanes without a row so far.
+    lanes: Vec<LaneKey>,
+    /// By number of a thread, the first process that has one.
+    processes: FastMap<u64, u64>,
+    /// Numbers of threads that several processes have, which the stitcher is still to be told.
+    shared: Vec<u64>,
     row_of_thread: PerThread<usize>,
     row_of_lane: Vec<usize>,
     rows: Vec<Row>,
@@ -126,6 +133,9 @@ impl Sorter {
             done: 0,
             details: FastMap::default(),
             n_details: 0,
+            lanes: Vec::new(),
+            processes: FastMap::default(),
+            shared: Vec::new(),
             row_of_thread: PerThread::default(),
             row_of_lane: Vec::new(),
             rows: Vec::new(),
@@ -180,20 +190,34 @@ impl Sorter {
         let row = lane as usize;
         let lane = self.out.lane(key.clone());
         known.lane_refs[row] = Some(lane);
-        if lane.0 as usize == self.row_of_lane.len() {
-            let key = key.clone();
-            let row = self.row(&key);
-            self.row_of_lane.push(row);
+        if lane.0 as usize == self.row_of_lane.len() + self.lanes.len() {
+            if let ThreadKey::Member { pid, tid, .. } = key.thread
+                && *self.processes.entry(tid).or_insert(pid) != pid
+            {
+                self.row_of_thread.share(tid);
+                self.shared.push(tid);
+            }
+            self.lanes.push(key.clone());
         }
         lane
     }
 
-    fn row(&mut self, key: &LaneKey) -> usize {
+    /// Gives lanes their rows, when as much as can be is known of which are of one thread.
+    fn add_rows(&mut self) {
         let rows = &mut self.rows;
-        self.row_of_thread.get_or_insert_with(Identity::of(key), || {
-            rows.push(Row::default());
-            rows.len() - 1
-        })
+        for key in self.lanes.drain(..) {
+            let row = self.row_of_thread.get_or_insert_with(Identity::of(&key), || {
+                rows.push(Row::default());
+                rows.len() - 1
+            });
+            self.row_of_lane.push(row);
+        }
+    }
+
+    /// Numbers of threads that several processes have: the stitcher, which meets their lanes in
+    /// another order, must not take them for one thread either.
+    pub(crate) fn shared(&mut self) -> std::vec::Drain<'_, u64> {
+        self.shared.drain(..)
     }
 
     /// Takes the events of the next block, which begins `offset` bytes into the input and was read
@@ -278,6 +302,7 @@ impl Sorter {
             self.held.sort_by_key(|held| held.event.time);
             self.in_order = true;
         }
+        self.add_rows();
         self.ready = if at_end { self.held.len() } else { self.held.len() / 2 };
         true
     }

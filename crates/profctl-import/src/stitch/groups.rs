@@ -86,3 +86,41 @@ impl OpenGroups {
 fn kind(group: u32) -> usize {
     group as usize % TOLD_APART
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn open_groups_are_those_of_the_frames(
+            deep in 0..2 * SEARCHED,
+            steps in prop::collection::vec(prop::option::weighted(0.6, 0..600_u32), 0..100),
+        ) {
+            let mut open = OpenGroups::default();
+            let mut frames: Vec<u32> = Vec::new();
+            for step in (0..deep as u32).map(|n| Some(n % 50)).chain(steps) {
+                match step {
+                    Some(group) => {
+                        let is_outermost = open.is_outermost(group, &frames, |group| *group);
+                        prop_assert_eq!(is_outermost, !frames.contains(&group));
+                        open.push(group, &frames, |group| *group);
+                        frames.push(group);
+                    }
+                    None => {
+                        if let Some(group) = frames.pop() {
+                            open.pop(group);
+                        }
+                    }
+                }
+            }
+            while let Some(group) = frames.pop() {
+                open.pop(group);
+            }
+            // Else calls would be sought on the stack that are not on it.
+            prop_assert!(open.of_kind.iter().all(|&n| n == 0));
+        }
+    }
+}

@@ -43,6 +43,11 @@ impl Lanes {
         Lane { cpu, thread: Some(id) }
     }
 
+    /// See [`PerThread::share`].
+    pub(super) fn share(&mut self, tid: u64) {
+        self.threads.share(tid);
+    }
+
     /// The name that `thread` has now was stated for itself.
     pub(super) fn named(&mut self, thread: ThreadId) {
         self.named.insert(thread);

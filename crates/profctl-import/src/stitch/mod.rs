@@ -296,6 +296,11 @@ impl<S: SpanSink> Stitcher<S> {
         time
     }
 
+    /// Says that several processes have a thread of that number: one without a process is neither.
+    pub(crate) fn share(&mut self, tid: u64) {
+        self.lanes.share(tid);
+    }
+
     /// Counts `bytes` of a record that was too long to be read.
     pub fn skipped(&mut self, bytes: u64, view: BlockView<'_>) {
         self.found.skipped(&self.core.setup, bytes, view);

@@ -374,3 +374,28 @@ fn the_scheduler_of_uftrace_is_no_function() {
         "7 0 work 10000+10000 off 3000 net 7000\n"
     );
 }
+
+#[test]
+fn a_number_of_two_processes_is_a_third_thread() {
+    // The kernel's events do not say of which process thread 7 is, and come first in time.
+    let json = r#"{"traceEvents":[
+        {"ph":"X","ts":2000,"dur":100,"pid":1,"tid":7,"name":"first"},
+        {"ph":"X","ts":3000,"dur":100,"pid":2,"tid":7,"name":"second"}],
+        "systemTraceEvents":"       t-7     [000] .....  0.001000: sys_enter: NR 0 (0)\n       t-7     [000] .....  0.002050: sys_exit: NR 0 = 0\n"}"#;
+    let trace = trace("chrome", json.as_bytes(), options(), 0, 1);
+    let spans = &trace.spans;
+    let calls: Vec<_> = spans
+        .ids()
+        .map(|id| {
+            let thread = &trace.names.threads[spans.thread[id.index()]];
+            let name = &*trace.names.funcs[spans.func[id]].name;
+            (name, thread.pid, spans.start[id.index()].0, spans.end[id.index()].0)
+        })
+        .collect();
+    let expected = [
+        ("read", None, 1_000_000, 2_050_000),
+        ("first", Some(1), 2_000_000, 2_100_000),
+        ("second", Some(2), 3_000_000, 3_100_000),
+    ];
+    assert_eq!(calls, expected);
+}
