@@ -46,9 +46,6 @@ fuzz_target!(|bytes: &[u8]| {
         text.push(b'\n');
     }
     let format = if flavor & 1 == 0 { "strace" } else { "ltrace" };
-    let options = ReadOptions {
-        format: Some(format.into()),
-        ..ReadOptions::default()
-    };
+    let options = ReadOptions { format: Some(format.into()), ..ReadOptions::default() };
     profctl_fuzz::check(&text, &options);
 });

@@ -21,9 +21,6 @@ fuzz_target!(|bytes: &[u8]| {
     if trace.is_empty() {
         return;
     }
-    let options = ReadOptions {
-        format: Some("perfetto".into()),
-        ..ReadOptions::default()
-    };
+    let options = ReadOptions { format: Some("perfetto".into()), ..ReadOptions::default() };
     profctl_fuzz::check(&trace, &options);
 });

@@ -18,26 +18,14 @@ fuzz_target!(|bytes: &[u8]| {
     let probe = ProbeOptions {
         tag_bits: u32::from(tag_bits) % 34,
         time_bits: u32::from(time_bits) % 66,
-        endian: if flags & 1 == 0 {
-            Endian::Little
-        } else {
-            Endian::Big
-        },
-        order: if flags & 2 == 0 {
-            FieldOrder::TagTime
-        } else {
-            FieldOrder::TimeTag
-        },
+        endian: if flags & 1 == 0 { Endian::Little } else { Endian::Big },
+        order: if flags & 2 == 0 { FieldOrder::TagTime } else { FieldOrder::TimeTag },
         record_bytes: (flags & 4 != 0).then_some(usize::from(extra)),
         ..ProbeOptions::default()
     };
     let options = ReadOptions {
         format: Some("probe".into()),
-        import: ImportOptions {
-            names: Some(names.to_vec()),
-            probe,
-            ..ImportOptions::default()
-        },
+        import: ImportOptions { names: Some(names.to_vec()), probe, ..ImportOptions::default() },
         ..ReadOptions::default()
     };
     profctl_fuzz::check(records, &options);

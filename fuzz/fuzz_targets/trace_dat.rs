@@ -15,19 +15,10 @@ fuzz_target!(|bytes: &[u8]| {
     let (first, second) = rest.split_at(rest.len() * usize::from(*split) / 256);
     let pages = [first, second].map(|records| pages(records, big_endian, *lost));
     let functions = ["vfs_read".to_owned(), "vfs_write".to_owned()];
-    let contents = Contents {
-        functions: &functions,
-        tasks: &[(7, "sh")],
-    };
-    let shape = DatShape {
-        big_endian,
-        ..DatShape::PLAIN
-    };
+    let contents = Contents { functions: &functions, tasks: &[(7, "sh")] };
+    let shape = DatShape { big_endian, ..DatShape::PLAIN };
     let file = dat_file(&contents, &shape, &pages);
-    let options = ReadOptions {
-        format: Some("trace_dat".into()),
-        ..ReadOptions::default()
-    };
+    let options = ReadOptions { format: Some("trace_dat".into()), ..ReadOptions::default() };
     profctl_fuzz::check(&file, &options);
 });
 
