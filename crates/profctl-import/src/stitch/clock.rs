@@ -60,8 +60,12 @@ impl Clock {
     #[cold]
     fn latest(&mut self, event: &Event) -> Tick {
         if self.span.is_none()
-            && let EventKind::Enter | EventKind::Leaf | EventKind::Exit | EventKind::Return =
-                event.kind
+            && let EventKind::Enter
+            | EventKind::Leaf
+            | EventKind::Exit
+            | EventKind::Return
+            | EventKind::SwitchTagEnter
+            | EventKind::SwitchTagExit = event.kind
         {
             self.begin(Tick(0));
         }

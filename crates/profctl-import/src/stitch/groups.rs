@@ -103,7 +103,8 @@ mod tests {
             let mut frames: Vec<u32> = Vec::new();
             for step in (0..deep as u32).map(|n| Some(n % 50)).chain(steps) {
                 match step {
-                    Some(group) => {
+                    Some(number) => {
+                        let group = 300 * number;
                         let is_outermost = open.is_outermost(group, &frames, |group| *group);
                         prop_assert_eq!(is_outermost, !frames.contains(&group));
                         open.push(group, &frames, |group| *group);

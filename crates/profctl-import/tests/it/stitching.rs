@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use expect_test::{Expect, expect};
 use profctl_import::{Bound, Grouping, ReadOptions};
-use profctl_model::FuncKind;
+use profctl_model::{FuncKind, Tick};
 use profctl_testkit::fixtures;
 
 use crate::recorder::{Outcome, read};
@@ -254,6 +254,32 @@ fn without_timestamps_interrupts_at_the_end_are_late_if_they_do_not_fit() {
     // The early interrupt hit b; the last one, which is two calls, did not.
     assert_eq!([net("a"), net("b"), net("c"), net("irq")], [47, 3, 5, 40]);
     assert_eq!(outcome.count("stitch/clamped"), 0);
+}
+
+#[test]
+fn without_timestamps_calls_are_laid_end_to_end_on_each_cpu() {
+    let text = "# tracer: function_graph\n\
+                 0)   2.000 us    |  a();\n\
+                 1)   3.000 us    |  b();\n\
+                 0)               |  c() {\n\
+                 1)   5.000 us    |  d();\n\
+                 0)   4.000 us    |  }\n\
+                 1)   1.000 us    |  e();\n";
+    let outcome = read(text.as_bytes(), &ReadOptions::default()).unwrap();
+    let times = |name: &str| {
+        let found = outcome.recorded.spans.iter().find(|it| outcome.func(it.func).name == name);
+        found.map(|span| (span.start.0, span.end.0)).unwrap()
+    };
+    let expected = [(0, 2000), (0, 3000), (2000, 6000), (3000, 8000), (8000, 9000)];
+    assert_eq!(["a", "b", "c", "d", "e"].map(times), expected);
+}
+
+#[test]
+fn a_trace_begins_with_a_switch_that_has_no_time() {
+    let text = plain("- switch> swtch; 10 switch< swtch; 12 > f; 20 < f");
+    let outcome = read(text.as_bytes(), &ReadOptions::default()).unwrap();
+    let first = outcome.recorded.spans.iter().map(|span| span.start).min();
+    assert_eq!((first, outcome.span_of_time.0), (Some(Tick(0)), Tick(0)));
 }
 
 #[test]
