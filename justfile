@@ -56,9 +56,10 @@ fuzz-night:
 mutants SHARD="0/100" *ARGUMENTS="":
     cargo mutants --shard {{ SHARD }} {{ ARGUMENTS }}
 
-# Run the model under an interpreter that finds undefined behavior (needs the nightly compiler with miri).
+# Run the model and the stitcher under an interpreter that finds undefined behavior (needs the nightly compiler with miri).
 miri:
-    cargo +nightly miri test --package profctl-model --lib
+    MIRIFLAGS=-Zmiri-disable-isolation PROPTEST_CASES=4 cargo +nightly miri test --package profctl-model --lib
+    MIRIFLAGS=-Zmiri-disable-isolation PROPTEST_CASES=4 cargo +nightly miri test --package profctl-import --lib -- stitch::
 
 # Check licenses, sources, advisories and what must not come in (needs cargo-deny).
 deny:
