@@ -104,6 +104,28 @@ fn a_second_exit_is_of_a_call_that_was_not_seen() {
 }
 
 #[test]
+fn an_entry_states_either_length_or_both() {
+    for (stated, expected) in [("wall=5", [5, 5]), ("net=3", [10, 3]), ("wall=5 net=3", [5, 3])] {
+        let text = plain(&format!("0 > f {stated}; 10 < f"));
+        let outcome = read(text.as_bytes(), &ReadOptions::default()).unwrap();
+        let f = sums(&outcome)["f"];
+        assert_eq!([f.elapsed, f.net], expected, "{stated}");
+    }
+}
+
+#[test]
+fn a_call_that_is_said_to_be_incomplete_is_no_call() {
+    check(
+        "0 > a; 0 > b; 0 incomplete seen=exit; 10 < b; 20 > c; 20 incomplete seen=entry; 30 < c; 40 < a",
+        &expect![[r"
+            a: 1 calls, 0 partial, 40 20
+            b: 0 calls, 1 partial, 10 10
+            c: 0 calls, 1 partial, 10 10
+        "]],
+    );
+}
+
+#[test]
 fn exits_at_the_start_nest_in_one_another() {
     check(
         "0 > a; 100 < a; 200 < b; 300 < c; 400 < d",
