@@ -108,7 +108,7 @@ pub struct Sorter {
     lanes: Vec<LaneKey>,
     /// By number of a thread, the first process that has one.
     processes: FastMap<u64, u64>,
-    /// Numbers of threads that several processes have, which the stitcher is still to be told.
+    /// Numbers of threads that several processes have, not yet passed to the stitcher.
     shared: Vec<u64>,
     row_of_thread: PerThread<usize>,
     row_of_lane: Vec<usize>,
