@@ -43,6 +43,12 @@ pub(crate) fn sums(outcome: &Outcome) -> BTreeMap<String, Sums> {
     sums
 }
 
+/// When the first call of a function began and ended.
+fn times(outcome: &Outcome, name: &str) -> (u64, u64) {
+    let found = outcome.recorded.spans.iter().find(|it| outcome.func(it.func).name == name);
+    found.map(|span| (span.start.0, span.end.0)).unwrap()
+}
+
 /// Events in the plain format as a whole text.
 pub(crate) fn plain(events: &str) -> String {
     let lines = events.split(';').map(str::trim).filter(|line| !line.is_empty());
@@ -288,10 +294,7 @@ fn without_timestamps_calls_are_laid_end_to_end_on_each_cpu() {
                  0)   4.000 us    |  }\n\
                  1)   1.000 us    |  e();\n";
     let outcome = read(text.as_bytes(), &ReadOptions::default()).unwrap();
-    let times = |name: &str| {
-        let found = outcome.recorded.spans.iter().find(|it| outcome.func(it.func).name == name);
-        found.map(|span| (span.start.0, span.end.0)).unwrap()
-    };
+    let times = |name: &str| times(&outcome, name);
     let expected = [(0, 2000), (0, 3000), (2000, 6000), (3000, 8000), (8000, 9000)];
     assert_eq!(["a", "b", "c", "d", "e"].map(times), expected);
 }
@@ -330,10 +333,7 @@ fn calls_after_a_loss_come_after_those_before_it() {
          30 cpu0 a-1 > g; 40 cpu0 a-1 < g",
     );
     let outcome = read(text.as_bytes(), &ReadOptions::default()).unwrap();
-    let times = |name: &str| {
-        let found = outcome.recorded.spans.iter().find(|it| outcome.func(it.func).name == name);
-        found.map(|span| (span.start.0, span.end.0)).unwrap()
-    };
+    let times = |name: &str| times(&outcome, name);
     assert_eq!([times("f"), times("g")], [(0, 1000), (1000, 1000)]);
     assert_eq!(outcome.count("stitch/backwards"), 2);
 }
