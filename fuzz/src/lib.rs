@@ -23,7 +23,7 @@ pub fn check_directory(files: &[(String, Vec<u8>)], options: &ReadOptions) {
     check_read(options, by_two, |options| load(&Memory::new("fuzz", files.to_vec()), options));
 }
 
-/// Whether two workers read this input, too: to start them takes as long as to read two others.
+/// Whether two workers read this input, too. Not of all: starting threads is slow.
 fn is_for_two(bytes: &[u8]) -> bool {
     bytes.iter().fold(0_u8, |sum, &byte| sum.wrapping_add(byte)).is_multiple_of(8)
 }

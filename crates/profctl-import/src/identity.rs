@@ -50,7 +50,8 @@ impl<T: Copy> PerThread<T> {
         self.known.contains_key(identity)
     }
 
-    /// Says before its threads are met that several processes have one of that number.
+    /// Several processes have a thread of that number: a record without a process is of none of them.
+    /// To be called before the first record of such a thread.
     pub(crate) fn share(&mut self, tid: u64) {
         self.members.insert(tid, None);
     }

@@ -202,7 +202,7 @@ impl Sorter {
         lane
     }
 
-    /// Gives lanes their rows, when as much as can be is known of which are of one thread.
+    /// Assigns rows to the lanes read so far, all of them if the input has ended.
     fn add_rows(&mut self) {
         let rows = &mut self.rows;
         for key in self.lanes.drain(..) {
@@ -214,8 +214,8 @@ impl Sorter {
         }
     }
 
-    /// Numbers of threads that several processes have: the stitcher, which meets their lanes in
-    /// another order, must not take them for one thread either.
+    /// Numbers of threads that several processes have. The stitcher needs them: it meets threads in
+    /// time order, not in file order, and could otherwise merge what has two rows here.
     pub(crate) fn shared(&mut self) -> std::vec::Drain<'_, u64> {
         self.shared.drain(..)
     }

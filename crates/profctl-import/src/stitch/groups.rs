@@ -120,7 +120,7 @@ mod tests {
             while let Some(group) = frames.pop() {
                 open.pop(group);
             }
-            // Else calls would be sought on the stack that are not on it.
+            // A count that is left over would cause searches of the stack.
             prop_assert!(open.of_kind.iter().all(|&n| n == 0));
         }
     }

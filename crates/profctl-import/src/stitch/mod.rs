@@ -296,7 +296,7 @@ impl<S: SpanSink> Stitcher<S> {
         time
     }
 
-    /// Says that several processes have a thread of that number: one without a process is neither.
+    /// See [`crate::identity::PerThread::share`].
     pub(crate) fn share(&mut self, tid: u64) {
         self.lanes.share(tid);
     }

@@ -342,7 +342,7 @@ mod tests {
             let off_cpu = Ticks(if kind == 1 { wall / 2 } else { 0 });
             (key, Sums { calls: 1, wall: Ticks(wall), off_cpu, descendants }, is_near)
         });
-        // Miri takes a second for a hundred of them.
+        // Fewer under Miri, which is slow.
         prop::collection::vec(call, 0..if cfg!(miri) { 40 } else { 3 * BATCH })
     }
 

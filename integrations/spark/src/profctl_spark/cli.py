@@ -155,7 +155,7 @@ def _run(spark: SparkSession, line: Line, divided: Divided) -> int:
 
 
 def _check(command: str, divided: Divided, number: int) -> None:
-    """Let profctl refuse flags on an empty input: the report would, but after the job."""
+    """Check the flags on empty inputs. Without this, the report finds errors after the job."""
     empty = [os.devnull] * number
     outcome = program.run(program.find(), [command, *divided.flags, "--", *empty])
     if outcome.exit_code == 2:

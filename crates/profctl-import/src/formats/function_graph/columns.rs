@@ -25,8 +25,8 @@ const BLANK: u64 = u64::MAX;
 /// return, that a column lies within the block is checked once a line.
 pub(in crate::formats) const VIEW: usize = 256;
 
-/// Passes the lines of a block to `read` from `line` on, each with its offset, for as long as it finds
-/// their lengths; says where it stopped.
+/// Reads lines from offset `line` on with `read`, which returns the length of a line, or nothing if the
+/// line is not usual; returns the offset of the first such line.
 #[expect(clippy::inline_always, reason = "what a line says stays in registers")]
 #[inline(always)]
 pub(in crate::formats) fn lines(

@@ -131,7 +131,7 @@ fn saved(
         let message = format!("is a profile by {by}, expected one by function");
         return Err(Failure::input(name, message));
     }
-    // The same is compared whether a run is a trace or was saved.
+    // Saved profiles always have histograms; traces have them only if they are asked for.
     if !keep.histograms {
         profile.drop_histograms();
     }
