@@ -74,6 +74,15 @@ if installed babeltrace2; then
         babeltrace2 "$folder" >"$work/text" 2>/dev/null
         same_number "events of its text" "$(total events "$work/text")" "$theirs"
     done
+    for folder in fixtures/ctf/kernel-*/; do
+        babeltrace2 --clock-seconds "$folder" 2>/dev/null | scripts/interop/kernel_calls.py |
+            cut -f 1,2 | LC_ALL=C sort >"$work/theirs"
+        "$PROFCTL" summarize --quiet --format csv --columns calls,name "$folder" | tr -d "\r" |
+            awk -F, 'NR > 1 && $1 > 0 { print $2 "\t" $1 }' | LC_ALL=C sort >"$work/ours"
+        diff -u --label profctl "$work/ours" --label babeltrace2 "$work/theirs" ||
+            { echo "$check: calls of $folder differ"; exit 1; }
+        echo "$check: $folder: $(wc -l <"$work/ours") names, as many calls as in babeltrace2's text"
+    done
 fi
 
 if installed strace; then

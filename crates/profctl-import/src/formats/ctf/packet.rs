@@ -21,7 +21,7 @@ pub(super) struct Packet {
     /// Ticks of the clock.
     pub(super) begin: Option<u64>,
     pub(super) cpu: Option<u32>,
-    /// Events that the recorder has discarded so far, in the file.
+    /// Events that the recorder has discarded in this file until this packet ended.
     pub(super) discarded: Option<u64>,
     pub(super) number: Option<u64>,
     /// Bits of the header and the context.
@@ -33,11 +33,11 @@ pub(super) struct Packet {
 pub(super) struct Placed {
     pub(super) range: Range<u64>,
     pub(super) packet: Packet,
-    /// Events that were discarded before it since the packet before; nothing if it is not known
-    /// how many.
-    pub(super) lost: Option<u64>,
-    /// Whether events or packets are missing before it.
+    /// Whether packets or events are missing before it, and how many events, if that is known.
     pub(super) is_after_loss: bool,
+    pub(super) lost_before: Option<u64>,
+    /// Events that were discarded after its last one, because there was no room.
+    pub(super) lost_after: u64,
 }
 
 /// Reads the header and the context of the packet at the start of `bytes`.
@@ -91,21 +91,25 @@ pub(super) fn all(
         if bytes == 0 {
             return Ok((packets, Some(at)));
         }
-        let before = packets.last().map(|before| before.packet);
-        let counted = |this: Option<u64>, before: Option<Option<u64>>| match (this, before) {
-            (Some(this), Some(Some(before))) => this.checked_sub(before),
-            (Some(this), None) => Some(this),
-            _ => None,
-        };
-        let lost = counted(packet.discarded, before.map(|before| before.discarded)).unwrap_or(0);
-        let step = before.and_then(|before| packet.number?.checked_sub(before.number?));
-        let has_hole = step.is_some_and(|step| step > 1);
-        packets.push(Placed {
-            range: at..(at + bytes).min(end),
-            lost: if has_hole { None } else { Some(lost) },
-            is_after_loss: has_hole || lost > 0,
-            packet,
-        });
+        let (mut is_after_loss, mut lost_before, mut lost_after) = (false, None, 0);
+        let discarded = packet.discarded.unwrap_or(0);
+        match packets.last().map(|before| before.packet) {
+            Some(before) => {
+                let step = packet.number.zip(before.number);
+                is_after_loss = step.is_some_and(|(this, before)| this > before.saturating_add(1));
+                // The counter is that of the end of the packet: a full buffer is closed when there is
+                // room for another one, and what comes until then is discarded.
+                lost_after = discarded.saturating_sub(before.discarded.unwrap_or(0));
+            }
+            // The counter includes what was discarded with packets that are not in the file.
+            None if packet.number.is_some_and(|number| number > 0) => {
+                is_after_loss = discarded > 0;
+                lost_before = Some(discarded);
+            }
+            None => lost_after = discarded,
+        }
+        let range = at..(at + bytes).min(end);
+        packets.push(Placed { range, packet, is_after_loss, lost_before, lost_after });
         at += bytes;
     }
     Ok((packets, None))

@@ -66,7 +66,7 @@ impl Reader for Packets {
         if placed.is_after_loss {
             let lane = cpu_lane(cpu, out);
             let time = placed.packet.begin.map(|begin| trace.ticks(begin));
-            out.lost(At { time, lane, offset: 0 }, placed.lost);
+            out.lost(At { time, lane, offset: 0 }, placed.lost_before);
         }
         let mut said = PacketEvents { trace, cpu, events: &mut self.events, out };
         let done = each(trace, &placed.packet, block.bytes, &mut said);
@@ -75,6 +75,10 @@ impl Reader for Packets {
             let is_cut = (block.bytes.len() as u64) < size.div_ceil(8);
             let code = if is_cut { &CUT_RECORD } else { &SKIPPED_RECORD };
             out.diag(code, 0, || format!("{what}; the rest of the packet was skipped"));
+        }
+        if placed.lost_after > 0 {
+            let at = At { time: None, lane: cpu_lane(cpu, out), offset: block.bytes.len() };
+            out.lost(at, Some(placed.lost_after));
         }
         if block.at_end && source.damaged.is_some() {
             out.diag(&SKIPPED_RECORD, block.bytes.len(), || {

@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use expect_test::expect;
 use profctl_testkit::{fixtures, invariants};
 
@@ -240,6 +242,75 @@ fn what_barectf_writes_is_read() {
     "]]
     .assert_eq(&testing::show(&trace));
     assert_eq!(codes(&trace), ["stitch/gap 1", "stitch/lost-events 4"]);
+}
+
+/// Calls from entry to exit by name: how many, and the sum, maximum and minimum of their wall times.
+fn lengths(trace: &profctl_model::Trace) -> String {
+    let mut lengths: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
+    let spans = &trace.spans;
+    for id in spans.ids().filter(|id| !spans.fidelity[id.index()].is_partial()) {
+        let name = trace.names.funcs[spans.func[id]].name.as_str();
+        lengths.entry(name).or_default().push(spans.wall[id.index()].0);
+    }
+    let line = |(name, of): (&&str, &Vec<u64>)| {
+        let (sum, longest) = (of.iter().sum::<u64>(), of.iter().max().unwrap());
+        format!("{name}\t{}\t{sum}\t{longest}\t{}\n", of.len(), of.iter().min().unwrap())
+    };
+    lengths.iter().map(line).collect()
+}
+
+#[test]
+fn calls_of_a_real_kernel_are_those_in_the_text_of_babeltrace2() {
+    for name in ["kernel-2.13", "kernel-2.13-lossy"] {
+        let trace = read(&parts(name));
+        assert_eq!(lengths(&trace), golden(&format!("{name}.calls.golden")), "{name}");
+        invariants::check(&trace, name);
+    }
+}
+
+#[test]
+fn what_a_full_buffer_discards_is_missing_after_the_events_in_it() {
+    let trace = read(&parts("kernel-2.13-lossy"));
+    // The last event of a packet, and as many as babeltrace2 says are missing until it ended.
+    let gaps = trace.gaps.iter().map(|gap| {
+        let cpu = gap.cpu.map_or(u32::MAX, |cpu| trace.names.cpus[cpu]);
+        (gap.time.0 % 1_000_000_000, cpu, gap.lost.unwrap_or(0))
+    });
+    let expected = [
+        (479_350_040, 1, 26),
+        (551_637_230, 0, 253),
+        (599_523_080, 1, 177),
+        (786_532_370, 1, 1780),
+        (803_449_070, 0, 1737),
+        (990_973_370, 1, 277),
+        (999_770_970, 0, 343),
+        (187_694_540, 0, 17),
+    ];
+    assert_eq!(gaps.collect::<Vec<_>>(), expected);
+    let found = codes(&trace);
+    assert!(found.contains(&"stitch/lost-events 4610".to_owned()), "{found:?}");
+
+    // A call that is open at the end of such a packet ends there, one that begins in it is whole.
+    let first = [event(0, 100, b"\x01\0"), event(2, 120, b"\x05\x07\x02ok")];
+    let second = [event(1, 150, b""), event(0, 160, b"\x01\0"), event(1, 170, b"")];
+    let read_with = |counts: [u32; 2]| {
+        let packets = [(90, &first[..]), (140, &second[..])].into_iter().zip(counts);
+        let packets = packets.map(|((begin, of), n)| packet(begin, n, &of.concat()));
+        testing::show(&read(&made(BARECTF, &[("stream", packets.collect::<Vec<_>>().concat())])))
+    };
+    expect![[r"
+        all 0 work 2105+0 net 0 unseen exit gap
+        all 0 work 2155+0 net 0 unseen entry
+        all 0 work 2165+10 net 10
+        all mark note 2125
+    "]]
+    .assert_eq(&read_with([3, 3]));
+    expect![[r"
+        all 0 work 2105+50 net 50
+        all 0 work 2165+10 net 10
+        all mark note 2125
+    "]]
+    .assert_eq(&read_with([0, 3]));
 }
 
 /// As LTTng's kernel tracer writes, in one stream a CPU.

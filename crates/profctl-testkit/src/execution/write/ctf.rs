@@ -191,13 +191,16 @@ impl Stream {
         self.last = time;
     }
 
-    /// Ends the packet; the next one begins with the time at which events were lost.
+    /// Events are lost from `time` on. A full packet is closed when there is room for the next one,
+    /// so that it counts what was discarded; of what was overwritten, the numbers of packets tell.
     fn lose(&mut self, time: u64, events: u64) {
-        self.close();
         if self.packing.overwrites {
+            self.close();
             self.packets += 1;
         } else {
+            self.begin.get_or_insert(time);
             self.discarded += events;
+            self.close();
         }
         (self.begin, self.last) = (Some(time), time);
     }
