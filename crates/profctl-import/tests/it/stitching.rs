@@ -96,6 +96,20 @@ fn the_exit_of_a_call_that_was_ended_by_force_is_its_own() {
 }
 
 #[test]
+fn the_exits_of_calls_that_were_entered_at_once_say_which_is_the_interrupt() {
+    let text = "# profctl plain 1 entries=tied\n\
+                0 > main\n2 > f\n2 > irq^\n5 < f\n9 < irq^\n10 < main\n";
+    let outcome = read(text.as_bytes(), &ReadOptions::default()).unwrap();
+    let spans = outcome.recorded.spans.iter();
+    let told = spans.map(|span| {
+        let name = outcome.func(span.func).name.as_str();
+        (name, span.interrupt, span.start.0, span.end.0, span.net.0)
+    });
+    let expected = [("f", false, 2, 5, 3), ("irq", true, 2, 9, 4), ("main", false, 0, 10, 3)];
+    assert_eq!(told.collect::<Vec<_>>(), expected);
+}
+
+#[test]
 fn a_second_exit_is_of_a_call_that_was_not_seen() {
     check(
         "0 > a; 10 > b; 20 < a; 30 < b; 40 < b",
