@@ -77,9 +77,10 @@ targets *TARGETS="":
 release *TARGETS="":
     scripts/release {{ TARGETS }}
 
-# Make the image of a container (needs podman or docker, and `just release`).
+# Make the image of a container (needs podman, docker or buildah, and `just release`).
 image:
-    $(command -v podman || command -v docker) build --file Containerfile --tag profctl target/dist
+    $(command -v podman || command -v docker || command -v buildah) build --file Containerfile --tag profctl \
+        --build-arg VERSION="$(cargo pkgid --package profctl | sed 's/.*[#@]//')" target/dist
 
 # Build the documentation as a book, in target/book (needs mdbook).
 book:

@@ -109,8 +109,9 @@ function rows(answers) {
             if (field === 2) cells.numbers.push(...packed(list));
             if (field === 5) cells.texts.push(...list.toString().split('\0').slice(0, -1));
           }
+          let number = 0, text = 0;
           for (const type of cells.types) {
-            row.push(type === 2n ? cells.numbers.shift() : type === 4n ? cells.texts.shift() : '');
+            row.push(type === 2n ? cells.numbers[number++] : type === 4n ? cells.texts[text++] : '');
             if (row.length === columns.length) { out.push(row); row = []; }
           }
         }
@@ -140,7 +141,8 @@ const sleep = (milliseconds) => new Promise((done) => setTimeout(done, milliseco
       for (const [field, value] of fields(rpc)) if (field === 5) throw new Error(value.toString());
   answers = [];
   ask(QUERY, bytes(103, bytes(1, Buffer.from(sql))));
-  for (const row of rows(answers)) console.log(row.join('\t'));
+  // A long answer comes in parts.
+  for (const row of rows([Buffer.concat(answers)])) fs.writeSync(1, `${row.join('\t')}\n`);
   process.exit(0);
 })().catch((error) => {
   console.error(String(error));

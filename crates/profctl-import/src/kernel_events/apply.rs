@@ -63,7 +63,7 @@ type NamedLane = (LaneRef, Box<[u8]>);
 pub struct IrqNames(Vec<(u64, Box<[u8]>)>);
 
 /// The number with which `rt_sigreturn` is left: -1.
-const SIGRETURN_LEFT: u64 = u64::MAX;
+pub const SIGRETURN_LEFT: u64 = u64::MAX;
 /// A CPU that is not stated, where lanes are looked up.
 const NO_CPU: u32 = u32::MAX;
 /// More interrupts than this are not named: a damaged file may have any number.

@@ -18,7 +18,7 @@ mod tests;
 
 use crate::emit::{PrevState, WakerContext, WakingKind};
 
-pub use apply::{Applier, IrqNames, Place, Scope};
+pub use apply::{Applier, IrqNames, Place, SIGRETURN_LEFT, Scope};
 
 /// A task as an event names it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -15,6 +15,8 @@ pub(super) struct Clock {
     pub(super) span: Option<(Tick, Tick)>,
     /// For synthetic timelines: how far each CPU has come; row 0 is "no CPU".
     laid: Vec<Tick>,
+    /// For recorded ones: the latest time of each CPU, but for the usual events of stacks.
+    seen: Vec<Tick>,
 }
 
 impl Clock {
@@ -52,7 +54,34 @@ impl Clock {
             Some((first, last)) if time >= *first => *last = time.max(*last),
             _ => self.begin(time),
         }
+        if let Some(seen) = self.seen.get_mut(Self::row(cpu)) {
+            *seen = time.max(*seen);
+        } else {
+            self.see_first(cpu, time);
+        }
         time
+    }
+
+    #[cold]
+    fn see_first(&mut self, cpu: Option<CpuId>, time: Tick) {
+        self.seen.resize(Self::row(cpu) + 1, Tick(0));
+        self.seen[Self::row(cpu)] = time;
+    }
+
+    /// The last time known on a CPU, of which `of_stacks` is the latest on its stacks, before a loss
+    /// that was recorded in `event`.
+    pub(super) fn before_loss(
+        &self,
+        event: &Event,
+        cpu: Option<CpuId>,
+        of_stacks: Option<Tick>,
+    ) -> Tick {
+        if self.synthetic || cpu.is_none() {
+            return self.laid(cpu);
+        }
+        let seen = self.seen.get(Self::row(cpu)).copied().filter(|seen| *seen > Tick(0));
+        let stated = (event.time != UNSTATED && self.counter.is_none()).then_some(Tick(event.time));
+        seen.max(of_stacks).or(stated).unwrap_or_else(|| self.laid(None))
     }
 
     /// The latest time before an event that carries none, else 0. A call at that 0 is part of the

@@ -549,6 +549,10 @@ impl<S: SpanSink> Stitcher<S> {
 
     /// Events were lost: nothing is paired across it.
     fn gap(&mut self, event: &Event, lane: Lane) {
+        // What is recorded of other CPUs in the meantime says nothing about this one.
+        let here = self.stacks.iter().filter(|stack| stack.cpu.is_some() && stack.cpu == lane.cpu);
+        let of_stacks = here.map(Stack::latest).max();
+        let time = self.clock.before_loss(event, lane.cpu, of_stacks);
         let core = &mut self.core;
         let lost = (event.duration != UNSTATED).then_some(event.duration);
         core.diags.count(&codes::GAP, 1);
@@ -557,7 +561,6 @@ impl<S: SpanSink> Stitcher<S> {
             None => core.diags.count(&codes::LOST_UNKNOWN, 1),
         }
         self.serving.clear(lane.cpu);
-        let time = self.clock.laid(lane.cpu);
         let gap = Gap { time, cpu: lane.cpu, lost };
         if core.window.holds(time) {
             core.sink.record(Record::Gap(&gap), &core.names);

@@ -169,6 +169,11 @@ impl Stack {
     }
 
     /// A record of the thread that is not a call: what is open was still open then.
+    /// When it was last seen.
+    pub(super) fn latest(&self) -> Tick {
+        self.reached.max(self.last)
+    }
+
     pub(super) fn still_there(&mut self, time: Tick) {
         self.reached = self.reached.max(time);
     }

@@ -1,17 +1,19 @@
 //! Events of the Linux kernel: calls of its functions, and who runs where.
 
+use std::sync::Arc;
+
 use profctl_model::FuncKind;
 use profctl_model::diag::codes::SKIPPED_RECORD;
 
+use super::marks;
 use super::reading::Reading;
 use super::wire::{Fields, Value, varint};
 use crate::emit::{
     At, LaneKey, LaneRef, NameRef, PrevState, Stated, TIME_MAX, ThreadKey, ThreadName,
     WakerContext, Waking, WakingKind,
 };
-use crate::formats::systrace::mark::{self, Mark};
 use crate::kernel_events::syscalls::Machine;
-use crate::kernel_events::{SOFT_IRQS, context_of_flags};
+use crate::kernel_events::{SIGRETURN_LEFT, SOFT_IRQS, context_of_flags};
 
 /// What the machine is, by which system calls have their names.
 pub(super) fn system(reading: &mut Reading<'_>, system: &[u8]) {
@@ -20,6 +22,23 @@ pub(super) fn system(reading: &mut Reading<'_>, system: &[u8]) {
     let machine = machine.and_then(|name| Machine::named(&String::from_utf8_lossy(name)));
     if let Some(machine) = machine {
         reading.kernel_mut().machine = machine;
+    }
+}
+
+/// Whether functions were to be recorded with their depth.
+pub(super) fn config(reading: &mut Reading<'_>, config: &[u8]) {
+    let within = |of: &[u8], wanted: u32| -> Vec<Vec<u8>> {
+        let fields = Fields::of(of).filter(|(number, _)| *number == wanted);
+        fields.filter_map(|(_, value)| value.bytes().map(<[u8]>::to_vec)).collect()
+    };
+    // Sources, their configurations, that of ftrace.
+    let of_ftrace = within(config, 2)
+        .iter()
+        .flat_map(|source| within(source, 1))
+        .flat_map(|config| within(&config, 100))
+        .any(|ftrace| numbers(&ftrace, [19]) == [Some(1)]);
+    if of_ftrace {
+        reading.kernel_mut().has_graph = true;
     }
 }
 
@@ -40,20 +59,29 @@ pub(super) fn bundle(reading: &mut Reading<'_>, bundle: &[u8], sequence: u32) {
         field.and_then(|(_, value)| value.number())
     };
     let cpu = number(1).and_then(|cpu| u32::try_from(cpu).ok()).unwrap_or(0);
-    let mut has_lost = number(3).is_some_and(|lost| lost != 0);
+    let has_lost = number(3).is_some_and(|lost| lost != 0);
     // Where ftrace goes by another clock than the trace, both were read together.
     let shift = match (number(5), number(6), number(7)) {
         (Some(1..), Some(ftrace), Some(boot)) => boot.wrapping_sub(ftrace).cast_signed(),
         _ => 0,
     };
     let place = Place { cpu, sequence, shift };
+    if has_lost || !reading.memory.kernel.running.contains_key(&cpu) {
+        let head = Head::of(bundle);
+        if has_lost {
+            lost(reading, head.first.map(|time| shifted(time, shift)), cpu);
+        }
+        if let Some(running) = head.running {
+            reading.kernel_mut().running.insert(cpu, running);
+        }
+    }
     for (number, value) in Fields::of(bundle) {
         let done = match (number, value) {
             (2, Value::Bytes(bytes)) => {
                 reading.out.records += 1;
-                event(reading, bytes, place, &mut has_lost)
+                event(reading, bytes, place)
             }
-            (4, Value::Bytes(bytes)) => compact(reading, bytes, place, &mut has_lost),
+            (4, Value::Bytes(bytes)) => compact(reading, bytes, place),
             _ => continue,
         };
         if done.is_none() {
@@ -64,11 +92,46 @@ pub(super) fn bundle(reading: &mut Reading<'_>, bundle: &[u8], sequence: u32) {
     }
 }
 
-/// Says that events were lost before `time`, once.
-fn lost(reading: &mut Reading<'_>, cpu: u32, time: u64, has_lost: &mut bool) {
-    if std::mem::take(has_lost) {
-        let lane = reading.out.lane(LaneKey { cpu: Some(cpu), thread: ThreadKey::Unstated });
-        reading.out.lost(reading.at(lane, time), None);
+/// Says that events of a CPU were lost before `time`. Whoever ran there may not run any more.
+fn lost(reading: &mut Reading<'_>, time: Option<u64>, cpu: u32) {
+    let lane = reading.out.lane(LaneKey { cpu: Some(cpu), thread: ThreadKey::Unstated });
+    reading.out.lost(At { time, lane, offset: reading.offset }, None);
+    reading.kernel_mut().running.remove(&cpu);
+}
+
+/// How a bundle begins. Its events stand behind one another, but not its switches in their compact
+/// form.
+#[derive(Default)]
+struct Head {
+    /// The earliest time in it.
+    first: Option<u64>,
+    /// Who runs until the first switch, as the last event before it says.
+    running: Option<u64>,
+}
+
+impl Head {
+    fn of(bundle: &[u8]) -> Self {
+        let compact = Fields::of(bundle).find(|(number, _)| *number == 4);
+        let compact = compact.and_then(|(_, value)| value.bytes()).unwrap_or_default();
+        let first_of = |wanted: u32| {
+            let list = Fields::of(compact).find(|(number, _)| *number == wanted)?;
+            match list.1 {
+                Value::Bytes(packed) => varint(packed).ok().map(|(time, _)| time),
+                value => value.number(),
+            }
+        };
+        let [switch, waking] = [1, 7].map(first_of);
+        let mut head = Self { first: switch.into_iter().chain(waking).min(), running: None };
+        let mut latest = 0;
+        for (number, value) in Fields::of(bundle) {
+            let (2, Some(event)) = (number, value.bytes()) else { continue };
+            let [Some(time), task] = numbers(event, [1, 2]) else { continue };
+            head.first = Some(head.first.map_or(time, |first| first.min(time)));
+            if time >= latest && switch.is_none_or(|switch| time < switch) {
+                (latest, head.running) = (time, Some(task.unwrap_or(0)));
+            }
+        }
+        head
     }
 }
 
@@ -78,12 +141,7 @@ const LISTS: [u32; 9] = [1, 2, 3, 6, 7, 8, 9, 11, 12];
 
 /// Takes switches and wakings in their compact form: a list for each field. Nothing if it
 /// is invalid.
-fn compact(
-    reading: &mut Reading<'_>,
-    bytes: &[u8],
-    Place { cpu, shift, .. }: Place,
-    has_lost: &mut bool,
-) -> Option<()> {
+fn compact(reading: &mut Reading<'_>, bytes: &[u8], Place { cpu, shift, .. }: Place) -> Option<()> {
     let mut names: Vec<&[u8]> = Vec::new();
     let mut lists: [Vec<u64>; LISTS.len()] = Default::default();
     let mut fields = Fields::of(bytes);
@@ -128,7 +186,6 @@ fn compact(
     for (time, is_waking, row) in events {
         reading.out.records += 1;
         let time = shifted(time, shift);
-        lost(reading, cpu, time, has_lost);
         let running = reading.memory.kernel.running.get(&cpu).copied();
         let running = running.map(|tid| lane(reading, cpu, tid, b""));
         if is_waking {
@@ -187,7 +244,6 @@ fn event(
     reading: &mut Reading<'_>,
     bytes: &[u8],
     Place { cpu, sequence, shift }: Place,
-    has_lost: &mut bool,
 ) -> Option<()> {
     let (mut time, mut task, mut flags, mut said) = (None, 0, None, None);
     let mut fields = Fields::of(bytes);
@@ -204,23 +260,28 @@ fn event(
         return None;
     }
     let time = time?;
-    lost(reading, cpu, time, has_lost);
     let lane = lane(reading, cpu, task, b"");
     let at = reading.at(lane, time);
     let Some((kind, fields)) = said else {
         reading.not_read("it holds an event of the kernel without a kind");
         return Some(());
     };
+    if matches!(kind, kinds::GRAPH_ENTRY | kinds::GRAPH_EXIT) && !reading.memory.kernel.has_graph {
+        reading.kernel_mut().has_graph = true;
+    }
     match kind {
         kinds::GRAPH_ENTRY => {
             let [depth, func] = numbers(fields, [1, 2]);
             let name = name(reading, func?, sequence);
-            reading.out.enter(at, name, stated(depth));
+            reading.out.enter(at, name, stated(depth, None));
         }
         kinds::GRAPH_EXIT => {
-            let [depth, func] = numbers(fields, [2, 3]);
+            let [depth, func, called, returned] = numbers(fields, [2, 3, 1, 5]);
             let name = name(reading, func?, sequence);
-            reading.out.exit(at, Some(name), stated(depth));
+            // By the clock of the function tracer. The record may be late: an interrupt came first.
+            let times = called.zip(returned).filter(|(from, _)| *from > 0);
+            let wall = times.and_then(|(from, to)| to.checked_sub(from));
+            reading.out.exit(at, Some(name), stated(depth, wall));
         }
         kinds::SWITCH => {
             let [from, state, to] = numbers(fields, [2, 4, 6]);
@@ -256,7 +317,8 @@ fn event(
             let named = ThreadName { tid: Some(tid), ..ThreadName::default() };
             reading.out.name_thread(lane, reading.offset, named);
         }
-        kinds::PRINT => print(reading, text(fields, 2), at),
+        kinds::PRINT => marks::print(reading, text(fields, 2), at),
+        _ if marks::driver(reading, kind, fields, at).is_some() => {}
         _ => return interrupt(reading, kind, fields, at),
     }
     Some(())
@@ -295,7 +357,10 @@ fn interrupt(reading: &mut Reading<'_>, kind: u32, fields: &[u8], at: At) -> Opt
         }
         kinds::SYS_ENTER | kinds::SYS_EXIT => {
             let number = number?;
-            let name = reading.memory.kernel.machine.name(number);
+            let name = match number {
+                SIGRETURN_LEFT if kind == kinds::SYS_EXIT => Some("rt_sigreturn"),
+                number => reading.memory.kernel.machine.name(number),
+            };
             let name = name.map_or_else(|| format!("syscall_{number}"), str::to_owned);
             (name, FuncKind::Syscall)
         }
@@ -304,6 +369,10 @@ fn interrupt(reading: &mut Reading<'_>, kind: u32, fields: &[u8], at: At) -> Opt
             return Some(());
         }
     };
+    if reading.memory.kernel.has_graph {
+        mark(reading, kind, &name, at);
+        return Some(());
+    }
     let name = reading.out.func(&name, of);
     let is_entry = matches!(
         kind,
@@ -321,28 +390,27 @@ fn interrupt(reading: &mut Reading<'_>, kind: u32, fields: &[u8], at: At) -> Opt
     Some(())
 }
 
-/// What a program wrote to `trace_marker`: slices by the convention of Android, or a mark.
-fn print(reading: &mut Reading<'_>, text: &[u8], at: At) {
-    let text = text.trim_ascii();
-    let out = &mut *reading.out;
-    match mark::of(b"tracing_mark_write", text) {
-        Some(Mark::Begin { name, .. }) => {
-            let name = out.func(&String::from_utf8_lossy(name), FuncKind::Function);
-            out.enter(at, name, Stated::NOTHING);
-        }
-        Some(Mark::End) => out.exit(at, None, Stated::NOTHING),
-        Some(Mark::Counter { name, value }) => {
-            let name = out.func(&String::from_utf8_lossy(name), FuncKind::Mark);
-            out.counter(at, name, value);
-        }
-        Some(Mark::Instant { name } | Mark::Async { name, .. }) => {
-            let name = out.func(&String::from_utf8_lossy(name), FuncKind::Mark);
-            out.instant(at, name);
-        }
-        None => {
-            let name = out.func("tracing_mark_write", FuncKind::Mark);
-            out.instant_with(at, name, &String::from_utf8_lossy(text));
-        }
+/// Says that an interrupt or a system call began or ended, where functions are the calls: the name of
+/// the event, and its arguments as the kernel prints them.
+fn mark(reading: &mut Reading<'_>, kind: u32, name: &str, at: At) {
+    let argument = name.split_once(':').map_or(name, |(_, name)| name);
+    let (event, detail) = match kind {
+        kinds::IRQ_ENTRY => ("irq_handler_entry", format!("name={argument}")),
+        kinds::IRQ_EXIT => ("irq_handler_exit", format!("name={argument}")),
+        kinds::SOFTIRQ_ENTRY => ("softirq_entry", format!("[action={argument}]")),
+        kinds::SOFTIRQ_EXIT => ("softirq_exit", format!("[action={argument}]")),
+        kinds::IPI_ENTRY => ("ipi_entry", format!("({argument})")),
+        kinds::IPI_EXIT => ("ipi_exit", format!("({argument})")),
+        kinds::LOCAL_TIMER_ENTRY => ("local_timer_entry", String::new()),
+        kinds::LOCAL_TIMER_EXIT => ("local_timer_exit", String::new()),
+        kinds::SYS_ENTER => ("sys_enter", argument.to_owned()),
+        _ => ("sys_exit", argument.to_owned()),
+    };
+    let event = reading.out.func(event, FuncKind::Mark);
+    if detail.is_empty() {
+        reading.out.instant(at, event);
+    } else {
+        reading.out.instant_with(at, event, &detail);
     }
 }
 
@@ -361,8 +429,8 @@ fn prev_state(state: u64) -> PrevState {
     }
 }
 
-fn stated(depth: Option<u64>) -> Stated {
-    Stated { depth: depth.and_then(|depth| u16::try_from(depth).ok()), ..Stated::NOTHING }
+fn stated(depth: Option<u64>, wall: Option<u64>) -> Stated {
+    Stated { depth: depth.and_then(|depth| u16::try_from(depth).ok()), wall, ..Stated::NOTHING }
 }
 
 /// The function of a call: an index into the list of interned names, else its address.
@@ -374,6 +442,10 @@ fn name(reading: &mut Reading<'_>, func: u64, sequence: u32) -> NameRef {
 }
 
 fn lane(reading: &mut Reading<'_>, cpu: u32, task: u64, name: &[u8]) -> LaneRef {
+    if !name.is_empty() && reading.memory.tracks.is_renamed(task, name) {
+        reading.changed = true;
+        Arc::make_mut(&mut reading.memory.tracks).rename(task, name);
+    }
     let thread = match task {
         0 => ThreadKey::Idle,
         task => reading.memory.tracks.task(task, name),
@@ -382,7 +454,7 @@ fn lane(reading: &mut Reading<'_>, cpu: u32, task: u64, name: &[u8]) -> LaneRef 
 }
 
 /// The numbers in these fields of a message.
-fn numbers<const N: usize>(message: &[u8], wanted: [u32; N]) -> [Option<u64>; N] {
+pub(super) fn numbers<const N: usize>(message: &[u8], wanted: [u32; N]) -> [Option<u64>; N] {
     let mut found = [None; N];
     for (number, value) in Fields::of(message) {
         if let Some(row) = wanted.iter().position(|wanted| *wanted == number) {
@@ -393,7 +465,7 @@ fn numbers<const N: usize>(message: &[u8], wanted: [u32; N]) -> [Option<u64>; N]
 }
 
 /// The text in a field of a message; empty if it is not there.
-fn text(message: &[u8], wanted: u32) -> &[u8] {
+pub(super) fn text(message: &[u8], wanted: u32) -> &[u8] {
     let field = Fields::of(message).find(|(number, _)| *number == wanted);
     field.and_then(|(_, value)| value.bytes()).unwrap_or_default()
 }

@@ -28,8 +28,12 @@ pub(super) struct Kernel {
     pub(super) machine: Machine,
     /// The names of interrupts by number: exits have numbers only.
     pub(super) irqs: FastMap<u64, Arc<[u8]>>,
-    /// Who came to each CPU last: switches in their compact form do not say who leaves.
+    /// Who runs on each CPU, as far as it is known: switches in their compact form do not say who
+    /// leaves.
     pub(super) running: FastMap<u32, u64>,
+    /// Whether functions are recorded with their depth: they are the calls, and system calls and
+    /// interrupts, which do not nest with them, are marks.
+    pub(super) has_graph: bool,
 }
 
 /// What one writer of packets has said.
@@ -104,6 +108,18 @@ impl Tracks {
         }
     }
 
+    /// Has a track that no descriptor names so far keep the name it gets now, unless it turns out to be a
+    /// thread's: its calls are on one stack.
+    pub(super) fn name(&mut self, uuid: u64) {
+        let thread = self.thread(uuid);
+        self.threads.insert(uuid, thread);
+    }
+
+    /// Whether a track has a name that it keeps.
+    pub(super) fn is_named(&self, uuid: u64) -> bool {
+        self.threads.get(&uuid).is_some()
+    }
+
     /// Takes the descriptor of a track.
     pub(super) fn learn(&mut self, descriptor: &[u8]) {
         let (mut uuid, mut parent) = (0, None);
@@ -137,6 +153,8 @@ impl Tracks {
             let name = name.unwrap_or_else(|| read_process(process));
             self.processes.insert(uuid, name.clone());
             ThreadKey::Named(self.unique(name, uuid))
+        } else if self.threads.get(&uuid) == Some(&ThreadKey::Named(format!("track {uuid}"))) {
+            return;
         } else {
             let name = name.unwrap_or_else(|| format!("track {uuid}"));
             let process = parent.and_then(|parent| self.processes.get(&parent));
@@ -183,10 +201,26 @@ impl Tracks {
         }
     }
 
-    /// The thread that the kernel calls by this id and name.
+    /// The thread that the kernel calls by this id and name. An empty name says nothing.
     pub(super) fn task(&self, tid: u64, name: &[u8]) -> ThreadKey {
         let known = self.members.get(&tid).cloned();
         known.unwrap_or_else(|| ThreadKey::Tid(tid, String::from_utf8_lossy(name).into_owned()))
+    }
+
+    /// Whether a list of processes has another name for a thread than the kernel.
+    pub(super) fn is_renamed(&self, tid: u64, called: &[u8]) -> bool {
+        match self.members.get(&tid) {
+            Some(ThreadKey::Member { name, .. }) => name.as_bytes() != called,
+            _ => false,
+        }
+    }
+
+    /// Takes the name by which the kernel calls a thread of a list.
+    pub(super) fn rename(&mut self, tid: u64, called: &[u8]) {
+        if let Some(ThreadKey::Member { pid, .. }) = self.members.get(&tid).cloned() {
+            let name = String::from_utf8_lossy(called).into_owned();
+            self.members.insert(tid, ThreadKey::Member { pid, tid, name });
+        }
     }
 
     /// Tracks of one name are not one track.

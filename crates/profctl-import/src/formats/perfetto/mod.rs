@@ -18,10 +18,13 @@ mod clocks;
 mod event;
 mod ftrace;
 mod layered;
+mod marks;
 mod memory;
 mod packet;
 mod read;
 mod reading;
+#[cfg(test)]
+mod recordings;
 #[cfg(test)]
 mod tests;
 mod wire;
@@ -118,9 +121,12 @@ impl Importer for Packets {
         // Descriptors of tracks may be after the first events that need them.
         let mut ignored = Emitter::default();
         let mut reading = reading::Reading::new(Memory::default(), &mut ignored);
+        reading.looks_ahead = true;
         reading.block(&head[..packet::boundary(head)]);
-        let Memory { tracks, .. } = reading.memory;
-        Ok(Opened::records(Timebase::NANOSECONDS, Box::new(read::PacketReader { order }))
-            .with_state(Arc::new(Memory { tracks, ..Memory::default() })))
+        let Memory { tracks, kernel, .. } = reading.memory;
+        let mut opened =
+            Opened::records(Timebase::NANOSECONDS, Box::new(read::PacketReader { order }));
+        opened.quirks.exits_may_be_late = kernel.has_graph;
+        Ok(opened.with_state(Arc::new(Memory { tracks, ..Memory::default() })))
     }
 }

@@ -92,12 +92,14 @@ pub(super) enum Payload<'a> {
     Processes(&'a [u8]),
     /// What the machine is.
     System(&'a [u8]),
+    /// What was to be recorded.
+    Config(&'a [u8]),
     /// Samples, counters, statistics.
     Other,
 }
 
 /// Fields of a packet that say how the trace was made, or where it may be cut.
-const ABOUT_THE_TRACE: [u32; 10] = [33, 34, 35, 36, 43, 51, 69, 78, 89, 124];
+const ABOUT_THE_TRACE: [u32; 9] = [34, 35, 36, 43, 51, 69, 78, 89, 124];
 /// Fields of a packet that hold no message.
 const NUMBERS: [u32; 10] = [3, 8, 10, 13, 41, 42, 58, 79, 87, 98];
 
@@ -151,6 +153,7 @@ impl<'a> Packet<'a> {
             1 => Payload::Ftrace(bytes),
             2 => Payload::Processes(bytes),
             45 => Payload::System(bytes),
+            33 => Payload::Config(bytes),
             50 => Payload::Deflated(bytes),
             133 => Payload::Zstd(bytes),
             _ if NUMBERS.contains(&number) => return None,
@@ -164,7 +167,7 @@ impl<'a> Packet<'a> {
     pub(super) fn is_known(&self) -> bool {
         self.timestamp.is_some()
             || self.sequence != 0
-            || !matches!(self.payload, Payload::None | Payload::Other)
+            || !matches!(self.payload, Payload::None | Payload::Config(_) | Payload::Other)
     }
 }
 

@@ -120,6 +120,7 @@ impl Reading<'_> {
                 Arc::make_mut(&mut self.memory.tracks).learn_processes(tree);
             }
             Payload::System(system) => ftrace::system(self, system),
+            Payload::Config(config) => ftrace::config(self, config),
             Payload::Clocks(snapshot) => self.snapshot(snapshot, packet.sequence),
             Payload::Ftrace(bundle) => ftrace::bundle(self, bundle, packet.sequence),
             Payload::Deflated(bytes) if may_hold_others => {
@@ -283,6 +284,10 @@ impl Reading<'_> {
     fn lane(&mut self, track: u64) -> LaneRef {
         if let Some(&lane) = self.lanes.get(&track) {
             return lane;
+        }
+        if !self.looks_ahead && !self.memory.tracks.is_named(track) {
+            self.changed = true;
+            Arc::make_mut(&mut self.memory.tracks).name(track);
         }
         let lane = self.out.lane(LaneKey { cpu: None, thread: self.memory.tracks.thread(track) });
         self.lanes.insert(track, lane);

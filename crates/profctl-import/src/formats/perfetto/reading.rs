@@ -19,11 +19,14 @@ pub(super) struct Reading<'o> {
     pub(super) lanes: FastMap<u64, LaneRef>,
     /// The packet, as an offset in the block.
     pub(super) offset: usize,
+    /// Whether this only looks for descriptors that come after the first events.
+    pub(super) looks_ahead: bool,
 }
 
 impl<'o> Reading<'o> {
     pub(super) fn new(memory: Memory, out: &'o mut Emitter) -> Self {
-        Self { memory, changed: false, out, lanes: FastMap::default(), offset: 0 }
+        let lanes = FastMap::default();
+        Self { memory, changed: false, out, lanes, offset: 0, looks_ahead: false }
     }
 
     #[cold]

@@ -263,6 +263,19 @@ fn tracks_of_one_name_are_not_one_track() {
 
 /// Track 0 is that of the processor, named once. Around an interrupt all calls end and begin again.
 #[test]
+fn a_track_that_is_described_late_is_still_one_track() {
+    let described = text(1, &text(60, &[number(1, 5), text(2, b"late")].concat()));
+    // More than is looked at for descriptors before the first event.
+    let filler: Vec<Vec<u8>> =
+        (0..80_000).map(|n| event(3, 20 + n / 8_000, Some("tick"))).collect();
+    let bytes =
+        [event(1, 10, Some("call")), filler.concat(), described, event(2, 50, None)].concat();
+    let (trace, _) = load(&bytes, &options());
+    let calls: Vec<_> = calls(&trace).into_iter().map(|call| (call.thread, call.times)).collect();
+    assert_eq!(calls, [("track 5".to_owned(), [0, 40, 40])]);
+}
+
+#[test]
 fn what_renode_writes() {
     let descriptor = [number(1, 0), text(2, b"cpu")].concat();
     let on = |kind: u64, time: u64, name: Option<&str>| {

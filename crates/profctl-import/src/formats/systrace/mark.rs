@@ -16,11 +16,14 @@ pub(crate) enum Mark<'a> {
     Instant { name: &'a [u8] },
 }
 
+/// The name of a slice that has none.
+pub(crate) const NAMELESS: &[u8] = b"unnamed";
+
 /// The mark that an event is, if it is one. `print` is what the kernel calls the event today; its
-/// text may have an address in front.
+/// text may have an address in front. Kernels before 3.5 may leave the event without a name: `0`.
 pub(crate) fn of<'a>(event: &[u8], arguments: &'a [u8]) -> Option<Mark<'a>> {
     let text = match event {
-        b"tracing_mark_write" => arguments,
+        b"tracing_mark_write" | b"0" => arguments,
         b"print" => match memchr::memmem::find(arguments, b": ") {
             Some(at) if arguments[..at].iter().all(|byte| !b" |".contains(byte)) => {
                 &arguments[at + 2..]
@@ -41,7 +44,8 @@ fn parse(text: &[u8]) -> Option<Mark<'_>> {
     let (process, rest) = split(rest);
     let process = crate::text::decimal(process, 0);
     Some(match kind {
-        b'B' => Mark::Begin { process, name: named(rest)? },
+        // Its end comes all the same.
+        b'B' => Mark::Begin { process, name: named(rest).unwrap_or(NAMELESS) },
         b'E' => Mark::End,
         b'C' => {
             let at = memchr::memrchr(b'|', rest)?;
@@ -88,7 +92,8 @@ mod tests {
             ("F|12|a|7", Some(Mark::Async { begins: false, name: b"a", detail: b"7" })),
             ("I|12|vsync", Some(Mark::Instant { name: b"vsync" })),
             ("N|12|track|hit", Some(Mark::Instant { name: b"hit" })),
-            ("B|12|", None),
+            ("B|12|", Some(Mark::Begin { process: Some(12), name: b"unnamed" })),
+            ("S|12||7", None),
             ("trace_event_clock_sync: parent_ts=12.5", None),
             ("Bang", None),
             ("", None),
@@ -98,6 +103,7 @@ mod tests {
         assert_eq!(of(b"print", b"0: E|1"), Some(Mark::End));
         assert_eq!(of(b"print", b"tracing_mark_write: E|1"), Some(Mark::End));
         assert_eq!(of(b"print", b"E|1"), Some(Mark::End));
+        assert_eq!(of(b"0", b"E"), Some(Mark::End));
         assert_eq!(of(b"sched_switch", b"E|1"), None);
     }
 }

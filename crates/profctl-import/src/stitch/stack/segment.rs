@@ -46,7 +46,7 @@ impl Stack {
     }
 
     fn close_all<S: SpanSink>(&mut self, core: &mut Core<S>, thread: ThreadId, fidelity: Fidelity) {
-        let time = self.reached.max(self.last);
+        let time = self.latest();
         let at = Moment { thread, cpu: self.cpu, time, offset: 0 };
         while !self.frames.is_empty() {
             self.close(core, at, None, fidelity, None);
