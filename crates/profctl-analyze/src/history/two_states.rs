@@ -63,6 +63,11 @@ mod tests {
         let flips: Vec<f64> =
             (0..120).map(|run| noise() + if run % 3 == 0 { 0.2 } else { 0.0 }).collect();
         assert!(score(&flips, &of_run, &[], 0.03).is_some_and(|score| score > 0.95));
+        // What is apart by less than matters.
+        let near: Vec<f64> =
+            (0..120).map(|run| noise() * 0.1 + if run % 3 == 0 { 0.02 } else { 0.0 }).collect();
+        assert_eq!(score(&near, &of_run, &[], 0.03), None);
+        assert!(score(&near, &of_run, &[], 0.01).is_some());
         let step: Vec<f64> =
             of_run.iter().map(|&build| noise() + if build >= 20 { 0.2 } else { 0.0 }).collect();
         assert_eq!(score(&step, &of_run, &[20], 0.03), None);
