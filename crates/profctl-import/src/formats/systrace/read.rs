@@ -86,6 +86,10 @@ impl Lines {
         let (Stamp::Nanos(time) | Stamp::Count(time) | Stamp::SinceStart(time)) = event.time;
         let at = At { time: Some(time), lane, offset };
         let printed = event_text::printed(event.body);
+        if time == 0 && printed.arguments.trim_ascii().starts_with(b"trace_event_clock_sync:") {
+            // Old pages end with how their clock relates to another one. It is no time of the trace.
+            return;
+        }
         let Some(mark) = mark::of(printed.name, printed.arguments) else {
             let place = Place {
                 time: Some(time),
@@ -95,7 +99,11 @@ impl Lines {
                 offset,
             };
             if !self.applier.apply(&printed.event, &place, out) {
-                let name = if printed.name.is_empty() { b"event" } else { printed.name };
+                let name: &[u8] = match printed.name {
+                    b"" => b"event",
+                    b"0" => b"tracing_mark_write",
+                    name => name,
+                };
                 let detail = String::from_utf8_lossy(printed.arguments);
                 self.applier.mark(name, detail.trim(), at, out);
             }

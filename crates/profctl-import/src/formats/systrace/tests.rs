@@ -67,6 +67,20 @@ fn a_page_says_what_its_text_says() {
 }
 
 #[test]
+fn old_pages_have_marks_without_a_name_and_end_with_the_time_of_another_clock() {
+    let (text, codes) = told(
+        "systrace",
+        "# tracer: nop\n#\n\
+         \x20          ui-7     [001] ...1  50.000010: 0: B|7|frame\n\
+         \x20          ui-7     [001] ...1  50.000020: 0: E\n\
+         \x20          dummy-0000 [000] 0.0: 0: trace_event_clock_sync: parent_ts=0.0\n",
+        ImportOptions::default(),
+    );
+    assert_eq!(text.trim(), "ui-7 0 frame 50000010000+10000 net 10000");
+    assert!(codes.is_empty(), "{codes:?}");
+}
+
+#[test]
 fn scheduler_events_among_slices_take_threads_off_their_cpu() {
     let (text, codes) = told(
         "systrace",
