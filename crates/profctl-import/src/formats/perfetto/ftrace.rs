@@ -7,7 +7,7 @@ use profctl_model::diag::codes::SKIPPED_RECORD;
 
 use super::marks;
 use super::reading::Reading;
-use super::wire::{Fields, Value, varint};
+use super::wire::{Fields, Value, numbers, text, varint};
 use crate::emit::{
     At, LaneKey, LaneRef, NameRef, PrevState, Stated, TIME_MAX, ThreadKey, ThreadName,
     WakerContext, Waking, WakingKind,
@@ -451,21 +451,4 @@ fn lane(reading: &mut Reading<'_>, cpu: u32, task: u64, name: &[u8]) -> LaneRef 
         task => reading.memory.tracks.task(task, name),
     };
     reading.out.lane(LaneKey { cpu: Some(cpu), thread })
-}
-
-/// The numbers in these fields of a message.
-pub(super) fn numbers<const N: usize>(message: &[u8], wanted: [u32; N]) -> [Option<u64>; N] {
-    let mut found = [None; N];
-    for (number, value) in Fields::of(message) {
-        if let Some(row) = wanted.iter().position(|wanted| *wanted == number) {
-            found[row] = value.number();
-        }
-    }
-    found
-}
-
-/// The text in a field of a message; empty if it is not there.
-pub(super) fn text(message: &[u8], wanted: u32) -> &[u8] {
-    let field = Fields::of(message).find(|(number, _)| *number == wanted);
-    field.and_then(|(_, value)| value.bytes()).unwrap_or_default()
 }

@@ -2,8 +2,8 @@
 
 use profctl_model::FuncKind;
 
-use super::ftrace::{numbers, text};
 use super::reading::Reading;
+use super::wire::{numbers, text};
 use crate::emit::{At, Stated};
 use crate::formats::systrace::mark::{self, Mark};
 

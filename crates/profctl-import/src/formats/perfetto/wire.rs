@@ -111,6 +111,23 @@ impl<'a> Iterator for Fields<'a> {
     }
 }
 
+/// The numbers in these fields of a message.
+pub(super) fn numbers<const N: usize>(message: &[u8], wanted: [u32; N]) -> [Option<u64>; N] {
+    let mut found = [None; N];
+    for (number, value) in Fields::of(message) {
+        if let Some(row) = wanted.iter().position(|wanted| *wanted == number) {
+            found[row] = value.number();
+        }
+    }
+    found
+}
+
+/// The text in a field of a message; empty if it is not there.
+pub(super) fn text(message: &[u8], wanted: u32) -> &[u8] {
+    let field = Fields::of(message).find(|(number, _)| *number == wanted);
+    field.and_then(|(_, value)| value.bytes()).unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
