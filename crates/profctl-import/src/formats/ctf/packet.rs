@@ -36,7 +36,7 @@ pub(super) struct Placed {
     /// Whether packets or events are missing before it, and how many events, if that is known.
     pub(super) is_after_loss: bool,
     pub(super) lost_before: Option<u64>,
-    /// Events that were discarded after its last one, because there was no room.
+    /// Events that were discarded after its last one, because there was no space.
     pub(super) lost_after: u64,
 }
 
@@ -98,7 +98,7 @@ pub(super) fn all(
                 let step = packet.number.zip(before.number);
                 is_after_loss = step.is_some_and(|(this, before)| this > before.saturating_add(1));
                 // The counter is that of the end of the packet: a full buffer is closed when there is
-                // room for another one, and what comes until then is discarded.
+                // space for another one, and what comes until then is discarded.
                 lost_after = discarded.saturating_sub(before.discarded.unwrap_or(0));
             }
             // The counter includes what was discarded with packets that are not in the file.

@@ -7,7 +7,7 @@ use profctl_model::diag::codes::SKIPPED_RECORD;
 
 use super::marks;
 use super::reading::Reading;
-use super::wire::{Fields, Value, numbers, text, varint};
+use super::wire::{Fields, Value, messages, numbers, text, varint};
 use crate::emit::{
     At, LaneKey, LaneRef, NameRef, PrevState, Stated, TIME_MAX, ThreadKey, ThreadName,
     WakerContext, Waking, WakingKind,
@@ -25,19 +25,14 @@ pub(super) fn system(reading: &mut Reading<'_>, system: &[u8]) {
     }
 }
 
-/// Whether functions were to be recorded with their depth.
+/// Takes what was to be recorded: whether functions with their depth.
 pub(super) fn config(reading: &mut Reading<'_>, config: &[u8]) {
-    let within = |of: &[u8], wanted: u32| -> Vec<Vec<u8>> {
-        let fields = Fields::of(of).filter(|(number, _)| *number == wanted);
-        fields.filter_map(|(_, value)| value.bytes().map(<[u8]>::to_vec)).collect()
-    };
     // Sources, their configurations, that of ftrace.
-    let of_ftrace = within(config, 2)
-        .iter()
-        .flat_map(|source| within(source, 1))
-        .flat_map(|config| within(&config, 100))
-        .any(|ftrace| numbers(&ftrace, [19]) == [Some(1)]);
-    if of_ftrace {
+    let has_graph = messages(config, 2)
+        .flat_map(|source| messages(source, 1))
+        .flat_map(|config| messages(config, 100))
+        .any(|ftrace| numbers(ftrace, [19]) == [Some(1)]);
+    if has_graph {
         reading.kernel_mut().has_graph = true;
     }
 }
@@ -92,7 +87,7 @@ pub(super) fn bundle(reading: &mut Reading<'_>, bundle: &[u8], sequence: u32) {
     }
 }
 
-/// Says that events of a CPU were lost before `time`. Whoever ran there may not run any more.
+/// Says that events of a CPU were lost before `time`. The thread that ran there may not run any more.
 fn lost(reading: &mut Reading<'_>, time: Option<u64>, cpu: u32) {
     let lane = reading.out.lane(LaneKey { cpu: Some(cpu), thread: ThreadKey::Unstated });
     reading.out.lost(At { time, lane, offset: reading.offset }, None);

@@ -111,6 +111,12 @@ impl<'a> Iterator for Fields<'a> {
     }
 }
 
+/// The messages in a field of a message.
+pub(super) fn messages(message: &[u8], wanted: u32) -> impl Iterator<Item = &[u8]> {
+    let fields = Fields::of(message).filter(move |(number, _)| *number == wanted);
+    fields.filter_map(|(_, value)| value.bytes())
+}
+
 /// The numbers in these fields of a message.
 pub(super) fn numbers<const N: usize>(message: &[u8], wanted: [u32; N]) -> [Option<u64>; N] {
     let mut found = [None; N];

@@ -191,7 +191,7 @@ impl Stream {
         self.last = time;
     }
 
-    /// Events are lost from `time` on. A full packet is closed when there is room for the next one,
+    /// Events are lost from `time` on. A full packet is closed when there is space for the next one,
     /// so that it counts what was discarded; of what was overwritten, the numbers of packets tell.
     fn lose(&mut self, time: u64, events: u64) {
         if self.packing.overwrites {
