@@ -1,7 +1,5 @@
 //! Events of the Linux kernel: calls of its functions, and who runs where.
 
-use std::sync::Arc;
-
 use profctl_model::FuncKind;
 use profctl_model::diag::codes::SKIPPED_RECORD;
 
@@ -437,10 +435,6 @@ fn name(reading: &mut Reading<'_>, func: u64, sequence: u32) -> NameRef {
 }
 
 fn lane(reading: &mut Reading<'_>, cpu: u32, task: u64, name: &[u8]) -> LaneRef {
-    if !name.is_empty() && reading.memory.tracks.is_renamed(task, name) {
-        reading.changed = true;
-        Arc::make_mut(&mut reading.memory.tracks).rename(task, name);
-    }
     let thread = match task {
         0 => ThreadKey::Idle,
         task => reading.memory.tracks.task(task, name),

@@ -201,26 +201,10 @@ impl Tracks {
         }
     }
 
-    /// The thread that the kernel calls by this id and name. An empty name says nothing.
+    /// The thread that the kernel calls by this id and name.
     pub(super) fn task(&self, tid: u64, name: &[u8]) -> ThreadKey {
         let known = self.members.get(&tid).cloned();
         known.unwrap_or_else(|| ThreadKey::Tid(tid, String::from_utf8_lossy(name).into_owned()))
-    }
-
-    /// Whether a list of processes has another name for a thread than the kernel.
-    pub(super) fn is_renamed(&self, tid: u64, called: &[u8]) -> bool {
-        match self.members.get(&tid) {
-            Some(ThreadKey::Member { name, .. }) => name.as_bytes() != called,
-            _ => false,
-        }
-    }
-
-    /// Takes the name by which the kernel calls a thread of a list.
-    pub(super) fn rename(&mut self, tid: u64, called: &[u8]) {
-        if let Some(ThreadKey::Member { pid, .. }) = self.members.get(&tid).cloned() {
-            let name = String::from_utf8_lossy(called).into_owned();
-            self.members.insert(tid, ThreadKey::Member { pid, tid, name });
-        }
     }
 
     /// Tracks of one name are not one track.
