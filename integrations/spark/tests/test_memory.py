@@ -32,8 +32,8 @@ def test_memory_of_the_driver_does_not_grow_with_partial_profiles(
             merged = json.loads(summary.merged)
         assert len(merged["sources"]) == number
         live[number] = watch.live
-    # The result names its sources. The heap also holds what Spark keeps of a job, some megabytes more or less; the
-    # profiles would take several times the limit.
+    # The result names its sources. The heap also holds what Spark keeps of a job, some megabytes
+    # more or less; the profiles would take several times the limit.
     more = 1980 * profile.stat().st_size
     assert more > 32_000_000
     assert live[2000] - live[20] < more / 4
