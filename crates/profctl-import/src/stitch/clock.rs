@@ -1,6 +1,6 @@
 //! The clock of a trace: what events carry, turned into times.
 
-use profctl_model::{CpuId, Tick, Ticks, Timeline};
+use profctl_model::{CpuId, IdVec, Tick, Ticks, Timeline};
 
 use super::Setup;
 use crate::emit::{Event, EventKind, UNSTATED};
@@ -16,7 +16,7 @@ pub(super) struct Clock {
     /// For synthetic timelines: how far each CPU has come; row 0 is "no CPU".
     laid: Vec<Tick>,
     /// For recorded ones: the latest time of each CPU, but for the usual events of stacks.
-    seen: Vec<Tick>,
+    seen: IdVec<CpuId, Option<Tick>>,
 }
 
 impl Clock {
@@ -54,18 +54,11 @@ impl Clock {
             Some((first, last)) if time >= *first => *last = time.max(*last),
             _ => self.begin(time),
         }
-        if let Some(seen) = self.seen.get_mut(Self::row(cpu)) {
-            *seen = time.max(*seen);
-        } else {
-            self.see_first(cpu, time);
+        if let Some(cpu) = cpu {
+            let seen = self.seen.grow_to(cpu);
+            *seen = (*seen).max(Some(time));
         }
         time
-    }
-
-    #[cold]
-    fn see_first(&mut self, cpu: Option<CpuId>, time: Tick) {
-        self.seen.resize(Self::row(cpu) + 1, Tick(0));
-        self.seen[Self::row(cpu)] = time;
     }
 
     /// The last time known on a CPU, of which `of_stacks` is the latest on its stacks, before a loss
@@ -76,10 +69,8 @@ impl Clock {
         cpu: Option<CpuId>,
         of_stacks: Option<Tick>,
     ) -> Tick {
-        if self.synthetic || cpu.is_none() {
-            return self.laid(cpu);
-        }
-        let seen = self.seen.get(Self::row(cpu)).copied().filter(|seen| *seen > Tick(0));
+        let Some(of_cpu) = cpu.filter(|_| !self.synthetic) else { return self.laid(cpu) };
+        let seen = self.seen.get(of_cpu).copied().flatten();
         let stated = (event.time != UNSTATED && self.counter.is_none()).then_some(Tick(event.time));
         seen.max(of_stacks).or(stated).unwrap_or_else(|| self.laid(None))
     }

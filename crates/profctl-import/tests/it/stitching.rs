@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use expect_test::{Expect, expect};
 use profctl_import::{Bound, Grouping, ReadOptions};
-use profctl_model::{FuncKind, Tick};
+use profctl_model::{FuncKind, RunState, Tick};
 use profctl_testkit::fixtures;
 
 use crate::recorder::{Outcome, read};
@@ -350,6 +350,23 @@ fn calls_after_a_loss_come_after_those_before_it() {
     let times = |name: &str| times(&outcome, name);
     assert_eq!([times("f"), times("g")], [(0, 1000), (1000, 1000)]);
     assert_eq!(outcome.count("stitch/backwards"), 2);
+}
+
+#[test]
+fn what_one_cpu_lost_is_missing_since_its_own_last_event() {
+    // The other one goes on; usual events and others count.
+    for (events, last) in [("4 cpu0 a-1 > f; 5 cpu0 a-1 < f", 5), ("6 cpu0 a-1 ! mark", 6)] {
+        let text = plain(&format!(
+            "0 cpu0 switch x-9 a-1; 1 cpu0 a-1 > f; 2 cpu0 a-1 > f; 3 cpu0 a-1 < f; {events};
+             0 cpu1 b-2 > g; 90 cpu1 b-2 < g; 100 cpu0 lost 3; 110 cpu0 switch c-3 a-1"
+        ));
+        let outcome = read(text.as_bytes(), &ReadOptions::default()).unwrap();
+        assert_eq!(outcome.recorded.gaps[0].time, Tick(last), "{events}");
+        let ran = outcome.recorded.states.iter().find(|state| {
+            outcome.threads[state.thread.index()].name == "a" && state.state == RunState::Running
+        });
+        assert_eq!(ran.map(|state| (state.start, state.end)), Some((Tick(0), Tick(last))));
+    }
 }
 
 #[test]

@@ -4,36 +4,17 @@ use profctl_model::FuncKind;
 
 use super::reading::Reading;
 use super::wire::{numbers, text};
-use crate::emit::{At, Stated};
+use crate::emit::At;
 use crate::formats::systrace::mark::{self, Mark};
 
 /// What a program wrote to `trace_marker`: slices by the convention of Android, or a mark.
 pub(super) fn print(reading: &mut Reading<'_>, text: &[u8], at: At) {
     let text = text.trim_ascii();
     match mark::of(b"tracing_mark_write", text) {
-        Some(mark) => say(reading, mark, at),
+        Some(mark) => mark.say(at, reading.out),
         None => {
             let name = reading.out.func("tracing_mark_write", FuncKind::Mark);
             reading.out.instant_with(at, name, &String::from_utf8_lossy(text));
-        }
-    }
-}
-
-fn say(reading: &mut Reading<'_>, mark: Mark<'_>, at: At) {
-    let out = &mut *reading.out;
-    match mark {
-        Mark::Begin { name, .. } => {
-            let name = out.func(&String::from_utf8_lossy(name), FuncKind::Function);
-            out.enter(at, name, Stated::NOTHING);
-        }
-        Mark::End => out.exit(at, None, Stated::NOTHING),
-        Mark::Counter { name, value } => {
-            let name = out.func(&String::from_utf8_lossy(name), FuncKind::Mark);
-            out.counter(at, name, value);
-        }
-        Mark::Instant { name } | Mark::Async { name, .. } => {
-            let name = out.func(&String::from_utf8_lossy(name), FuncKind::Mark);
-            out.instant(at, name);
         }
     }
 }
@@ -101,6 +82,6 @@ pub(super) fn driver(reading: &mut Reading<'_>, kind: u32, fields: &[u8], at: At
         b'I' => Mark::Instant { name },
         _ => return None,
     };
-    say(reading, mark, at);
+    mark.say(at, reading.out);
     Some(())
 }

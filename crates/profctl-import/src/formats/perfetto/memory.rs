@@ -101,23 +101,18 @@ pub(super) struct Tracks {
 impl Tracks {
     /// The thread of a track.
     pub(super) fn thread(&self, uuid: u64) -> ThreadKey {
-        match self.threads.get(&uuid) {
-            Some(thread) => thread.clone(),
-            None if uuid == 0 => ThreadKey::Named("global".into()),
-            None => ThreadKey::Named(format!("track {uuid}")),
-        }
+        self.threads.get(&uuid).cloned().unwrap_or_else(|| undescribed(uuid))
     }
 
-    /// Has a track that no descriptor names so far keep the name it gets now, unless it turns out to be a
-    /// thread's: its calls are on one stack.
-    pub(super) fn name(&mut self, uuid: u64) {
-        let thread = self.thread(uuid);
-        self.threads.insert(uuid, thread);
-    }
-
-    /// Whether a track has a name that it keeps.
-    pub(super) fn is_named(&self, uuid: u64) -> bool {
+    /// Whether a track has a thread that later descriptors do not change.
+    pub(super) fn is_settled(&self, uuid: u64) -> bool {
         self.threads.get(&uuid).is_some()
+    }
+
+    /// Settles that of a track without a descriptor, whose events begin: they are on one stack. Only a
+    /// descriptor that names a thread of the system changes it.
+    pub(super) fn settle(&mut self, uuid: u64) {
+        self.threads.insert(uuid, undescribed(uuid));
     }
 
     /// Takes the descriptor of a track.
@@ -153,8 +148,6 @@ impl Tracks {
             let name = name.unwrap_or_else(|| read_process(process));
             self.processes.insert(uuid, name.clone());
             ThreadKey::Named(self.unique(name, uuid))
-        } else if self.threads.get(&uuid) == Some(&ThreadKey::Named(format!("track {uuid}"))) {
-            return;
         } else {
             let name = name.unwrap_or_else(|| format!("track {uuid}"));
             let process = parent.and_then(|parent| self.processes.get(&parent));
@@ -164,7 +157,10 @@ impl Tracks {
             };
             ThreadKey::Named(self.unique(full, uuid))
         };
-        self.threads.insert(uuid, thread);
+        let is_late = self.threads.get(&uuid) == Some(&undescribed(uuid));
+        if !is_late || !matches!(thread, ThreadKey::Named(_)) {
+            self.threads.insert(uuid, thread);
+        }
     }
 
     /// The thread of a sequence, from a legacy descriptor: its track is generated.
@@ -218,6 +214,11 @@ impl Tracks {
             }
         }
     }
+}
+
+/// The thread of a track that no descriptor names.
+fn undescribed(uuid: u64) -> ThreadKey {
+    ThreadKey::Named(if uuid == 0 { "global".into() } else { format!("track {uuid}") })
 }
 
 /// Id and name of a process in a list: the program, without its folder and cut as Linux cuts it.

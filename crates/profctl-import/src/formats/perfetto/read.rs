@@ -285,9 +285,9 @@ impl Reading<'_> {
         if let Some(&lane) = self.lanes.get(&track) {
             return lane;
         }
-        if !self.looks_ahead && !self.memory.tracks.is_named(track) {
+        if !self.looks_ahead && !self.memory.tracks.is_settled(track) {
             self.changed = true;
-            Arc::make_mut(&mut self.memory.tracks).name(track);
+            Arc::make_mut(&mut self.memory.tracks).settle(track);
         }
         let lane = self.out.lane(LaneKey { cpu: None, thread: self.memory.tracks.thread(track) });
         self.lanes.insert(track, lane);

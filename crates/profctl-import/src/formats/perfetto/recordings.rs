@@ -75,7 +75,7 @@ fn a_thread_runs_until_the_last_event_before_a_loss() {
 }
 
 #[test]
-fn the_first_switch_in_compact_form_ends_whoever_had_events() {
+fn the_first_switch_in_compact_form_ends_the_thread_that_had_events() {
     let trace = read("first_switch.pftrace");
     let ran = |tid: u64| -> u64 {
         let states = trace.states.iter().filter(|state| state.state == RunState::Running);

@@ -1,5 +1,9 @@
 //! What a program wrote to `trace_marker` by the convention of Android.
 
+use profctl_model::{Func, FuncKind};
+
+use crate::emit::{At, Emitter, NameRef, Stated};
+
 /// A mark of a program.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Mark<'a> {
@@ -16,11 +20,49 @@ pub(crate) enum Mark<'a> {
     Instant { name: &'a [u8] },
 }
 
+impl Mark<'_> {
+    /// Says it to the emitter.
+    pub(crate) fn say(&self, at: At, out: &mut Emitter) {
+        let text = String::from_utf8_lossy;
+        match *self {
+            Mark::Begin { name, .. } => {
+                let name = out.name(&[b"slice ", name].concat(), |_| Func {
+                    name: text(name).into_owned(),
+                    ..Func::default()
+                });
+                out.enter(at, name, Stated::NOTHING);
+            }
+            Mark::End => out.exit(at, None, Stated::NOTHING),
+            Mark::Counter { name, value } => {
+                let name = marked(b"counter ", name, out);
+                out.counter(at, name, value);
+            }
+            Mark::Async { begins, name, detail } => {
+                let kind: &[u8] = if begins { b"begin " } else { b"end " };
+                let name = marked(kind, &[kind, name].concat(), out);
+                out.instant_with(at, name, &text(detail));
+            }
+            Mark::Instant { name } => {
+                let name = marked(b"instant ", name, out);
+                out.instant(at, name);
+            }
+        }
+    }
+}
+
+fn marked(sort: &[u8], name: &[u8], out: &mut Emitter) -> NameRef {
+    out.name(&[sort, b"|", name].concat(), |_| Func {
+        name: String::from_utf8_lossy(name).into_owned(),
+        kind: FuncKind::Mark,
+        ..Func::default()
+    })
+}
+
 /// The name of a slice that has none.
 pub(crate) const NAMELESS: &[u8] = b"unnamed";
 
 /// The mark that an event is, if it is one. `print` is what the kernel calls the event today; its
-/// text may have an address in front. Kernels before 3.5 may leave the event without a name: `0`.
+/// text may have an address in front. In pages of 2012 the event has no name: `0`.
 pub(crate) fn of<'a>(event: &[u8], arguments: &'a [u8]) -> Option<Mark<'a>> {
     let text = match event {
         b"tracing_mark_write" | b"0" => arguments,

@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use profctl_model::diag::codes::CUT_RECORD;
 use profctl_model::hash::FastSet;
-use profctl_model::{Func, FuncKind};
 
 use super::mark::{self, Mark};
-use crate::emit::{At, Emitter, LaneKey, Stated, ThreadKey, ThreadName};
+use crate::emit::{At, Emitter, LaneKey, ThreadKey, ThreadName};
 use crate::formats::{Block, Reader, State};
 use crate::kernel_events::line::{self, EventLine, Stamp};
 use crate::kernel_events::text as event_text;
@@ -120,41 +119,6 @@ impl Lines {
             let name = ThreadName { tid: Some(event.tid), pid: Some(pid), idle: false };
             out.name_thread(lane, offset, name);
         }
-        say(&mark, at, out);
+        mark.say(at, out);
     }
-}
-
-fn say(mark: &Mark<'_>, at: At, out: &mut Emitter) {
-    let text = String::from_utf8_lossy;
-    match *mark {
-        Mark::Begin { name, .. } => {
-            let name = out.name(&[b"slice ", name].concat(), |_| Func {
-                name: text(name).into_owned(),
-                ..Func::default()
-            });
-            out.enter(at, name, Stated::NOTHING);
-        }
-        Mark::End => out.exit(at, None, Stated::NOTHING),
-        Mark::Counter { name, value } => {
-            let name = marked(b"counter ", name, out);
-            out.counter(at, name, value);
-        }
-        Mark::Async { begins, name, detail } => {
-            let kind: &[u8] = if begins { b"begin " } else { b"end " };
-            let name = marked(kind, &[kind, name].concat(), out);
-            out.instant_with(at, name, &text(detail));
-        }
-        Mark::Instant { name } => {
-            let name = marked(b"instant ", name, out);
-            out.instant(at, name);
-        }
-    }
-}
-
-fn marked(sort: &[u8], name: &[u8], out: &mut Emitter) -> crate::emit::NameRef {
-    out.name(&[sort, b"|", name].concat(), |_| Func {
-        name: String::from_utf8_lossy(name).into_owned(),
-        kind: FuncKind::Mark,
-        ..Func::default()
-    })
 }
