@@ -120,12 +120,11 @@ impl Records {
         let before = |thread| contents.open_calls.before(number, thread);
         let begun = contents.open_calls.begun_in(number).iter();
         let begun = begun.map(|call| Piece::begun(call, first as u32));
-        // Not as chunks with their numbers: backwards, those divide for each one.
-        let rows = 0..bytes.len() / size;
-        let event = |row: usize| version.event(&bytes[row * size..(row + 1) * size]);
+        let events = bytes.chunks_exact(size).map(|bytes| version.event(bytes));
+        let events = (first as u32..(first + events.len()) as u32).zip(events);
         let mut has_numbers = false;
-        let mut piece = |row: usize| {
-            let piece = Piece::of(&event(row), (first + row) as u32);
+        let mut piece = |(row, event)| {
+            let piece = Piece::of(&event, row);
             has_numbers |= piece.is_none();
             piece
         };
@@ -135,28 +134,25 @@ impl Records {
         let mut take = |piece| backwards.take(&piece, before, &mut name);
         // Not as one chain: what comes out of that comes through memory.
         let is_in_order = begun.clone().rev().all(&mut take)
-            && rows.clone().rev().all(|row| piece(row).is_none_or(&mut take));
+            && events.clone().rev().all(|event| piece(event).is_none_or(&mut take));
         if is_in_order {
             backwards.finish();
             for of in backwards.threads() {
                 self.say(of.thread, of.steps.iter().rev(), out);
             }
         } else {
-            let pieces = rows.clone().filter_map(&mut piece).chain(begun);
+            let pieces = events.clone().filter_map(&mut piece).chain(begun);
             for of in sorted::steps(pieces, before, name) {
                 self.say(of.thread, of.steps.iter(), out);
             }
         }
         self.backwards = backwards;
         // They have no time, and are said behind what has.
-        for row in rows.filter(|_| has_numbers) {
-            let Event { kind, label, thread, payload: Payload::Integer(value) } = event(row) else {
-                continue;
-            };
+        for (row, Event { kind, label, thread, payload }) in events.filter(|_| has_numbers) {
+            let Payload::Integer(value) = payload else { continue };
             let lane = self.lane(thread, out);
             let name = self.names.of((kind, label, false), strings, out);
-            let offset = (first + row) * size;
-            out.counter(At { time: None, lane, offset }, name, value as f64);
+            out.counter(At { time: None, lane, offset: row as usize * size }, name, value as f64);
         }
     }
 
