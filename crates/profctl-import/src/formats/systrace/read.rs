@@ -43,6 +43,8 @@ impl Lines {
 
     /// Reads a line, from byte `offset` of the block on; `ended` if it is whole.
     pub(crate) fn line(&mut self, line: &[u8], ended: bool, offset: usize, out: &mut Emitter) {
+        // Old pages have the text as a string of JavaScript, whose lines end with this.
+        let line = line.strip_suffix(br"\n\").unwrap_or(line);
         match line::parse(line) {
             Some(_) if !ended => {
                 out.records += 1;

@@ -67,13 +67,15 @@ fn a_page_says_what_its_text_says() {
 }
 
 #[test]
-fn old_pages_have_marks_without_a_name_and_end_with_the_time_of_another_clock() {
+fn old_pages_have_a_string_of_javascript_marks_without_a_name_and_the_time_of_another_clock() {
     let (text, codes) = told(
         "systrace",
-        "# tracer: nop\n#\n\
-         \x20          ui-7     [001] ...1  50.000010: 0: B|7|frame\n\
-         \x20          ui-7     [001] ...1  50.000020: 0: E\n\
-         \x20          dummy-0000 [000] 0.0: 0: trace_event_clock_sync: parent_ts=0.0\n",
+        "<html><script>\n  var linuxPerfData = \"\\\n\
+         # tracer: nop\\n\\\n#\\n\\\n\
+         \x20          ui-7     [001] ...1  50.000010: 0: B|7|frame\\n\\\n\
+         \x20          ui-7     [001] ...1  50.000020: 0: E\\n\\\n\
+         \x20          dummy-0000 [000] 0.0: 0: trace_event_clock_sync: parent_ts=0.0\\n\\\n\
+         \";\n</script></html>\n",
         ImportOptions::default(),
     );
     assert_eq!(text.trim(), "ui-7 0 frame 50000010000+10000 net 10000");
