@@ -1,5 +1,6 @@
 //! Texts in, calls out: helpers for tests of formats, through reader, sorter and stitcher.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use profctl_model::Trace;
@@ -37,6 +38,17 @@ pub(crate) fn told(format: &str, text: &str, import: ImportOptions) -> (String, 
     let trace = trace(format, text.as_bytes(), import, 0, 1);
     let codes = trace.meta.diags.sorted();
     (show(&trace), codes.iter().map(|e| format!("{} {}", e.code.name, e.count)).collect())
+}
+
+/// The wall times of complete calls by name, in ticks and in the order of the calls.
+pub(crate) fn walls(trace: &Trace) -> BTreeMap<&str, Vec<u64>> {
+    let mut walls: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
+    let spans = &trace.spans;
+    for id in spans.ids().filter(|id| !spans.fidelity[id.index()].is_partial()) {
+        let name = trace.names.funcs[spans.func[id]].name.as_str();
+        walls.entry(name).or_default().push(spans.wall[id.index()].0);
+    }
+    walls
 }
 
 /// Calls as `THREAD DEPTH NAME START+LENGTH net NET`, then what is unusual about them.

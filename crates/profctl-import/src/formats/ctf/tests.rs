@@ -1,5 +1,3 @@
-use std::collections::BTreeMap;
-
 use expect_test::expect;
 use profctl_testkit::{fixtures, invariants};
 
@@ -244,19 +242,13 @@ fn what_barectf_writes_is_read() {
     assert_eq!(codes(&trace), ["stitch/gap 1", "stitch/lost-events 4"]);
 }
 
-/// Calls from entry to exit by name: how many, and the sum, maximum and minimum of their wall times.
+/// Complete calls by name: how many, and the sum, maximum and minimum of their wall times.
 fn lengths(trace: &profctl_model::Trace) -> String {
-    let mut lengths: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
-    let spans = &trace.spans;
-    for id in spans.ids().filter(|id| !spans.fidelity[id.index()].is_partial()) {
-        let name = trace.names.funcs[spans.func[id]].name.as_str();
-        lengths.entry(name).or_default().push(spans.wall[id.index()].0);
-    }
-    let line = |(name, of): (&&str, &Vec<u64>)| {
+    let line = |(name, of): (&str, Vec<u64>)| {
         let (sum, longest) = (of.iter().sum::<u64>(), of.iter().max().unwrap());
         format!("{name}\t{}\t{sum}\t{longest}\t{}\n", of.len(), of.iter().min().unwrap())
     };
-    lengths.iter().map(line).collect()
+    testing::walls(trace).into_iter().map(line).collect()
 }
 
 #[test]

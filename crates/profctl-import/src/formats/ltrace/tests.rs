@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use regex::bytes::Regex;
 
 use super::*;
-use crate::testing::{ImporterOfBytes, show, told, trace};
+use crate::testing::{ImporterOfBytes, show, told, trace, walls};
 
 fn fixture(name: &str) -> Vec<u8> {
     let folder = profctl_testkit::fixtures::root().join("fixtures/ltrace");
@@ -18,13 +18,8 @@ fn read(name: &str) -> Trace {
 
 /// Calls and nanoseconds by name, of whole calls.
 fn sums(trace: &Trace) -> BTreeMap<String, (u64, u64)> {
-    let mut sums: BTreeMap<String, (u64, u64)> = BTreeMap::new();
-    let spans = &trace.spans;
-    for id in spans.ids().filter(|id| !spans.fidelity[id.index()].is_partial()) {
-        let sum = sums.entry(trace.names.funcs[spans.func[id]].name.clone()).or_default();
-        *sum = (sum.0 + 1, sum.1 + spans.wall[id.index()].0);
-    }
-    sums
+    let sum = |(name, of): (&str, Vec<u64>)| (name.to_owned(), (of.len() as u64, of.iter().sum()));
+    walls(trace).into_iter().map(sum).collect()
 }
 
 /// What an independent regular expression finds.

@@ -1,13 +1,12 @@
 //! Recordings of Linux and of Renode against what Perfetto's own trace processor reads in them.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use profctl_model::diag::codes::GAP;
 use profctl_model::{RunState, Trace};
 use profctl_testkit::{fixtures, invariants};
 
-use crate::testing::show;
+use crate::testing::{show, walls};
 use crate::{ReadOptions, Single, load};
 
 fn read(name: &str) -> Trace {
@@ -18,34 +17,25 @@ fn read(name: &str) -> Trace {
     trace
 }
 
-/// Calls from entry to exit by name: how many, and the sum of their wall times if that `counts`.
-fn complete(trace: &Trace, counts: bool) -> BTreeMap<String, String> {
-    let mut calls: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
-    let spans = &trace.spans;
-    for id in spans.ids().filter(|id| !spans.fidelity[id.index()].is_partial()) {
-        let of = calls.entry(&trace.names.funcs[spans.func[id]].name).or_default();
-        *of = (of.0 + 1, of.1 + spans.wall[id.index()].0);
-    }
-    let mut told = BTreeMap::new();
-    for (name, (n, sum)) in calls {
-        let mut text = n.to_string();
-        if counts {
-            write!(text, "\t{sum}").unwrap();
-        }
-        told.insert(name.to_owned(), text);
-    }
-    told
+/// Complete calls by name: how many, and the sum of their wall times if they are `summed`.
+fn complete(trace: &Trace, summed: bool) -> BTreeMap<String, String> {
+    let told = |(name, of): (&str, Vec<u64>)| {
+        let n = of.len();
+        let sum = of.iter().sum::<u64>();
+        (name.to_owned(), if summed { format!("{n}\t{sum}") } else { n.to_string() })
+    };
+    walls(trace).into_iter().map(told).collect()
 }
 
 /// Compares the calls of a recording, but for those of the names in `others`, with the trace
 /// processor's slices.
-fn check(name: &str, counts: bool, others: &[&str]) {
+fn check(name: &str, summed: bool, others: &[&str]) {
     let path = fixtures::root().join(format!("fixtures/perfetto/{name}.calls.golden"));
     let golden = String::from_utf8(fixtures::read(&path)).unwrap();
     let expected = golden.lines().map(|line| line.split_once('\t').unwrap());
     let expected: BTreeMap<_, _> =
         expected.map(|(name, rest)| (name.to_owned(), rest.to_owned())).collect();
-    let mut found = complete(&read(&format!("{name}.pftrace")), counts);
+    let mut found = complete(&read(&format!("{name}.pftrace")), summed);
     found.retain(|name, _| !others.contains(&name.as_str()));
     assert_eq!(found, expected, "{name}");
 }

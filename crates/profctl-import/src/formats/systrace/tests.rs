@@ -1,10 +1,8 @@
-use std::collections::BTreeMap;
-
 use profctl_model::Trace;
 use proptest::prelude::*;
 
 use super::*;
-use crate::testing::{ImporterOfBytes, show, told, trace};
+use crate::testing::{self, ImporterOfBytes, show, told, trace};
 
 fn fixture(name: &str) -> Vec<u8> {
     let folder = profctl_testkit::fixtures::root().join("fixtures/systrace");
@@ -20,17 +18,13 @@ fn read(name: &str) -> Trace {
 #[test]
 fn slices_last_as_long_as_the_program_spun() {
     let trace = read("atrace.txt");
-    let mut walls: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
-    for id in trace.spans.ids().filter(|id| !trace.spans.fidelity[id.index()].is_partial()) {
-        let name = trace.names.funcs[trace.spans.func[id]].name.as_str();
-        walls.entry(name).or_default().push(trace.spans.wall[id.index()].0 / 1_000);
-    }
+    let walls = testing::walls(&trace);
     let least = |name: &str, least: &[u64]| {
         let walls = &walls[name];
         assert_eq!(walls.len(), least.len(), "{name}");
-        for (wall, least) in walls.iter().zip(least) {
+        for (wall, least) in walls.iter().map(|wall| wall / 1_000).zip(least) {
             // Stamps are cut to a microsecond.
-            assert!(*wall + 1 >= *least && *wall < least + 5_000, "{name}: {wall} {least}");
+            assert!(wall + 1 >= *least && wall < least + 5_000, "{name}: {wall} {least}");
         }
     };
     least("DrawFrame", &[400; 4]);
