@@ -102,28 +102,34 @@ fn check_order(trace: &Trace, found: &mut Vec<String>) {
     }
 }
 
-fn below(trace: &Trace, id: SpanId) -> u64 {
-    trace.spans.children(id).map(|callee| trace.spans.elapsed(callee).0).sum()
+fn below(trace: &Trace, id: SpanId) -> u128 {
+    trace.spans.children(id).map(|callee| elapsed(trace, callee)).sum()
+}
+
+/// The elapsed time of a call, of which many may be longer in sum than ticks can say.
+fn elapsed(trace: &Trace, id: SpanId) -> u128 {
+    u128::from(trace.spans.elapsed(id).0)
 }
 
 fn is_clamped(trace: &Trace, id: SpanId) -> bool {
-    below(trace, id) > trace.spans.elapsed(id).0
+    below(trace, id) > elapsed(trace, id)
 }
 
 /// The net of all calls of a thread is the elapsed of its outermost ones.
 fn check_sums(trace: &Trace, found: &mut Vec<String>) {
     let spans = &trace.spans;
-    let mut sums: BTreeMap<usize, (u64, u64, bool)> = BTreeMap::new();
+    let mut sums: BTreeMap<usize, (u128, u128, bool)> = BTreeMap::new();
     let callees = callee_sums(trace);
     for id in spans.ids() {
         let row = id.index();
         let (net, roots, unequal) = sums.entry(spans.thread[row].index()).or_default();
-        *net += spans.net[row].0;
+        let net_of_call = u128::from(spans.net[row].0);
+        *net += net_of_call;
         if spans.parent[row].is_none() {
-            *roots += spans.elapsed(id).0;
+            *roots += elapsed(trace, id);
         }
         // A net that the input states, or that was clamped, need not fit.
-        *unequal |= callees[row] + spans.net[row].0 != spans.elapsed(id).0;
+        *unequal |= callees[row] + net_of_call != elapsed(trace, id);
     }
     for (thread, (net, roots, unequal)) in sums {
         if net != roots && !unequal {
@@ -133,11 +139,10 @@ fn check_sums(trace: &Trace, found: &mut Vec<String>) {
     }
     for id in spans.ids() {
         // Callees that are longer than their caller leave an unknown part of it; see `broken`.
-        let elapsed = spans.elapsed(id).0;
-        let Some(left) = elapsed.checked_sub(callees[id.index()]) else {
+        let Some(left) = elapsed(trace, id).checked_sub(callees[id.index()]) else {
             continue;
         };
-        let net = spans.net[id.index()].0;
+        let net = u128::from(spans.net[id.index()].0);
         if net > left {
             let call = label(trace, id);
             found.push(format!("{call}: net {net}, its callees leave {left}"));
@@ -145,11 +150,11 @@ fn check_sums(trace: &Trace, found: &mut Vec<String>) {
     }
 }
 
-fn callee_sums(trace: &Trace) -> Vec<u64> {
+fn callee_sums(trace: &Trace) -> Vec<u128> {
     let mut sums = vec![0; trace.spans.len()];
     for id in trace.spans.ids() {
         if let Some(caller) = trace.spans.parent[id.index()] {
-            sums[caller.index()] += trace.spans.elapsed(id).0;
+            sums[caller.index()] += elapsed(trace, id);
         }
     }
     sums
@@ -219,6 +224,15 @@ mod tests {
             diags: profctl_model::DiagLog::default(),
         };
         builder.finish(meta, names)
+    }
+
+    #[test]
+    fn sums_may_be_longer_than_ticks_can_say() {
+        let end = u64::MAX - 1;
+        let long = trace(&[("a", 0, end, end, 0), ("b", 0, end, end, 0)]);
+        let about_sums: Vec<_> =
+            broken(&long).into_iter().filter(|sentence| sentence.contains("net")).collect();
+        assert_eq!(about_sums, Vec::<String>::new());
     }
 
     #[test]

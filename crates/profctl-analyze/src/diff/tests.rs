@@ -400,3 +400,103 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_red_gate_names_what_is_new_and_a_green_one_does_not() {
+    let names = |before: Side, after: Side| {
+        let found = compare(before, after, &Options::default()).unwrap();
+        let judgement = judge(&found, &Policy::default());
+        let new: Vec<_> =
+            judgement.new.iter().map(|&at| found.functions[at].name.clone()).collect();
+        (judgement.answer, new)
+    };
+    let slower = runs("b", |by| {
+        vec![("f", 20, 1300 + by), ("g", 20, 500 + by), ("p/added", 40, 300 + by), ("old", 9, 10)]
+    });
+    let (answer, new) = names(before(), slower);
+    assert_eq!(answer, Answer::Regressed);
+    assert!(new.contains(&"added".to_owned()), "{new:?}");
+    let with_new = runs("b", |by| {
+        vec![("f", 20, 1000 + by), ("g", 20, 500 + by), ("h.isra.0", 10, 200 + by), ("added", 1, 3)]
+    });
+    assert_eq!(names(before(), with_new), (Answer::Pass, Vec::new()));
+}
+
+#[test]
+fn calls_are_named_as_a_reason_only_if_there_are_more_of_them() {
+    let of = |name, calls: u64, cost: u64| {
+        runs(name, move |by| vec![("f", calls, cost + by), ("g", calls, cost + 2 * by)])
+    };
+    let reason = |after: Side| {
+        let found = compare(of("a", 40, 1000), after, &Options::default()).unwrap();
+        let judgement = judge(&found, &Policy::default());
+        assert!(judgement.whole, "{judgement:?}");
+        let reason = judgement.reasons.into_iter().find(|reason| reason.starts_with("whole run"));
+        reason.unwrap()
+    };
+    let slower = reason(of("b", 40, 1500));
+    assert!(!slower.contains("calls"), "{slower}");
+    let more = reason(of("b", 80, 1000));
+    assert!(more.contains(", calls +100.0%"), "{more}");
+}
+
+#[test]
+fn sums_are_compared_by_run_where_one_side_has_more_runs() {
+    let twice = |side: Side| {
+        let again =
+            side.runs.clone().into_iter().map(|run| Run { name: run.name.clone() + "b", ..run });
+        Side { runs: side.runs.clone().into_iter().chain(again).collect(), ..side }
+    };
+    let found = compare(before(), twice(after()), &lenient()).unwrap();
+    let h = found.functions.iter().find(|one| one.name == "h").unwrap();
+    assert_eq!((h.verdict, h.measure), (Verdict::Regressed, Measure::Total));
+    assert!((h.ratio.unwrap() - 3.0).abs() < 0.1, "{:?}", h.ratio);
+}
+
+#[test]
+fn a_run_is_odd_if_its_functions_go_apart() {
+    let at = |name: &'static str, odd: usize| {
+        let wander = [0, 7, 3, 9, 5, 1];
+        let one = |(n, &by): (usize, &u64)| {
+            let (up, down) = if n == odd { (2000, 500) } else { (1000, 1000) };
+            let costs = [up, down, up, down].map(|cost| cost + by);
+            let [a, b, c, d] = costs;
+            run(&format!("{name}{n}"), &[("a", 20, a), ("b", 20, b), ("c", 20, c), ("d", 20, d)])
+        };
+        side(name, wander.iter().enumerate().map(one).collect())
+    };
+    let found = compare(at("x", usize::MAX), at("y", 2), &lenient()).unwrap();
+    let odd: Vec<_> = found.odd.iter().map(|odd| (odd.after, odd.run.as_str())).collect();
+    assert_eq!(odd, [(true, "y2")]);
+    let found = compare(at("x", usize::MAX), at("y", usize::MAX), &lenient()).unwrap();
+    assert_eq!(found.odd, []);
+}
+
+#[test]
+fn the_main_caller_is_the_one_that_calls_most_and_never_the_function_itself() {
+    let run = of_line(
+        "a",
+        "0 a( 1 f( 2 ) 3 f( 4 ) 5 ) 6 b( 7 f( 8 f( 9 f( 10 f( 11 ) ) ) ) 12 f( 13 ) 14 f( 15 ) ) 16 c( 17 g( 18 ) ) 19 d( 20 g( 21 ) )",
+    );
+    let callers = callers::main_callers(&run.profile);
+    let of = |name: &'static str| callers.get(&(name, None)).copied();
+    assert_eq!(of("f"), Some("b"));
+    // Of two that call equally often, the first by name.
+    assert_eq!(of("g"), Some("c"));
+    assert_eq!(of("a"), None);
+}
+
+#[test]
+fn compact_rows_say_what_is_new_and_what_is_gone() {
+    let found = compare(before(), after(), &Options::default()).unwrap();
+    let table = compact(&[found], Measure::Net, &Shown::default());
+    let text = format!("{:?}", table.rows);
+    assert!(text.contains("\"new\"") && text.contains("\"gone\""), "{text}");
+}
+
+#[test]
+fn a_function_keeps_its_key_from_build_to_build() {
+    assert_eq!(function_key("h.isra.0"), function_key("h"));
+    assert_ne!(function_key("h"), function_key("g"));
+    assert_ne!(function_key("h.cold"), function_key("h"));
+}

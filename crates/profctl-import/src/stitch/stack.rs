@@ -168,12 +168,12 @@ impl Stack {
         self.review();
     }
 
-    /// A record of the thread that is not a call: what is open was still open then.
     /// When it was last seen.
     pub(super) fn latest(&self) -> Tick {
         self.reached.max(self.last)
     }
 
+    /// A record of the thread that is not a call: what is open was still open then.
     pub(super) fn still_there(&mut self, time: Tick) {
         self.reached = self.reached.max(time);
     }
