@@ -254,6 +254,9 @@ fn one_run_a_side_has_no_verdict() {
     let found = compare(one(before()), one(after()), &Options::default()).unwrap();
     assert_eq!(found.interval, Interval::WithinTrace);
     assert_eq!(found.count(Verdict::Inconclusive), 3);
+    let titles: Vec<_> =
+        found.sections(&Shown::default()).into_iter().map(|section| section.title).collect();
+    assert_eq!(titles, ["changed", "new", "gone"]);
     assert_eq!(judge(&found, &Policy::default()).answer, Answer::Inconclusive);
     let budget =
         |function: &str, limit| Budget { function: function.into(), what: What::NetAvg, limit };
@@ -416,8 +419,14 @@ fn a_red_gate_names_what_is_new_and_a_green_one_does_not() {
     let (answer, new) = names(before(), slower);
     assert_eq!(answer, Answer::Regressed);
     assert!(new.contains(&"added".to_owned()), "{new:?}");
+    // More than the share from which on what is new is named.
     let with_new = runs("b", |by| {
-        vec![("f", 20, 1000 + by), ("g", 20, 500 + by), ("h.isra.0", 10, 200 + by), ("added", 1, 3)]
+        vec![
+            ("f", 20, 1000 + by),
+            ("g", 20, 500 + by),
+            ("h.isra.0", 10, 200 + by),
+            ("added", 20, 25),
+        ]
     });
     assert_eq!(names(before(), with_new), (Answer::Pass, Vec::new()));
 }
@@ -451,6 +460,13 @@ fn sums_are_compared_by_run_where_one_side_has_more_runs() {
     let h = found.functions.iter().find(|one| one.name == "h").unwrap();
     assert_eq!((h.verdict, h.measure), (Verdict::Regressed, Measure::Total));
     assert!((h.ratio.unwrap() - 3.0).abs() < 0.1, "{:?}", h.ratio);
+    // Likewise where there is no test, but only a ratio.
+    let measures = vec![Measure::Total];
+    let options = Options { calls_min: 1e9, measures, ..Options::default() };
+    let found = compare(before(), twice(after()), &options).unwrap();
+    let h = found.functions.iter().find(|one| one.name == "h").unwrap();
+    assert_eq!(h.verdict, Verdict::NotTested);
+    assert!((h.ratio.unwrap() - 3.0).abs() < 0.1, "{:?}", h.ratio);
 }
 
 #[test]
@@ -473,17 +489,39 @@ fn a_run_is_odd_if_its_functions_go_apart() {
 }
 
 #[test]
+fn a_run_is_odd_if_all_of_it_is_slower() {
+    // Each function wanders by 3 %, and runs as a whole by less: 4 % are within the wandering of a
+    // function, not within that of a run.
+    let names: Vec<String> = (0..40).map(|function| format!("f{function}")).collect();
+    let at = |name: &'static str, odd: usize| {
+        let one = |n: usize| {
+            let cost = |function: usize| {
+                let wander = (n * 7_919 + function * 10_473) as u64 % 301;
+                (10_000 + wander) * if n == odd { 104 } else { 100 } / 100
+            };
+            let calls = names.iter().enumerate().map(|(at, name)| (name.as_str(), 5, cost(at)));
+            run(&format!("{name}{n}"), &calls.collect::<Vec<_>>())
+        };
+        side(name, (0..8).map(one).collect())
+    };
+    let found = compare(at("x", usize::MAX), at("y", 4), &lenient()).unwrap();
+    let odd: Vec<_> = found.odd.iter().map(|odd| (odd.after, odd.run.as_str())).collect();
+    assert_eq!(odd, [(true, "y4")]);
+}
+
+#[test]
 fn the_main_caller_is_the_one_that_calls_most_and_never_the_function_itself() {
     let run = of_line(
         "a",
-        "0 a( 1 f( 2 ) 3 f( 4 ) 5 ) 6 b( 7 f( 8 f( 9 f( 10 f( 11 ) ) ) ) 12 f( 13 ) 14 f( 15 ) ) 16 c( 17 g( 18 ) ) 19 d( 20 g( 21 ) )",
+        "0 a( 1 f( 2 ) 3 f( 4 ) 5 ) 6 b( 7 f( 8 f( 9 f( 10 f( 11 ) ) ) ) 12 f( 13 ) 14 f( 15 ) ) 16 c( 17 g( 18 ) ) 19 d( 20 g( 21 ) ) \
+         22 e( 23 e( 24 ) )",
     );
     let callers = callers::main_callers(&run.profile);
     let of = |name: &'static str| callers.get(&(name, None)).copied();
     assert_eq!(of("f"), Some("b"));
     // Of two that call equally often, the first by name.
     assert_eq!(of("g"), Some("c"));
-    assert_eq!(of("a"), None);
+    assert_eq!((of("a"), of("e")), (None, None));
 }
 
 #[test]
@@ -499,4 +537,22 @@ fn a_function_keeps_its_key_from_build_to_build() {
     assert_eq!(function_key("h.isra.0"), function_key("h"));
     assert_ne!(function_key("h"), function_key("g"));
     assert_ne!(function_key("h.cold"), function_key("h"));
+}
+
+#[test]
+fn of_an_even_number_of_runs_the_lower_middle_one_gives_the_percentile() {
+    let of = |name: &'static str, runs: u64, cost: u64| {
+        let one = |n: u64| run(&format!("{name}{n}"), &[("f", 120, cost + 64 * n)]);
+        side(name, (0..runs).map(one).collect())
+    };
+    let found = compare(of("a", 6, 1024), of("b", 5, 2048), &Options::default()).unwrap();
+    let sections = found.sections(&Shown { tails: true, ..Shown::default() });
+    let tails = sections.into_iter().find(|section| section.title.starts_with("99th")).unwrap();
+    let times = |cell: &profctl_model::Cell| match cell {
+        profctl_model::Cell::Time(ticks) => Some(ticks.0 / 64_000),
+        _ => None,
+    };
+    let row: Vec<u64> = tails.table.rows[0].iter().filter_map(times).collect();
+    // The middle, the lowest and the highest, before and after, in units of the steps.
+    assert_eq!(row, [18, 16, 21, 34, 32, 36]);
 }

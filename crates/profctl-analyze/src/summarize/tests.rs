@@ -549,6 +549,29 @@ fn threads_can_be_selected_once_their_names_are_known() {
 }
 
 #[test]
+fn parts_of_threads_add_up_to_what_all_say() {
+    let both = "@a 0 f( 5 irq( 7 ) 9 g( 9 ) 10 ) @b 10 g( 12 ) 12 h( 20 ) @a 20 f( 30 )";
+    for by in By::ALL {
+        let calls = Calls::parse_by(both, by);
+        let mut summary = Summary::new(Options { percentiles: true, by, ..Options::default() });
+        summary.separate_threads();
+        let mut names = Names::default();
+        for (thread, _) in calls.names.threads.pairs() {
+            let mut part = SpanSink::part(&summary).unwrap();
+            for span in calls.spans.iter().filter(|span| span.thread == thread) {
+                part.span(span, &calls.names);
+            }
+            let ids = names.merge(calls.names.clone());
+            summary.join(part, &ids, &names);
+        }
+        summary.keep_threads(&|thread| names.threads[thread].name == "a");
+        let source = Source { path: "-".into(), format: "plain".into(), bytes: 0 };
+        let profile = summary.finish(&names, &calls.meta, source);
+        assert_eq!(profile.rows, selected(&calls, by, "a").rows, "{by:?}");
+    }
+}
+
+#[test]
 fn what_turns_out_to_lie_in_another_call_counts_once() {
     let calls = Calls::parse("0 f( 10 ) 10 f( 30 )");
     let mut summary = Summary::new(Options::default());
