@@ -216,6 +216,12 @@ fn a_new_function_is_charged_to_its_caller() {
         (answer, f, first.as_deref()),
         (Answer::Regressed, Verdict::Inconclusive, Some("added"))
     );
+    // The margin is that of the new function, not of its caller.
+    let margins = |name: &str| (name == "added").then_some(0.5);
+    let options = Options { margins: Some(&margins), ..Options::default() };
+    let found = compare(without(), of("b", 300, Some(("added", 60))), &options).unwrap();
+    let new = found.functions.iter().find(|one| one.verdict == Verdict::New).unwrap();
+    assert_eq!(new.charged.as_ref().unwrap().tested.verdict, Of::Equivalent);
     let accepted = Standing { excuse: Some(Excuse::Accepted("checks more".into())), owner: None };
     let policy = Policy { standings: [("added".into(), accepted)].into(), ..Policy::default() };
     let found = compare(without(), of("b", 300, Some(("added", 60))), &Options::default()).unwrap();
