@@ -340,6 +340,26 @@ fn what_follows_a_late_call_is_late() {
 }
 
 #[test]
+fn what_follows_a_late_call_and_those_that_were_late_to_it_is_late() {
+    // `irq` is shown at the depth of `b`, and `other` came late to it in turn.
+    let text = "# tracer: function_graph\n\
+                 1)               |  a() {\n\
+                 1)               |    b() {\n\
+                 1)               |    irq() {\n\
+                 1) + 15.684 us   |    other();\n\
+                 1)   4.319 us    |    }\n\
+                 1)   0.952 us    |      c();\n\
+                 1)   4.319 us    |    }\n\
+                 1) + 90.000 us   |  }\n";
+    let outcome = read(text.as_bytes(), &ReadOptions::default()).unwrap();
+    let net = |name: &str| sums(&outcome)[name].net;
+    let nets = ["a", "b", "irq", "other", "c"].map(net);
+    assert_eq!((nets, nets.iter().sum::<u64>()), ([64_726, 4319, 4319, 15_684, 952], 90_000));
+    let found = outcome.recorded.spans.iter().find(|span| outcome.func(span.func).name == "b");
+    assert_eq!(found.unwrap().late.roots, 3);
+}
+
+#[test]
 fn calls_after_a_loss_come_after_those_before_it() {
     // The switch is the last that is known of `f`; the clock steps back behind the loss.
     let text = plain(

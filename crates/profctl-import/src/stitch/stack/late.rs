@@ -63,6 +63,12 @@ impl Recents {
         self.list.last()
     }
 
+    /// Whether what comes next at `level` is behind one that is shown at the depth of its caller.
+    #[inline]
+    fn is_behind(&self, level: u32) -> bool {
+        self.last().is_some_and(|last| last.beside && last.level == level)
+    }
+
     #[inline]
     fn push(&mut self, recent: Recent) {
         self.list.push(recent);
@@ -153,8 +159,7 @@ impl Stack {
         beside: bool,
     ) {
         let level = self.frames.len() as u32;
-        let is_behind = |last: &Recent| last.beside && last.level == level;
-        let beside = beside || self.recent.last().is_some_and(is_behind);
+        let beside = beside || self.recent.is_behind(level);
         if self.keeps_recent || beside || span.interrupt {
             let Span { start, interrupt, .. } = *span;
             let (elapsed, calls) = (ended.all.elapsed, ended.all.descendants);
@@ -253,9 +258,11 @@ impl Stack {
         }
         self.keep_outermost(ended, frame.depth, Outermost::default());
         if level > 0 {
+            let level = level as u32;
+            let beside = self.recent.is_behind(level);
             for (recent, inside) in moved.recents {
                 self.recent.inside.extend(inside);
-                self.recent.push(Recent { level: level as u32, beside: false, ..recent });
+                self.recent.push(Recent { level, beside, ..recent });
             }
         }
         if !self.is_outermost(frame.group) {
