@@ -2,6 +2,7 @@ use std::fmt::Write as _;
 
 use proptest::prelude::*;
 
+use profctl_model::Cell;
 use profctl_model::report::Answer;
 
 use super::gate::{Budget, Excuse, Limit, Policy, Standing, State, What, judge};
@@ -358,6 +359,157 @@ fn calls_are_not_counted_as_evidence() {
     }
 }
 
+#[test]
+fn a_red_gate_names_what_is_new_and_a_green_one_does_not() {
+    let names = |before: Side, after: Side| {
+        let found = compare(before, after, &Options::default()).unwrap();
+        let judgement = judge(&found, &Policy::default());
+        let new: Vec<_> =
+            judgement.new.iter().map(|&at| found.functions[at].name.clone()).collect();
+        (judgement.answer, new)
+    };
+    let slower = runs("b", |by| {
+        vec![("f", 20, 1300 + by), ("g", 20, 500 + by), ("p/added", 40, 300 + by), ("old", 9, 10)]
+    });
+    let (answer, new) = names(before(), slower);
+    assert_eq!(answer, Answer::Regressed);
+    assert!(new.contains(&"added".to_owned()), "{new:?}");
+    // It takes more than the share from which a new function is named.
+    let with_new = runs("b", |by| {
+        vec![
+            ("f", 20, 1000 + by),
+            ("g", 20, 500 + by),
+            ("h.isra.0", 10, 200 + by),
+            ("added", 20, 25),
+        ]
+    });
+    assert_eq!(names(before(), with_new), (Answer::Pass, Vec::new()));
+}
+
+#[test]
+fn calls_are_named_as_a_reason_only_if_there_are_more_of_them() {
+    let of = |name, calls: u64, cost: u64| {
+        runs(name, move |by| vec![("f", calls, cost + by), ("g", calls, cost + 2 * by)])
+    };
+    let reason = |after: Side| {
+        let found = compare(of("a", 40, 1000), after, &Options::default()).unwrap();
+        let judgement = judge(&found, &Policy::default());
+        assert!(judgement.whole, "{judgement:?}");
+        let reason = judgement.reasons.into_iter().find(|reason| reason.starts_with("whole run"));
+        reason.unwrap()
+    };
+    let slower = reason(of("b", 40, 1500));
+    assert!(!slower.contains("calls"), "{slower}");
+    let more = reason(of("b", 80, 1000));
+    assert!(more.contains(", calls +100.0%"), "{more}");
+}
+
+#[test]
+fn sums_are_compared_by_run_where_one_side_has_more_runs() {
+    let twice = |side: Side| {
+        let mut runs = side.runs.clone();
+        runs.extend(side.runs.into_iter().map(|run| Run { name: run.name + " again", ..run }));
+        Side { runs, ..side }
+    };
+    let found = compare(before(), twice(after()), &lenient()).unwrap();
+    let h = found.functions.iter().find(|one| one.name == "h").unwrap();
+    assert_eq!((h.verdict, h.measure), (Verdict::Regressed, Measure::Total));
+    assert!((h.ratio.unwrap() - 3.0).abs() < 0.1, "{:?}", h.ratio);
+    // Also if there is only a ratio and no test.
+    let measures = vec![Measure::Total];
+    let options = Options { calls_min: 1e9, measures, ..Options::default() };
+    let found = compare(before(), twice(after()), &options).unwrap();
+    let h = found.functions.iter().find(|one| one.name == "h").unwrap();
+    assert_eq!(h.verdict, Verdict::NotTested);
+    assert!((h.ratio.unwrap() - 3.0).abs() < 0.1, "{:?}", h.ratio);
+}
+
+/// The sides and names of the runs that are odd.
+fn odd_runs(before: Side, after: Side) -> Vec<(bool, String)> {
+    let found = compare(before, after, &lenient()).unwrap();
+    found.odd.into_iter().map(|odd| (odd.after, odd.run)).collect()
+}
+
+#[test]
+fn a_run_is_odd_if_its_functions_go_apart() {
+    // In one run half of the functions take twice as long, the others half as long.
+    let at = |name, odd: Option<u64>| {
+        runs(name, move |by| {
+            let (up, down) = if odd == Some(by) { (2000, 500) } else { (1000, 1000) };
+            vec![("a", 20, up + by), ("b", 20, down + by), ("c", 20, up + by), ("d", 20, down + by)]
+        })
+    };
+    assert_eq!(odd_runs(at("x", None), at("y", Some(3))), [(true, "y2".to_owned())]);
+    assert_eq!(odd_runs(at("x", None), at("y", None)), []);
+}
+
+#[test]
+fn a_run_is_odd_if_all_of_it_is_slower() {
+    // From run to run each function varies by 3 %, all of them together by less: 4 % more is usual for
+    // a function, but not for a run.
+    let names: Vec<String> = (0..40).map(|function| format!("f{function}")).collect();
+    let at = |name: &'static str, odd: Option<u64>| {
+        let one = |n: u64| {
+            let cost = |function: u64| {
+                let usual = 10_000 + (n * 7_919 + function * 10_473) % 301;
+                if odd == Some(n) { usual * 104 / 100 } else { usual }
+            };
+            let calls = names.iter().zip(0..).map(|(name, at)| (name.as_str(), 5, cost(at)));
+            run(&format!("{name}{n}"), &calls.collect::<Vec<_>>())
+        };
+        side(name, (0..8).map(one).collect())
+    };
+    assert_eq!(odd_runs(at("x", None), at("y", Some(4))), [(true, "y4".to_owned())]);
+}
+
+#[test]
+fn the_main_caller_is_the_one_that_calls_most_and_never_the_function_itself() {
+    let run = of_line(
+        "a",
+        "0 a( 1 f( 2 ) 3 f( 4 ) 5 ) 6 b( 7 f( 8 f( 9 f( 10 f( 11 ) ) ) ) 12 f( 13 ) 14 f( 15 ) ) \
+         16 c( 17 g( 18 ) ) 19 d( 20 g( 21 ) ) 22 e( 23 e( 24 ) )",
+    );
+    let callers = callers::main_callers(&run.profile);
+    let of = |name: &'static str| callers.get(&(name, None)).copied();
+    assert_eq!(of("f"), Some("b"));
+    // Of two that call equally often, the first by name.
+    assert_eq!(of("g"), Some("c"));
+    assert_eq!((of("a"), of("e")), (None, None));
+}
+
+#[test]
+fn compact_rows_say_what_is_new_and_what_is_gone() {
+    let found = compare(before(), after(), &Options::default()).unwrap();
+    let table = compact(&[found], Measure::Net, &Shown::default());
+    let text = format!("{:?}", table.rows);
+    assert!(text.contains("\"new\"") && text.contains("\"gone\""), "{text}");
+}
+
+#[test]
+fn a_function_keeps_its_key_from_build_to_build() {
+    assert_eq!(function_key("h.isra.0"), function_key("h"));
+    assert_ne!(function_key("h"), function_key("g"));
+    assert_ne!(function_key("h.cold"), function_key("h"));
+}
+
+#[test]
+fn of_an_even_number_of_runs_the_lower_middle_one_gives_the_percentile() {
+    let of = |name: &'static str, runs: u64, cost: u64| {
+        let one = |n: u64| run(&format!("{name}{n}"), &[("f", 120, cost + 64 * n)]);
+        side(name, (0..runs).map(one).collect())
+    };
+    let found = compare(of("a", 6, 1024), of("b", 5, 2048), &Options::default()).unwrap();
+    let sections = found.sections(&Shown { tails: true, ..Shown::default() });
+    let tails = sections.into_iter().find(|section| section.title.starts_with("99th")).unwrap();
+    let steps = |cell: &Cell| match cell {
+        Cell::Time(ticks) => Some(ticks.0 / 64_000),
+        _ => None,
+    };
+    let row: Vec<u64> = tails.table.rows[0].iter().filter_map(steps).collect();
+    // The middle, the lowest and the highest run, before and after, in steps of 64 us.
+    assert_eq!(row, [18, 16, 21, 34, 32, 36]);
+}
+
 fn random_side(name: &'static str) -> impl Strategy<Value = Side> {
     prop::collection::vec(random_calls(), 1..5).prop_map(move |calls| {
         let runs = calls.iter().enumerate().map(|(n, calls)| Run {
@@ -408,157 +560,4 @@ proptest! {
             }
         }
     }
-}
-
-#[test]
-fn a_red_gate_names_what_is_new_and_a_green_one_does_not() {
-    let names = |before: Side, after: Side| {
-        let found = compare(before, after, &Options::default()).unwrap();
-        let judgement = judge(&found, &Policy::default());
-        let new: Vec<_> =
-            judgement.new.iter().map(|&at| found.functions[at].name.clone()).collect();
-        (judgement.answer, new)
-    };
-    let slower = runs("b", |by| {
-        vec![("f", 20, 1300 + by), ("g", 20, 500 + by), ("p/added", 40, 300 + by), ("old", 9, 10)]
-    });
-    let (answer, new) = names(before(), slower);
-    assert_eq!(answer, Answer::Regressed);
-    assert!(new.contains(&"added".to_owned()), "{new:?}");
-    // More than the share from which on what is new is named.
-    let with_new = runs("b", |by| {
-        vec![
-            ("f", 20, 1000 + by),
-            ("g", 20, 500 + by),
-            ("h.isra.0", 10, 200 + by),
-            ("added", 20, 25),
-        ]
-    });
-    assert_eq!(names(before(), with_new), (Answer::Pass, Vec::new()));
-}
-
-#[test]
-fn calls_are_named_as_a_reason_only_if_there_are_more_of_them() {
-    let of = |name, calls: u64, cost: u64| {
-        runs(name, move |by| vec![("f", calls, cost + by), ("g", calls, cost + 2 * by)])
-    };
-    let reason = |after: Side| {
-        let found = compare(of("a", 40, 1000), after, &Options::default()).unwrap();
-        let judgement = judge(&found, &Policy::default());
-        assert!(judgement.whole, "{judgement:?}");
-        let reason = judgement.reasons.into_iter().find(|reason| reason.starts_with("whole run"));
-        reason.unwrap()
-    };
-    let slower = reason(of("b", 40, 1500));
-    assert!(!slower.contains("calls"), "{slower}");
-    let more = reason(of("b", 80, 1000));
-    assert!(more.contains(", calls +100.0%"), "{more}");
-}
-
-#[test]
-fn sums_are_compared_by_run_where_one_side_has_more_runs() {
-    let twice = |side: Side| {
-        let again =
-            side.runs.clone().into_iter().map(|run| Run { name: run.name.clone() + "b", ..run });
-        Side { runs: side.runs.clone().into_iter().chain(again).collect(), ..side }
-    };
-    let found = compare(before(), twice(after()), &lenient()).unwrap();
-    let h = found.functions.iter().find(|one| one.name == "h").unwrap();
-    assert_eq!((h.verdict, h.measure), (Verdict::Regressed, Measure::Total));
-    assert!((h.ratio.unwrap() - 3.0).abs() < 0.1, "{:?}", h.ratio);
-    // Likewise where there is no test, but only a ratio.
-    let measures = vec![Measure::Total];
-    let options = Options { calls_min: 1e9, measures, ..Options::default() };
-    let found = compare(before(), twice(after()), &options).unwrap();
-    let h = found.functions.iter().find(|one| one.name == "h").unwrap();
-    assert_eq!(h.verdict, Verdict::NotTested);
-    assert!((h.ratio.unwrap() - 3.0).abs() < 0.1, "{:?}", h.ratio);
-}
-
-#[test]
-fn a_run_is_odd_if_its_functions_go_apart() {
-    let at = |name: &'static str, odd: usize| {
-        let wander = [0, 7, 3, 9, 5, 1];
-        let one = |(n, &by): (usize, &u64)| {
-            let (up, down) = if n == odd { (2000, 500) } else { (1000, 1000) };
-            let costs = [up, down, up, down].map(|cost| cost + by);
-            let [a, b, c, d] = costs;
-            run(&format!("{name}{n}"), &[("a", 20, a), ("b", 20, b), ("c", 20, c), ("d", 20, d)])
-        };
-        side(name, wander.iter().enumerate().map(one).collect())
-    };
-    let found = compare(at("x", usize::MAX), at("y", 2), &lenient()).unwrap();
-    let odd: Vec<_> = found.odd.iter().map(|odd| (odd.after, odd.run.as_str())).collect();
-    assert_eq!(odd, [(true, "y2")]);
-    let found = compare(at("x", usize::MAX), at("y", usize::MAX), &lenient()).unwrap();
-    assert_eq!(found.odd, []);
-}
-
-#[test]
-fn a_run_is_odd_if_all_of_it_is_slower() {
-    // Each function wanders by 3 %, and runs as a whole by less: 4 % are within the wandering of a
-    // function, not within that of a run.
-    let names: Vec<String> = (0..40).map(|function| format!("f{function}")).collect();
-    let at = |name: &'static str, odd: usize| {
-        let one = |n: usize| {
-            let cost = |function: usize| {
-                let wander = (n * 7_919 + function * 10_473) as u64 % 301;
-                (10_000 + wander) * if n == odd { 104 } else { 100 } / 100
-            };
-            let calls = names.iter().enumerate().map(|(at, name)| (name.as_str(), 5, cost(at)));
-            run(&format!("{name}{n}"), &calls.collect::<Vec<_>>())
-        };
-        side(name, (0..8).map(one).collect())
-    };
-    let found = compare(at("x", usize::MAX), at("y", 4), &lenient()).unwrap();
-    let odd: Vec<_> = found.odd.iter().map(|odd| (odd.after, odd.run.as_str())).collect();
-    assert_eq!(odd, [(true, "y4")]);
-}
-
-#[test]
-fn the_main_caller_is_the_one_that_calls_most_and_never_the_function_itself() {
-    let run = of_line(
-        "a",
-        "0 a( 1 f( 2 ) 3 f( 4 ) 5 ) 6 b( 7 f( 8 f( 9 f( 10 f( 11 ) ) ) ) 12 f( 13 ) 14 f( 15 ) ) 16 c( 17 g( 18 ) ) 19 d( 20 g( 21 ) ) \
-         22 e( 23 e( 24 ) )",
-    );
-    let callers = callers::main_callers(&run.profile);
-    let of = |name: &'static str| callers.get(&(name, None)).copied();
-    assert_eq!(of("f"), Some("b"));
-    // Of two that call equally often, the first by name.
-    assert_eq!(of("g"), Some("c"));
-    assert_eq!((of("a"), of("e")), (None, None));
-}
-
-#[test]
-fn compact_rows_say_what_is_new_and_what_is_gone() {
-    let found = compare(before(), after(), &Options::default()).unwrap();
-    let table = compact(&[found], Measure::Net, &Shown::default());
-    let text = format!("{:?}", table.rows);
-    assert!(text.contains("\"new\"") && text.contains("\"gone\""), "{text}");
-}
-
-#[test]
-fn a_function_keeps_its_key_from_build_to_build() {
-    assert_eq!(function_key("h.isra.0"), function_key("h"));
-    assert_ne!(function_key("h"), function_key("g"));
-    assert_ne!(function_key("h.cold"), function_key("h"));
-}
-
-#[test]
-fn of_an_even_number_of_runs_the_lower_middle_one_gives_the_percentile() {
-    let of = |name: &'static str, runs: u64, cost: u64| {
-        let one = |n: u64| run(&format!("{name}{n}"), &[("f", 120, cost + 64 * n)]);
-        side(name, (0..runs).map(one).collect())
-    };
-    let found = compare(of("a", 6, 1024), of("b", 5, 2048), &Options::default()).unwrap();
-    let sections = found.sections(&Shown { tails: true, ..Shown::default() });
-    let tails = sections.into_iter().find(|section| section.title.starts_with("99th")).unwrap();
-    let times = |cell: &profctl_model::Cell| match cell {
-        profctl_model::Cell::Time(ticks) => Some(ticks.0 / 64_000),
-        _ => None,
-    };
-    let row: Vec<u64> = tails.table.rows[0].iter().filter_map(times).collect();
-    // The middle, the lowest and the highest, before and after, in units of the steps.
-    assert_eq!(row, [18, 16, 21, 34, 32, 36]);
 }
