@@ -106,7 +106,7 @@ fn below(trace: &Trace, id: SpanId) -> u128 {
     trace.spans.children(id).map(|callee| elapsed(trace, callee)).sum()
 }
 
-/// The elapsed time of a call, of which many may be longer in sum than ticks can say.
+/// The elapsed time of a call, as a type that holds the sum of many.
 fn elapsed(trace: &Trace, id: SpanId) -> u128 {
     u128::from(trace.spans.elapsed(id).0)
 }
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_may_be_longer_than_ticks_can_say() {
+    fn sums_may_exceed_the_range_of_ticks() {
         let end = u64::MAX - 1;
         let long = trace(&[("a", 0, end, end, 0), ("b", 0, end, end, 0)]);
         let about_sums: Vec<_> =

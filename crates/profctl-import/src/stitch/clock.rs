@@ -15,7 +15,7 @@ pub(super) struct Clock {
     pub(super) span: Option<(Tick, Tick)>,
     /// For synthetic timelines: how far each CPU has come; row 0 is "no CPU".
     laid: Vec<Tick>,
-    /// For recorded ones: the latest time of each CPU, but for the usual events of stacks.
+    /// For recorded ones: the latest time of each CPU, without events on the fast path of a stack.
     seen: IdVec<CpuId, Option<Tick>>,
 }
 

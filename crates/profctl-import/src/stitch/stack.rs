@@ -168,7 +168,7 @@ impl Stack {
         self.review();
     }
 
-    /// When it was last seen.
+    /// The latest time at which the thread was seen.
     pub(super) fn latest(&self) -> Tick {
         self.reached.max(self.last)
     }

@@ -109,8 +109,8 @@ impl Tracks {
         self.threads.get(&uuid).is_some()
     }
 
-    /// Settles that of a track without a descriptor, whose events begin: they are on one stack. Only a
-    /// descriptor that names a thread of the system changes it.
+    /// Gives a track without a descriptor a thread of its own at its first event. After that only a
+    /// descriptor with a thread id changes it.
     pub(super) fn settle(&mut self, uuid: u64) {
         self.threads.insert(uuid, undescribed(uuid));
     }

@@ -50,8 +50,8 @@ impl Mark<'_> {
     }
 }
 
-fn marked(sort: &[u8], name: &[u8], out: &mut Emitter) -> NameRef {
-    out.name(&[sort, b"|", name].concat(), |_| Func {
+fn marked(kind: &[u8], name: &[u8], out: &mut Emitter) -> NameRef {
+    out.name(&[kind, b"|", name].concat(), |_| Func {
         name: String::from_utf8_lossy(name).into_owned(),
         kind: FuncKind::Mark,
         ..Func::default()

@@ -63,7 +63,7 @@ impl Recents {
         self.list.last()
     }
 
-    /// Whether what comes next at `level` is behind one that is shown at the depth of its caller.
+    /// Whether the next callee at `level` comes behind one that is shown at the depth of its caller.
     #[inline]
     fn is_behind(&self, level: u32) -> bool {
         self.last().is_some_and(|last| last.beside && last.level == level)
