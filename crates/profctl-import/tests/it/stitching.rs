@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use expect_test::{Expect, expect};
 use profctl_import::{Bound, Grouping, ReadOptions};
-use profctl_model::{FuncKind, RunState, Tick};
+use profctl_model::{FuncKind, RunState, Span, Tick};
 use profctl_testkit::fixtures;
 
 use crate::recorder::{Outcome, read};
@@ -432,4 +432,33 @@ fn the_grouping_changes_no_call() {
     for grouping in [Grouping::Module, Grouping::Kind, Grouping::Stack] {
         assert_eq!(nets(grouping), by_function, "{grouping:?}");
     }
+}
+
+/// Every call as `NAME START..END NET`, in the order in which they ended.
+fn calls(text: &str) -> Vec<String> {
+    let outcome = read(text.as_bytes(), &ReadOptions::default()).unwrap();
+    let call = |span: &Span| {
+        let name = &outcome.func(span.func).name;
+        format!("{name} {}..{} {}", span.start.0, span.end.0, span.net.0)
+    };
+    outcome.recorded.spans.iter().map(call).collect()
+}
+
+#[test]
+fn a_return_without_a_time_is_laid_behind_the_calls_that_it_adopts() {
+    let events = "- . c 5 depth=3; - = b 8 depth=2; - . x 4 depth=2; - . y 6 depth=4; \
+                  - = a 20 depth=1; - . z 1 depth=1";
+    let text = plain(events).replace("plain 1", "plain 1 timeline=synthetic");
+    // b took 3 on its own, and a 20 - (8 + 4 + 6).
+    let expected = ["c 0..5 5", "b 0..8 3", "x 8..12 4", "y 12..18 6", "a 0..20 2", "z 20..21 1"];
+    assert_eq!(calls(&text), expected);
+}
+
+#[test]
+fn a_return_adopts_what_is_deeper_and_nothing_else() {
+    let events = "0 > f depth=0; 1 . x 4 depth=2; 5 . y 5 depth=4; 10 = r 9 depth=3; \
+                  20 = q 18 depth=1; 30 < f depth=0";
+    // r is around y only, q around x and r.
+    let expected = ["x 1..5 4", "y 5..10 5", "r 1..10 4", "q 2..20 5", "f 0..30 12"];
+    assert_eq!(calls(&plain(events)), expected);
 }
