@@ -462,3 +462,44 @@ fn a_return_adopts_what_is_deeper_and_nothing_else() {
     let expected = ["x 1..5 4", "y 5..10 5", "r 1..10 4", "q 2..20 5", "f 0..30 12"];
     assert_eq!(calls(&plain(events)), expected);
 }
+
+#[test]
+fn orphans_of_a_call_that_has_ended_are_not_adopted_in_the_next() {
+    let events = "0 > f depth=0; 1 . x 4 depth=3; 10 < f depth=0; \
+                  10 > g depth=0; 30 = r 15 depth=2; 40 < g depth=0";
+    assert_eq!(calls(&plain(events)), ["x 1..5 4", "f 0..10 6", "r 15..30 15", "g 10..40 15"]);
+}
+
+#[test]
+fn a_call_above_orphans_shows_that_their_callers_have_ended() {
+    let events = "0 > f depth=0; 1 . x 4 depth=3; 6 . a 2 depth=1; 20 = r 10 depth=2; \
+                  30 < f depth=0";
+    let expected = ["x 1..5 4", "a 6..8 2", "r 10..20 10", "f 0..30 14"];
+    assert_eq!(calls(&plain(events)), expected);
+}
+
+#[test]
+fn what_lies_in_orphans_of_a_call_is_recursion_if_its_caller_has_that_name() {
+    check(
+        "0 > f depth=2; 1 . x 4 depth=5; 10 < f depth=2; 20 = x 18 depth=1",
+        &expect![[r"
+            f: 1 calls, 0 partial, 10 6
+            x: 2 calls, 0 partial, 18 12
+        "]],
+    );
+}
+
+#[test]
+fn the_first_value_of_a_counter_is_where_the_trace_begins() {
+    let text = plain("5 > f; 250 . x 1; 3 < f").replace("plain 1", "plain 1 counter-bits=8");
+    assert_eq!(calls(&text), ["x 250..251 1", "f 5..259 253"]);
+}
+
+#[test]
+fn a_line_that_does_not_end_is_counted() {
+    let text = plain(&format!("0 > f; 5 # {}; 9 < f", "x".repeat(17 << 20)));
+    let outcome = read(text.as_bytes(), &ReadOptions::default()).unwrap();
+    let found = outcome.diags.iter().map(|entry| (entry.code.name, entry.count));
+    assert_eq!(found.collect::<Vec<_>>(), [("input/line-too-long", 1)]);
+    assert_eq!(sums(&outcome)["f"].net, 9);
+}
