@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use expect_test::{Expect, expect};
 use profctl_import::{Bound, Grouping, ReadOptions};
-use profctl_model::{FuncKind, RunState, Span, Tick};
+use profctl_model::{FuncKind, RunState, Span, ThreadState, Tick};
 use profctl_testkit::fixtures;
 
 use crate::recorder::{Outcome, read};
@@ -502,4 +502,33 @@ fn a_line_that_does_not_end_is_counted() {
     let found = outcome.diags.iter().map(|entry| (entry.code.name, entry.count));
     assert_eq!(found.collect::<Vec<_>>(), [("input/line-too-long", 1)]);
     assert_eq!(sums(&outcome)["f"].net, 9);
+}
+
+/// Every state of thread `a` as `START..END STATE`, with `?` after an edge that was not seen.
+fn states(events: &str, window: [Option<u64>; 2]) -> Vec<String> {
+    let outcome = read(plain(events).as_bytes(), &options(window)).unwrap();
+    let is_of_a = |it: &&ThreadState| outcome.threads[it.thread.index()].name == "a";
+    let told = outcome.recorded.states.iter().filter(is_of_a).map(|it| {
+        let [start, end] = [it.start_seen, it.end_seen].map(|seen| if seen { "" } else { "?" });
+        format!("{}{start}..{}{end} {}", it.start.0, it.end.0, it.state.name())
+    });
+    told.collect()
+}
+
+#[test]
+fn states_are_cut_to_the_window() {
+    let events = "0 cpu0 switch b-2 a-1; 10 cpu0 switch a-1 b-2; 20 cpu0 switch b-2 a-1; \
+                  30 cpu0 switch a-1 b-2 preempted; 40 cpu0 switch b-2 a-1; 50 cpu0 switch a-1 b-2";
+    let all = [
+        "0..10 running",
+        "10..20 sleeping",
+        "20..30 running",
+        "30..40 runnable-preempted",
+        "40..50 running",
+        "50..50? sleeping",
+    ];
+    assert_eq!(states(events, [None, None]), all);
+    let cut = ["12?..20 sleeping", "20..30 running", "30..35? runnable-preempted"];
+    assert_eq!(states(events, [Some(12), Some(35)]), cut);
+    assert_eq!(states(events, [Some(10), Some(30)]), all[1..3]);
 }
