@@ -479,7 +479,7 @@ fn a_call_above_orphans_shows_that_their_callers_have_ended() {
 }
 
 #[test]
-fn what_lies_in_orphans_of_a_call_is_recursion_if_its_caller_has_that_name() {
+fn a_caller_that_is_seen_at_its_end_may_recurse_through_calls_whose_callers_are_missing() {
     check(
         "0 > f depth=2; 1 . x 4 depth=5; 10 < f depth=2; 20 = x 18 depth=1",
         &expect![[r"
@@ -496,7 +496,7 @@ fn the_first_value_of_a_counter_is_where_the_trace_begins() {
 }
 
 #[test]
-fn a_line_that_does_not_end_is_counted() {
+fn a_line_that_is_too_long_is_counted() {
     let text = plain(&format!("0 > f; 5 # {}; 9 < f", "x".repeat(17 << 20)));
     let outcome = read(text.as_bytes(), &ReadOptions::default()).unwrap();
     let found = outcome.diags.iter().map(|entry| (entry.code.name, entry.count));

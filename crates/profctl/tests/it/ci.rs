@@ -1,4 +1,5 @@
-//! The templates for continuous integration: their scripts are run as the services run them.
+//! The templates for continuous integration: their scripts are run as the services run them. A step of
+//! our own CI that is skipped where a program is missing, too.
 
 use std::fs;
 use std::path::Path;
@@ -163,4 +164,19 @@ fn the_job_for_gitlab_ends_as_the_gate_does() {
             assert!(Path::new(&work).join("reports").join(report).is_file(), "{report}");
         }
     }
+}
+
+#[test]
+fn fuzzing_is_skipped_without_cargo_fuzz() {
+    let scratch = Scratch::new("ci_fuzz");
+    let folder = scratch.path(".");
+    let fuzz = fixtures::root().join("scripts/fuzz");
+    // A cargo that has no such command is found first.
+    let script = format!(
+        "mkdir bin; ln -s \"$(type -P false)\" bin/cargo; PATH=$PWD/bin:$PATH '{}' 60x",
+        fuzz.display()
+    );
+    let skipped = shell(&script, &folder, &[]);
+    assert_eq!((skipped.code, skipped.stderr.as_str()), (Some(0), ""));
+    assert!(skipped.stdout.starts_with("skipped: needs"), "{}", skipped.stdout);
 }
