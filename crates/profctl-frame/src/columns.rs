@@ -28,13 +28,14 @@ pub(crate) fn schema_of(table: &TableSchema) -> Schema {
     table.columns.iter().map(|column| (column.name.into(), type_of(column.kind))).collect()
 }
 
-/// Rows with `columns` of a table, names as text, as what SQL does to text it does not do to
-/// categories. What is not asked for is not turned.
-pub(crate) fn as_sql(rows: LazyFrame, table: &TableSchema, columns: &Schema) -> LazyFrame {
-    let names = table.columns.iter().filter(|column| column.kind == ColumnKind::Name);
-    let names = names.filter(|column| columns.contains(column.name));
-    let text = names.map(|column| col(column.name).cast(DataType::String));
-    rows.with_columns(text.collect::<Vec<_>>())
+/// Rows with `columns`, categories as text, as what SQL does to text it does not do to categories.
+/// What is not asked for is not turned.
+pub(crate) fn as_sql(rows: LazyFrame, columns: &Schema) -> LazyFrame {
+    let categories = columns.iter().filter(|(_, kind)| matches!(kind, DataType::Categorical(..)));
+    let text: Vec<Expr> =
+        categories.map(|(name, _)| col(name.clone()).cast(DataType::String)).collect();
+    // A condition is not handed down to a file through columns that are worked out.
+    if text.is_empty() { rows } else { rows.with_columns(text) }
 }
 
 /// A table of the model.

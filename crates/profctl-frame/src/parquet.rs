@@ -5,8 +5,10 @@ use std::io::Write;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use polars::prelude::{ArrayRef, ArrowSchema, CompatLevel, DataFrame, PlSmallStr, PolarsError};
-use polars::prelude::{PolarsResult, Schema};
+use polars::prelude::{
+    ArrayRef, ArrowSchema, CompatLevel, DataFrame, DataType, PlSmallStr, PolarsError, PolarsResult,
+    Schema,
+};
 use polars_io::parquet::write::{KeyValueMetadata, ParquetWriter, StatisticsOptions};
 use polars_parquet::write::{
     CompressedPage, CompressionOptions, DynIter, DynStreamingIterator, Encoding, FileWriter,
@@ -203,6 +205,8 @@ fn metadata(what: &Described<'_>) -> Vec<(String, String)> {
     let types = types_in(what);
     let fields = what.table.columns.iter().filter_map(|column| {
         let kind = types.get(column.name)?;
+        // The pages are the same, but polars looks up each row of a category again.
+        let kind = if column.kind == ColumnKind::Name { &DataType::String } else { kind };
         let name = PlSmallStr::from_static(column.name);
         // Other readers know the older layouts, and the pages are the same.
         let mut field = kind.to_arrow_field(name.clone(), CompatLevel::oldest());

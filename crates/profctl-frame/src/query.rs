@@ -56,7 +56,7 @@ fn answer_from(columns: &SpanColumns, sql: &str) -> Result<SchemaRef, Error> {
     for table in ALL {
         let schema = if table.name == SPANS.name { columns.schema() } else { schema_of(table) };
         let rows = DataFrame::empty_with_schema(&schema).lazy();
-        context.register(table.name, as_sql(rows, table, &schema));
+        context.register(table.name, as_sql(rows, &schema));
     }
     Ok(context.execute(&checked(sql)?)?.collect_schema()?)
 }
@@ -137,7 +137,7 @@ impl Database {
             whole.vstack_mut(frame)?;
         }
         let columns = Arc::clone(whole.schema());
-        Ok(as_sql(whole.lazy(), table, &columns))
+        Ok(as_sql(whole.lazy(), &columns))
     }
 
     fn collect(&self, sql: &str) -> Result<DataFrame, Error> {

@@ -7,13 +7,11 @@ use std::thread;
 use polars::prelude::*;
 use profctl_model::hash::FastMap;
 use profctl_model::spool::BLOCK_ROWS;
-use profctl_model::tables::SPANS;
 use profctl_model::{
     CpuId, Fidelity, Func, FuncId, FuncKind, IdVec, Late, Names, Span, SpanSink, ThreadId, Tick,
     Ticks,
 };
 
-use crate::columns::schema_of;
 use crate::error::Error;
 use crate::stored::Stored;
 
@@ -77,7 +75,7 @@ impl ReadSpans<'_> {
         let mut done = 0;
         each_block(stored, &columns, |block| {
             let func_of = funcs.of(block, names)?;
-            let labels = block.names("thread")?;
+            let labels = lanes.labels.of(block, "thread")?;
             let [ids, starts, ends, walls, nets, stolen] =
                 ["id", "start", "end", "wall", "net", "stolen"].map(|column| block.numbers(column));
             let (ids, starts, ends) = (ids?, starts?, ends?);
@@ -95,7 +93,7 @@ impl ReadSpans<'_> {
                 let label = labels[row].ok_or_else(|| wrong(id, "has no thread"))?;
                 let thread = match latest {
                     Some((latest, thread)) if latest == label => thread,
-                    _ => lanes.of(label, block, threads, id)?,
+                    _ => lanes.of(label, threads, id)?,
                 };
                 latest = Some((label, thread));
                 let cpu = cpu_numbers.get(row).map(|number| {
@@ -176,7 +174,7 @@ fn each_block(
     let rows = rows.sink_batches(is_enough, true, NonZeroUsize::new(BLOCK_ROWS))?;
     thread::scope(|scope| {
         let reading = scope.spawn(|| rows.collect_with_engine(Engine::Streaming));
-        let taken = blocks.iter().try_for_each(|frame| take(&Block::new(frame)?));
+        let taken = blocks.iter().try_for_each(|frame| take(&Block { frame }));
         drop(blocks);
         match reading.join() {
             Ok(read) => taken.and(read.map(|_| ()).map_err(Into::into)),
@@ -247,8 +245,49 @@ fn outermost(stored: &Stored, group_of: GroupOf<'_>) -> Result<Vec<bool>, Error>
     Ok(outermost)
 }
 
-/// A name for each row, if it has one.
-type NameIds = Vec<Option<u32>>;
+/// Texts, by numbers that mean the same in every block. Those of categories do not: polars begins
+/// again when no column of them is left.
+#[derive(Default)]
+struct Texts {
+    texts: Vec<String>,
+    numbers: FastMap<String, u32>,
+}
+
+impl Texts {
+    /// The text of each row of a column, if it has one.
+    fn of(&mut self, block: &Block, column: &str) -> Result<Vec<Option<u32>>, Error> {
+        // Another program may have stored categories.
+        let column = block.frame.column(column)?.cast(&DataType::String)?;
+        let mut rows = Vec::with_capacity(column.len());
+        let texts = column.str()?;
+        for (part, chunk) in texts.downcast_iter().zip(texts.chunks()) {
+            // Rows with the same view have the same text: a page holds each of them once.
+            let mut met: FastMap<u128, u32> = FastMap::default();
+            let validity = chunk.validity();
+            rows.extend(part.views().iter().enumerate().map(|(row, view)| {
+                let is_there = validity.is_none_or(|validity| validity.get_bit(row));
+                is_there.then(|| {
+                    *met.entry(view.as_u128()).or_insert_with(|| self.number(part.value(row)))
+                })
+            }));
+        }
+        Ok(rows)
+    }
+
+    fn number(&mut self, text: &str) -> u32 {
+        if let Some(&number) = self.numbers.get(text) {
+            return number;
+        }
+        let number = self.texts.len() as u32;
+        self.texts.push(text.to_owned());
+        self.numbers.insert(text.to_owned(), number);
+        number
+    }
+
+    fn text(&self, number: u32) -> &str {
+        &self.texts[number as usize]
+    }
+}
 
 /// Some rows.
 struct Block {
@@ -256,28 +295,6 @@ struct Block {
 }
 
 impl Block {
-    fn new(mut frame: DataFrame) -> Result<Self, Error> {
-        let types = schema_of(&SPANS);
-        let names = frame.get_column_names_owned();
-        for (name, kind) in names.iter().filter_map(|name| Some((name, types.get(name)?))) {
-            if let DataType::Categorical(..) = kind {
-                frame.try_apply(name, |names| names.cast(kind))?;
-            }
-        }
-        Ok(Self { frame })
-    }
-
-    /// A column of names, as numbers that mean the same in every block.
-    fn names(&self, column: &str) -> Result<NameIds, Error> {
-        Ok(self.frame.column(column)?.cat32()?.physical().iter().collect())
-    }
-
-    /// The name that a number means in a column.
-    fn text(&self, column: &str, name: u32) -> Result<String, Error> {
-        let names = self.frame.column(column)?.cat32()?;
-        Ok(names.get_mapping().cat_to_str(name).unwrap_or_default().to_owned())
-    }
-
     /// A column of whole numbers that may be missing.
     fn some_numbers(&self, name: &str) -> Result<SomeNumbers, Error> {
         let column = self.frame.column(name)?;
@@ -336,24 +353,26 @@ impl SomeNumbers {
 
 /// The threads that were met, by what they are called.
 #[derive(Default)]
-struct Lanes(FastMap<u32, ThreadId>);
+struct Lanes {
+    labels: Texts,
+    ids: FastMap<u32, ThreadId>,
+}
 
 impl Lanes {
     fn of(
         &mut self,
         label: u32,
-        block: &Block,
         threads: &FastMap<String, ThreadId>,
         id: u64,
     ) -> Result<ThreadId, Error> {
-        if let Some(&thread) = self.0.get(&label) {
+        if let Some(&thread) = self.ids.get(&label) {
             return Ok(thread);
         }
-        let text = block.text("thread", label)?;
-        let thread = *threads.get(text.as_str()).ok_or_else(|| {
+        let text = self.labels.text(label);
+        let thread = *threads.get(text).ok_or_else(|| {
             wrong(id, &format!("is of thread {text}, which the file does not list"))
         })?;
-        self.0.insert(label, thread);
+        self.ids.insert(label, thread);
         Ok(thread)
     }
 }
@@ -364,6 +383,7 @@ type FuncKey = [Option<u32>; 3];
 /// The functions that were met.
 #[derive(Default)]
 struct Funcs {
+    texts: Texts,
     ids: FastMap<FuncKey, FuncId>,
     /// By name, the latest of them: most names are of one function.
     latest: Vec<Option<(FuncKey, FuncId)>>,
@@ -372,7 +392,7 @@ struct Funcs {
 impl Funcs {
     /// The function of each row.
     fn of(&mut self, block: &Block, names: &mut Names) -> Result<Vec<FuncId>, Error> {
-        let [name, module, kind] = OF_FUNCTION.map(|column| block.names(column));
+        let [name, module, kind] = OF_FUNCTION.map(|column| self.texts.of(block, column));
         let (name, module, kind) = (name?, module?, kind?);
         let mut funcs = Vec::with_capacity(name.len());
         for ((name, module), kind) in name.into_iter().zip(module).zip(kind) {
@@ -380,7 +400,7 @@ impl Funcs {
             let row = name.map_or(usize::MAX, |name| name as usize);
             let func = match self.latest.get(row) {
                 Some(Some((latest, func))) if *latest == key => *func,
-                _ => self.get(key, row, block, names)?,
+                _ => self.get(key, row, names)?,
             };
             funcs.push(func);
         }
@@ -388,16 +408,10 @@ impl Funcs {
     }
 
     #[inline(never)]
-    fn get(
-        &mut self,
-        key: FuncKey,
-        row: usize,
-        block: &Block,
-        names: &mut Names,
-    ) -> Result<FuncId, Error> {
+    fn get(&mut self, key: FuncKey, row: usize, names: &mut Names) -> Result<FuncId, Error> {
         let func = match self.ids.get(&key) {
             Some(&func) => func,
-            None => self.meet(key, block, names)?,
+            None => self.meet(key, names)?,
         };
         if row >= self.latest.len() {
             self.latest.resize(row + 1, None);
@@ -407,11 +421,8 @@ impl Funcs {
     }
 
     #[cold]
-    fn meet(&mut self, key: FuncKey, block: &Block, names: &mut Names) -> Result<FuncId, Error> {
-        let mut texts: [Option<String>; 3] = Default::default();
-        for ((text, column), value) in texts.iter_mut().zip(OF_FUNCTION).zip(key) {
-            *text = value.map(|value| block.text(column, value)).transpose()?;
-        }
+    fn meet(&mut self, key: FuncKey, names: &mut Names) -> Result<FuncId, Error> {
+        let texts = key.map(|text| text.map(|text| self.texts.text(text).to_owned()));
         let [Some(name), module, kind] = texts else {
             return Err(Error::File("a null in column name".into()));
         };
@@ -486,5 +497,39 @@ impl Tree {
     /// A call whose caller never came.
     fn orphan(&self) -> Option<u64> {
         self.ended.iter().find(|ended| ended.parent.is_some()).map(|ended| ended.id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The texts of a block of one column, which is gone when they are known.
+    fn texts_of(texts: &mut Texts, rows: &[Option<&str>], kind: &DataType) -> Vec<Option<String>> {
+        let column = Series::new("name".into(), rows).cast(kind).expect("texts");
+        let frame = DataFrame::new(rows.len(), vec![column.into()]).expect("one column");
+        let numbers = texts.of(&Block { frame }, "name").expect("a column of texts");
+        numbers.iter().map(|number| number.map(|number| texts.text(number).to_owned())).collect()
+    }
+
+    #[test]
+    fn numbers_of_texts_mean_the_same_in_every_block() {
+        let long = ["a name longer than a view holds", "a name longer than a view has"];
+        let categories = DataType::from_categories(Categories::global());
+        for kind in [DataType::String, categories] {
+            let mut texts = Texts::default();
+            for rows in [
+                [Some("vfs_read"), None, Some(long[0]), Some("vfs_read")],
+                [Some(long[1]), Some("vfs_open"), Some("vfs_read"), Some(long[0])],
+                [Some(""), Some(long[0]), None, Some(long[1])],
+            ] {
+                assert_eq!(
+                    texts_of(&mut texts, &rows, &kind),
+                    rows.map(|text| text.map(str::to_owned))
+                );
+            }
+            let expected = ["vfs_read", long[0], long[1], "vfs_open", ""];
+            assert_eq!(texts.texts, expected, "each once, in the order of {kind}");
+        }
     }
 }

@@ -7,7 +7,7 @@ use polars::prelude::*;
 use polars_parquet::read::read_metadata;
 use profctl_model::tables::{ALL, SPANS, TableSchema};
 
-use crate::columns::{as_sql, schema_of};
+use crate::columns::as_sql;
 use crate::error::Error;
 use crate::parquet::{RUN, RUNS_KEY, SCHEMA_KEY, UNIT_KEY};
 
@@ -108,5 +108,41 @@ pub(crate) fn scan(table: &TableSchema, files: &[Stored]) -> PolarsResult<LazyFr
     let options = ScanArgsParquet { glob: false, hive_options, ..ScanArgsParquet::default() };
     let rows = LazyFrame::scan_parquet_files(paths.into(), options)?;
     let columns: Vec<Expr> = table.columns.iter().map(|column| col(column.name)).collect();
-    Ok(as_sql(rows.select(columns), table, &schema_of(table)))
+    let mut rows = rows.select(columns);
+    let types = rows.collect_schema()?;
+    Ok(as_sql(rows, &types))
+}
+
+#[cfg(test)]
+mod tests {
+    use polars_io::parquet::write::{KeyValueMetadata, ParquetWriter};
+    use profctl_model::Cell;
+    use profctl_model::tables::FUNCTIONS;
+
+    use super::*;
+    use crate::Database;
+    use crate::columns::schema_of;
+
+    /// As polars and pyarrow store a table that they read as categories.
+    #[test]
+    fn a_file_may_declare_names_as_categories() {
+        let file = tempfile::NamedTempFile::new().expect("a new file");
+        let types = schema_of(&FUNCTIONS);
+        let columns = types
+            .iter()
+            .map(|(name, kind)| Ok(Series::new(name.clone(), ["abc", "xyz"]).cast(kind)?.into()));
+        let columns = columns.collect::<PolarsResult<_>>().expect("names, and nulls elsewhere");
+        let mut frame = DataFrame::new(2, columns).expect("columns of one length");
+        let said = vec![(SCHEMA_KEY.to_owned(), FUNCTIONS.version.to_owned())];
+        ParquetWriter::new(file.as_file())
+            .with_key_value_metadata(Some(KeyValueMetadata::from_static(said)))
+            .finish(&mut frame)
+            .expect("it is written");
+        let opened = file.reopen().expect("the file");
+        let stored = Stored::of(opened, file.path(), false).expect("a table").expect("Parquet");
+        let mut database = Database::default();
+        database.add_stored(stored);
+        let answer = database.ask("SELECT name || '!' AS n FROM functions WHERE name LIKE 'a%'");
+        assert_eq!(answer.expect("names are text").rows, [[Cell::Text("abc!".into())]]);
+    }
 }
