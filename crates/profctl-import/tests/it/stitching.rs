@@ -532,3 +532,72 @@ fn states_are_cut_to_the_window() {
     assert_eq!(states(events, [Some(12), Some(35)]), cut);
     assert_eq!(states(events, [Some(10), Some(30)]), all[1..3]);
 }
+
+#[test]
+fn a_trace_begins_at_its_earliest_time() {
+    let events = "9 cpu0 a-1 > f; 5 cpu1 b-2 > g; 12 cpu0 a-1 < f; 11 cpu1 b-2 < g";
+    let outcome = read(plain(events).as_bytes(), &ReadOptions::default()).unwrap();
+    assert_eq!(outcome.span_of_time, (Tick(5), Tick(12)));
+}
+
+#[test]
+fn a_trace_of_sums_is_as_long_as_their_own_times() {
+    let outcome = read(b"main;f 10\nmain 5\nmain;g 7\n", &ReadOptions::default()).unwrap();
+    assert_eq!(outcome.span_of_time, (Tick(0), Tick(22)));
+}
+
+#[test]
+fn what_one_thread_lost_says_nothing_of_what_runs() {
+    let events = |lost: &str| format!("0 cpu0 switch b-2 a-1; 50 {lost} 3; 90 cpu0 switch a-1 b-2");
+    assert_eq!(states(&events("a-1 lost"), [None, None]), ["0..90 running", "90..90? sleeping"]);
+    let since_the_last_event = ["0..0? running", "0?..90 unknown", "90..90? sleeping"];
+    assert_eq!(states(&events("lost"), [None, None]), since_the_last_event);
+}
+
+#[test]
+fn a_loss_is_where_its_cpu_was_last_seen_or_where_it_is_recorded() {
+    let gap = |header: &str, events: &str| {
+        let text = plain(events).replace("plain 1", &format!("plain 1 {header}"));
+        read(text.as_bytes(), &ReadOptions::default()).unwrap().recorded.gaps[0].time
+    };
+    let events = "5 cpu0 a-1 > f; 250 cpu0 a-1 < f; 253 cpu1 lost 3";
+    assert_eq!(gap("", events), Tick(253));
+    // What a counter says is no time.
+    assert_eq!(gap("counter-bits=8", "5 cpu0 a-1 > f; 3 cpu0 a-1 < f; 9 cpu1 lost 3"), Tick(259));
+    assert_eq!(
+        gap(
+            "",
+            &format!("{events}; 300 cpu1 lost 3")
+                .replace("253 cpu1 lost", "253 cpu1 b-2 ! mark; 254 cpu1 lost")
+        ),
+        Tick(253)
+    );
+}
+
+#[test]
+fn without_timestamps_what_has_no_cpu_has_a_clock_of_its_own() {
+    let text = plain("- . a 5; - cpu0 . b 7; - . c 1; - cpu1 . d 3")
+        .replace("plain 1", "plain 1 timeline=synthetic");
+    assert_eq!(calls(&text), ["a 0..5 5", "b 0..7 7", "c 5..6 1", "d 0..3 3"]);
+}
+
+#[test]
+fn a_thread_has_the_longest_spelling_of_its_latest_name() {
+    for (names, name, former) in [
+        (&["bash", "<...>", "ba"][..], "bash", &[][..]),
+        (&["<...>", "bash"], "bash", &[]),
+        (&["kworker", "kworker/0:1"], "kworker/0:1", &[]),
+        (&["sh", "ls", "sh", "l"], "ls", &["sh"]),
+        (&["sh", "ls", "cat"], "cat", &["sh", "ls"]),
+    ] {
+        let events = names.iter().map(|name| format!("{name}-1 . f 1")).enumerate();
+        let events: Vec<_> = events.map(|(n, event)| format!("{n} cpu0 {event}")).collect();
+        let outcome = read(plain(&events.join(";")).as_bytes(), &ReadOptions::default()).unwrap();
+        let thread = &outcome.threads[0];
+        assert_eq!(
+            (&*thread.name, &thread.former_names[..]),
+            (name, &former.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>()[..]),
+            "{names:?}"
+        );
+    }
+}

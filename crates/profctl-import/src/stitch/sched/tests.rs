@@ -343,6 +343,102 @@ fn records_that_contradict_each_other_leave_the_stretch_between_unknown() {
 }
 
 #[test]
+fn an_instant_says_that_a_thread_ran_since_the_latest_loss() {
+    for (script, expected) in [
+        ("0 1 end\n5 0 mark a\n7 0 mark a\n9 0 switch a:S c", "a: unknown ?0..5? running#0 ?5..9"),
+        ("0 0 mark a\n5 0 mark a\n9 0 switch a:S c", "a: running#0 ?0..9"),
+        ("0 0 call a\n9 0 switch a:S c", "a: running#0 ?0..9"),
+        ("0 0 mark a\n6 0 gap\n8 0 mark a\n9 0 switch a:S c", "a: unknown ?0..8? running#0 ?8..9"),
+    ] {
+        let shown = shown(script);
+        assert!(shown.starts_with(&format!("{expected} sleeping#0 9..9?\n")), "{script}: {shown}");
+    }
+}
+
+#[test]
+fn a_dead_thread_is_not_woken_but_its_number_may_be_started() {
+    check(
+        "0 0 switch idle:R a
+         4 0 switch a:X idle
+         6 1 waking a b
+         7 1 wakeup a
+         9 1 new a
+         10 1 new c
+         12 0 end",
+        expect![[r#"
+            idle: running#0 4..12?
+            a: running#0 0..4 dead#0 4..9 runnable-new#1 9..12?
+            c: runnable-new#1 10..12?
+            9 ? -> a: started
+            10 ? -> c: started
+            c lived 10..?
+        "#]],
+    );
+}
+
+#[test]
+fn redundant_wakings_are_counted() {
+    let out = told(
+        "0 0 switch idle:R a
+         2 1 waking a b
+         3 0 wakeup a
+         5 0 switch a:R b
+         6 1 waking a c
+         7 1 waking a c
+         9 0 end",
+    );
+    let counts = out.lives.iter().map(|life| (life.thread, life.redundant_wakings));
+    assert!(counts.eq([(thread("a").unwrap(), 3), (thread("b").unwrap(), 0)]), "{:?}", out.lives);
+}
+
+#[test]
+fn a_cpu_does_not_run_what_was_seen_elsewhere() {
+    // a left CPU 0 without a record, so b may leave it.
+    check(
+        "0 0 switch idle:R a
+         5 1 switch idle:R a
+         7 0 switch b:S c
+         9 0 end",
+        expect![[r#"
+            a: unknown 0..5 running#1 5..9?
+            b: unknown ?0..7 sleeping#0 7..9?
+            c: unknown ?0..7 running#0 7..9?
+            contradictions: 1
+        "#]],
+    );
+    // But b runs there since half a switch.
+    check(
+        "0 0 switch idle:R a
+         3 0 switch - b
+         5 1 switch idle:R a
+         7 0 switch c:S d
+         9 0 end",
+        expect![[r#"
+            a: unknown 0..5 running#1 5..9?
+            b: unknown ?0..3 unknown 3..9?
+            c: unknown ?0..7 sleeping#0 7..9?
+            d: unknown ?0..7 running#0 7..9?
+            contradictions: 2
+        "#]],
+    );
+}
+
+#[test]
+fn a_thread_on_an_unknown_cpu_may_leave_any() {
+    check(
+        "3 ? switch - a
+         7 0 switch a:S idle
+         9 1 switch - a
+         10 ? switch a:S -
+         12 0 end",
+        expect![[r#"
+            idle: running#0 7..12?
+            a: unknown ?0..3 running 3..7 sleeping#0 7..9 running#1 9..10 sleeping#1 10..12?
+        "#]],
+    );
+}
+
+#[test]
 fn halves_of_switches_without_cpus() {
     check(
         "3 ? switch a:S -
