@@ -337,7 +337,7 @@ impl<S: SpanSink> Stitcher<S> {
             EventKind::Mark => {
                 let time = self.time(event, lane.cpu);
                 let thread = self.thread_of(lane);
-                self.sched.notice(thread, Stamp { time, cpu: lane.cpu });
+                self.notice(thread, Stamp { time, cpu: lane.cpu });
                 let row = usize::try_from(event.extra).unwrap_or(usize::MAX);
                 if let Some(func) = func {
                     let detail = self.details.get(row).map(|detail| &**detail);
@@ -388,7 +388,7 @@ impl<S: SpanSink> Stitcher<S> {
             EventKind::Fork => {
                 let at = Stamp { time: self.time(event, lane.cpu), cpu: lane.cpu };
                 let parent = self.thread_of(lane);
-                self.sched.notice(parent, at);
+                self.notice(parent, at);
                 let child = self.other_lane(event.extra, ids);
                 if let Some(child) = child.and_then(|lane| lane.thread) {
                     let (sched, mut out) = self.scheduler();
@@ -398,8 +398,7 @@ impl<S: SpanSink> Stitcher<S> {
             EventKind::ThreadExit => {
                 let at = Stamp { time: self.time(event, lane.cpu), cpu: lane.cpu };
                 let thread = self.thread_of(lane);
-                self.sched.notice(thread, at);
-                self.stacks.grow_to(thread).still_there(at.time);
+                self.notice(thread, at);
                 let (sched, mut out) = self.scheduler();
                 sched.exit(at, thread, &mut out);
             }

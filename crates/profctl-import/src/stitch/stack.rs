@@ -181,13 +181,11 @@ impl Stack {
     pub(super) fn switched_out(&mut self, time: Tick) {
         self.still_there(time);
         self.off_since = Some(time.max(self.last));
-        self.reached = self.reached.max(time);
     }
 
     pub(super) fn switched_in<S>(&mut self, core: &Core<S>, time: Tick) {
         self.still_there(time);
         if let Some(since) = self.off_since.take() {
-            self.reached = self.reached.max(time);
             self.off_total += time - since;
             if let Some((start, end)) = core.window.overlap(since, time) {
                 self.off_inside += end - start;
@@ -417,8 +415,8 @@ impl Stack {
                 .all(|frame| frame.below.callees == 0)
     }
 
-    /// Makes a frame that is tied with those above it the top one. What ended below the top one was
-    /// below all of them.
+    /// Makes a frame that is tied with those above it the top one, which is to be closed. What ended
+    /// below the top one was below all of them.
     fn raise(&mut self, level: usize) {
         for above in level + 1..self.frames.len() {
             let (lower, upper) = self.frames.split_at_mut(above);
@@ -428,7 +426,6 @@ impl Stack {
             std::mem::swap(&mut one.interrupt, &mut two.interrupt);
             std::mem::swap(&mut one.unseen, &mut two.unseen);
             one.is_usual &= !one.interrupt && one.unseen == 0;
-            two.is_usual &= !two.interrupt && two.unseen == 0;
         }
     }
 

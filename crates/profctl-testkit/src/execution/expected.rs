@@ -79,7 +79,7 @@ fn evaluate(
     let Some(first) = own.first().map(|record| record.time) else { return };
     let concerns = |record: &&super::Record| match record.what {
         What::Switch { prev, next, .. } => prev == Some(thread) || next == Some(thread),
-        _ => record.thread == Some(thread) && call_of(record).is_some(),
+        _ => record.thread == Some(thread),
     };
     let last = segment.iter().rfind(concerns).map_or(first, |record| record.time);
     let entry = |call: usize| own.iter().position(|record| record.what == What::Enter(call));

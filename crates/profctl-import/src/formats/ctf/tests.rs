@@ -291,7 +291,7 @@ fn what_a_full_buffer_discards_is_missing_after_the_events_in_it() {
         testing::show(&read(&made(BARECTF, &[("stream", packets.collect::<Vec<_>>().concat())])))
     };
     expect![[r"
-        all 0 work 2105+0 net 0 unseen exit gap
+        all 0 work 2105+20 net 20 unseen exit gap
         all 0 work 2155+0 net 0 unseen entry
         all 0 work 2165+10 net 10
         all mark note 2125

@@ -27,6 +27,12 @@ impl<S: SpanSink> Stitcher<S> {
         (sched, ToSink { core, stacks, first })
     }
 
+    /// A thread made a record that is not a call: it ran then, in what is open.
+    pub(in crate::stitch) fn notice(&mut self, thread: ThreadId, at: Stamp) {
+        self.sched.notice(thread, at);
+        self.stacks.grow_to(thread).still_there(at.time);
+    }
+
     /// A switch with a time: `to` gets the CPU, and what is open on the thread that left is off it
     /// until that one is back.
     pub(in crate::stitch) fn switch(
@@ -50,7 +56,7 @@ impl<S: SpanSink> Stitcher<S> {
     pub(in crate::stitch) fn wake(&mut self, at: Stamp, lane: Lane, woken: ThreadId, packed: u64) {
         let Waking { kind, target_cpu, context } = Waking::unpack(packed);
         let thread = self.thread_of(lane);
-        self.sched.notice(thread, at);
+        self.notice(thread, at);
         let target = target_cpu.map(|number| self.core.names.cpu(number));
         let funcs = &self.core.names.funcs;
         let is_interrupt = |func: &FuncId| funcs[*func].kind == FuncKind::Interrupt;

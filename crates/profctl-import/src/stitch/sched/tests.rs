@@ -365,14 +365,14 @@ fn a_dead_thread_is_not_woken_but_its_number_may_be_started() {
          9 1 new a
          10 1 new c
          12 0 end",
-        expect![[r#"
+        expect![[r"
             idle: running#0 4..12?
             a: running#0 0..4 dead#0 4..9 runnable-new#1 9..12?
             c: runnable-new#1 10..12?
             9 ? -> a: started
             10 ? -> c: started
             c lived 10..?
-        "#]],
+        "]],
     );
 }
 
@@ -399,12 +399,12 @@ fn a_cpu_does_not_run_what_was_seen_elsewhere() {
          5 1 switch idle:R a
          7 0 switch b:S c
          9 0 end",
-        expect![[r#"
+        expect![[r"
             a: unknown 0..5 running#1 5..9?
             b: unknown ?0..7 sleeping#0 7..9?
             c: unknown ?0..7 running#0 7..9?
             contradictions: 1
-        "#]],
+        "]],
     );
     // But b runs there since half a switch.
     check(
@@ -413,13 +413,13 @@ fn a_cpu_does_not_run_what_was_seen_elsewhere() {
          5 1 switch idle:R a
          7 0 switch c:S d
          9 0 end",
-        expect![[r#"
+        expect![[r"
             a: unknown 0..5 running#1 5..9?
             b: unknown ?0..3 unknown 3..9?
             c: unknown ?0..7 sleeping#0 7..9?
             d: unknown ?0..7 running#0 7..9?
             contradictions: 2
-        "#]],
+        "]],
     );
 }
 
@@ -431,10 +431,10 @@ fn a_thread_on_an_unknown_cpu_may_leave_any() {
          9 1 switch - a
          10 ? switch a:S -
          12 0 end",
-        expect![[r#"
+        expect![[r"
             idle: running#0 7..12?
             a: unknown ?0..3 running 3..7 sleeping#0 7..9 running#1 9..10 sleeping#1 10..12?
-        "#]],
+        "]],
     );
 }
 

@@ -6,10 +6,13 @@ use std::fmt::Write as _;
 
 use expect_test::{Expect, expect};
 use profctl_import::{Bound, Grouping, ReadOptions};
-use profctl_model::{FuncKind, RunState, Span, ThreadState, Tick};
+use profctl_model::{FuncKind, Span};
 use profctl_testkit::fixtures;
 
 use crate::recorder::{Outcome, read};
+
+mod clocks;
+mod threads;
 
 /// The sums of one function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -175,20 +178,6 @@ fn exits_at_the_start_that_show_their_depths_nest_as_well() {
 }
 
 #[test]
-fn calls_before_any_time_are_in_the_span_of_the_trace() {
-    for (events, span) in [
-        ("- . f 5", (0, 5)),
-        ("- lost 3; - . f 5; 40 . g 1", (0, 41)),
-        ("- lost 3; 40 . g 1", (40, 41)),
-        ("- cpu1 > f; - cpu0 = g 7; 40 cpu1 < f", (0, 40)),
-    ] {
-        let outcome = read(plain(events).as_bytes(), &options([None; 2])).unwrap();
-        let (first, last) = outcome.span_of_time;
-        assert_eq!((first.0, last.0), span, "{events}");
-    }
-}
-
-#[test]
 fn recursion_below_an_exit_without_entry_counts_once() {
     check(
         "0 > f; 10 > f; 15 < f; 20 < f; 30 < f; 50 < g; 60 < f",
@@ -236,29 +225,6 @@ fn calls_are_clipped_at_both_edges() {
 }
 
 #[test]
-fn a_window_in_a_thread_that_waits_is_of_the_call_that_waits() {
-    check_window(
-        "0 x > read; 5 y > work; 90 y < work; 100 x < read",
-        [Some(10), Some(20)],
-        &expect![[r"
-            read: 0 calls, 1 partial, 10 10
-            work: 0 calls, 1 partial, 10 10
-        "]],
-    );
-}
-
-#[test]
-fn time_off_the_cpu_is_clipped_to_the_window() {
-    check_window(
-        "0 cpu0 a-1 > f; 20 cpu0 switch a-1 b-2; 50 cpu0 switch b-2 a-1; 100 cpu0 a-1 < f",
-        [Some(10), Some(40)],
-        &expect![[r"
-            f: 0 calls, 1 partial, 10 10
-        "]],
-    );
-}
-
-#[test]
 fn callees_that_came_late_are_those_of_the_caller() {
     // By their timestamps.
     check(
@@ -283,42 +249,6 @@ fn callees_that_came_late_are_those_of_the_caller() {
             d: 1 calls, 0 partial, 40 40
         "]],
     );
-}
-
-#[test]
-fn without_timestamps_interrupts_at_the_end_are_late_if_they_do_not_fit() {
-    let text = "# profctl plain 1 timeline=synthetic\n\
-                - > a depth=0\n- > b depth=1\n- . irq_early^ 2 depth=2\n- . c 5 depth=2\n\
-                - . irq_enter^ 3 depth=2\n- . irq^ 40 depth=2\n- < b depth=1 wall=10\n\
-                - < a depth=0 wall=100\n";
-    let outcome = read(text.as_bytes(), &ReadOptions::default()).unwrap();
-    let net = |name: &str| sums(&outcome)[name].net;
-    // The early interrupt hit b; the last one, which is two calls, did not.
-    assert_eq!([net("a"), net("b"), net("c"), net("irq")], [47, 3, 5, 40]);
-    assert_eq!(outcome.count("stitch/clamped"), 0);
-}
-
-#[test]
-fn without_timestamps_calls_are_laid_end_to_end_on_each_cpu() {
-    let text = "# tracer: function_graph\n\
-                 0)   2.000 us    |  a();\n\
-                 1)   3.000 us    |  b();\n\
-                 0)               |  c() {\n\
-                 1)   5.000 us    |  d();\n\
-                 0)   4.000 us    |  }\n\
-                 1)   1.000 us    |  e();\n";
-    let outcome = read(text.as_bytes(), &ReadOptions::default()).unwrap();
-    let times = |name: &str| times(&outcome, name);
-    let expected = [(0, 2000), (0, 3000), (2000, 6000), (3000, 8000), (8000, 9000)];
-    assert_eq!(["a", "b", "c", "d", "e"].map(times), expected);
-}
-
-#[test]
-fn a_trace_begins_with_a_switch_that_has_no_time() {
-    let text = plain("- switch> swtch; 10 switch< swtch; 12 > f; 20 < f");
-    let outcome = read(text.as_bytes(), &ReadOptions::default()).unwrap();
-    let first = outcome.recorded.spans.iter().map(|span| span.start).min();
-    assert_eq!((first, outcome.span_of_time.0), (Some(Tick(0)), Tick(0)));
 }
 
 #[test]
@@ -357,36 +287,6 @@ fn what_follows_a_late_call_and_those_that_were_late_to_it_is_late() {
     assert_eq!((nets, nets.iter().sum::<u64>()), ([64_726, 4319, 4319, 15_684, 952], 90_000));
     let found = outcome.recorded.spans.iter().find(|span| outcome.func(span.func).name == "b");
     assert_eq!(found.unwrap().late.roots, 3);
-}
-
-#[test]
-fn calls_after_a_loss_come_after_those_before_it() {
-    // The switch is the last that is known of `f`; the clock steps back behind the loss.
-    let text = plain(
-        "0 cpu0 a-1 > f; 1000 cpu0 switch a-1 b-2; 1000 cpu0 lost 3; 20 cpu0 switch b-2 a-1;
-         30 cpu0 a-1 > g; 40 cpu0 a-1 < g",
-    );
-    let outcome = read(text.as_bytes(), &ReadOptions::default()).unwrap();
-    let times = |name: &str| times(&outcome, name);
-    assert_eq!([times("f"), times("g")], [(0, 1000), (1000, 1000)]);
-    assert_eq!(outcome.count("stitch/backwards"), 2);
-}
-
-#[test]
-fn what_one_cpu_lost_is_missing_since_its_own_last_event() {
-    // The other one goes on; usual events and others count.
-    for (events, last) in [("4 cpu0 a-1 > f; 5 cpu0 a-1 < f", 5), ("6 cpu0 a-1 ! mark", 6)] {
-        let text = plain(&format!(
-            "0 cpu0 switch x-9 a-1; 1 cpu0 a-1 > f; 2 cpu0 a-1 > f; 3 cpu0 a-1 < f; {events};
-             0 cpu1 b-2 > g; 90 cpu1 b-2 < g; 100 cpu0 lost 3; 110 cpu0 switch c-3 a-1"
-        ));
-        let outcome = read(text.as_bytes(), &ReadOptions::default()).unwrap();
-        assert_eq!(outcome.recorded.gaps[0].time, Tick(last), "{events}");
-        let ran = outcome.recorded.states.iter().find(|state| {
-            outcome.threads[state.thread.index()].name == "a" && state.state == RunState::Running
-        });
-        assert_eq!(ran.map(|state| (state.start, state.end)), Some((Tick(0), Tick(last))));
-    }
 }
 
 #[test]
@@ -434,6 +334,25 @@ fn the_grouping_changes_no_call() {
     }
 }
 
+#[test]
+fn a_call_is_outermost_if_no_other_of_its_group_is_open() {
+    let events = "0 > a[m]; 1 > b[n]; 2 > c[m]; 3 . d[k] 1; 5 . e[n] 1; 7 <; 8 <; 9 <; \
+                  10 > a[m]; 11 irq>; 11 > h[n]; 12 > b[n]; 13 . x^ 1; 15 <; 16 <; 16 irq<; \
+                  17 . h[n] 1; 19 <";
+    for (grouping, expected) in [
+        (Grouping::Function, "d e c b a x b h h a"),
+        (Grouping::Module, "d b a x h h a"),
+        (Grouping::Kind, "a h a"),
+        (Grouping::Stack, "a a"),
+    ] {
+        let options = ReadOptions { grouping, ..ReadOptions::default() };
+        let outcome = read(plain(events).as_bytes(), &options).unwrap();
+        let spans = outcome.recorded.spans.iter().filter(|span| span.outermost);
+        let names: Vec<&str> = spans.map(|span| &*outcome.func(span.func).name).collect();
+        assert_eq!(names.join(" "), expected, "{grouping:?}");
+    }
+}
+
 /// Every call as `NAME START..END NET`, in the order in which they ended.
 fn calls(text: &str) -> Vec<String> {
     let outcome = read(text.as_bytes(), &ReadOptions::default()).unwrap();
@@ -442,16 +361,6 @@ fn calls(text: &str) -> Vec<String> {
         format!("{name} {}..{} {}", span.start.0, span.end.0, span.net.0)
     };
     outcome.recorded.spans.iter().map(call).collect()
-}
-
-#[test]
-fn a_return_without_a_time_is_laid_behind_the_calls_that_it_adopts() {
-    let events = "- . c 5 depth=3; - = b 8 depth=2; - . x 4 depth=2; - . y 6 depth=4; \
-                  - = a 20 depth=1; - . z 1 depth=1";
-    let text = plain(events).replace("plain 1", "plain 1 timeline=synthetic");
-    // b took 3 on its own, and a 20 - (8 + 4 + 6).
-    let expected = ["c 0..5 5", "b 0..8 3", "x 8..12 4", "y 12..18 6", "a 0..20 2", "z 20..21 1"];
-    assert_eq!(calls(&text), expected);
 }
 
 #[test]
@@ -490,114 +399,10 @@ fn a_caller_that_is_seen_at_its_end_may_recurse_through_calls_whose_callers_are_
 }
 
 #[test]
-fn the_first_value_of_a_counter_is_where_the_trace_begins() {
-    let text = plain("5 > f; 250 . x 1; 3 < f").replace("plain 1", "plain 1 counter-bits=8");
-    assert_eq!(calls(&text), ["x 250..251 1", "f 5..259 253"]);
-}
-
-#[test]
 fn a_line_that_is_too_long_is_counted() {
     let text = plain(&format!("0 > f; 5 # {}; 9 < f", "x".repeat(17 << 20)));
     let outcome = read(text.as_bytes(), &ReadOptions::default()).unwrap();
     let found = outcome.diags.iter().map(|entry| (entry.code.name, entry.count));
     assert_eq!(found.collect::<Vec<_>>(), [("input/line-too-long", 1)]);
     assert_eq!(sums(&outcome)["f"].net, 9);
-}
-
-/// Every state of thread `a` as `START..END STATE`, with `?` after an edge that was not seen.
-fn states(events: &str, window: [Option<u64>; 2]) -> Vec<String> {
-    let outcome = read(plain(events).as_bytes(), &options(window)).unwrap();
-    let is_of_a = |it: &&ThreadState| outcome.threads[it.thread.index()].name == "a";
-    let told = outcome.recorded.states.iter().filter(is_of_a).map(|it| {
-        let [start, end] = [it.start_seen, it.end_seen].map(|seen| if seen { "" } else { "?" });
-        format!("{}{start}..{}{end} {}", it.start.0, it.end.0, it.state.name())
-    });
-    told.collect()
-}
-
-#[test]
-fn states_are_cut_to_the_window() {
-    let events = "0 cpu0 switch b-2 a-1; 10 cpu0 switch a-1 b-2; 20 cpu0 switch b-2 a-1; \
-                  30 cpu0 switch a-1 b-2 preempted; 40 cpu0 switch b-2 a-1; 50 cpu0 switch a-1 b-2";
-    let all = [
-        "0..10 running",
-        "10..20 sleeping",
-        "20..30 running",
-        "30..40 runnable-preempted",
-        "40..50 running",
-        "50..50? sleeping",
-    ];
-    assert_eq!(states(events, [None, None]), all);
-    let cut = ["12?..20 sleeping", "20..30 running", "30..35? runnable-preempted"];
-    assert_eq!(states(events, [Some(12), Some(35)]), cut);
-    assert_eq!(states(events, [Some(10), Some(30)]), all[1..3]);
-}
-
-#[test]
-fn a_trace_begins_at_its_earliest_time() {
-    let events = "9 cpu0 a-1 > f; 5 cpu1 b-2 > g; 12 cpu0 a-1 < f; 11 cpu1 b-2 < g";
-    let outcome = read(plain(events).as_bytes(), &ReadOptions::default()).unwrap();
-    assert_eq!(outcome.span_of_time, (Tick(5), Tick(12)));
-}
-
-#[test]
-fn a_trace_of_sums_is_as_long_as_their_own_times() {
-    let outcome = read(b"main;f 10\nmain 5\nmain;g 7\n", &ReadOptions::default()).unwrap();
-    assert_eq!(outcome.span_of_time, (Tick(0), Tick(22)));
-}
-
-#[test]
-fn what_one_thread_lost_says_nothing_of_what_runs() {
-    let events = |lost: &str| format!("0 cpu0 switch b-2 a-1; 50 {lost} 3; 90 cpu0 switch a-1 b-2");
-    assert_eq!(states(&events("a-1 lost"), [None, None]), ["0..90 running", "90..90? sleeping"]);
-    let since_the_last_event = ["0..0? running", "0?..90 unknown", "90..90? sleeping"];
-    assert_eq!(states(&events("lost"), [None, None]), since_the_last_event);
-}
-
-#[test]
-fn a_loss_is_where_its_cpu_was_last_seen_or_where_it_is_recorded() {
-    let gap = |header: &str, events: &str| {
-        let text = plain(events).replace("plain 1", &format!("plain 1 {header}"));
-        read(text.as_bytes(), &ReadOptions::default()).unwrap().recorded.gaps[0].time
-    };
-    let events = "5 cpu0 a-1 > f; 250 cpu0 a-1 < f; 253 cpu1 lost 3";
-    assert_eq!(gap("", events), Tick(253));
-    // What a counter says is no time.
-    assert_eq!(gap("counter-bits=8", "5 cpu0 a-1 > f; 3 cpu0 a-1 < f; 9 cpu1 lost 3"), Tick(259));
-    assert_eq!(
-        gap(
-            "",
-            &format!("{events}; 300 cpu1 lost 3")
-                .replace("253 cpu1 lost", "253 cpu1 b-2 ! mark; 254 cpu1 lost")
-        ),
-        Tick(253)
-    );
-}
-
-#[test]
-fn without_timestamps_what_has_no_cpu_has_a_clock_of_its_own() {
-    let text = plain("- . a 5; - cpu0 . b 7; - . c 1; - cpu1 . d 3")
-        .replace("plain 1", "plain 1 timeline=synthetic");
-    assert_eq!(calls(&text), ["a 0..5 5", "b 0..7 7", "c 5..6 1", "d 0..3 3"]);
-}
-
-#[test]
-fn a_thread_has_the_longest_spelling_of_its_latest_name() {
-    for (names, name, former) in [
-        (&["bash", "<...>", "ba"][..], "bash", &[][..]),
-        (&["<...>", "bash"], "bash", &[]),
-        (&["kworker", "kworker/0:1"], "kworker/0:1", &[]),
-        (&["sh", "ls", "sh", "l"], "ls", &["sh"]),
-        (&["sh", "ls", "cat"], "cat", &["sh", "ls"]),
-    ] {
-        let events = names.iter().map(|name| format!("{name}-1 . f 1")).enumerate();
-        let events: Vec<_> = events.map(|(n, event)| format!("{n} cpu0 {event}")).collect();
-        let outcome = read(plain(&events.join(";")).as_bytes(), &ReadOptions::default()).unwrap();
-        let thread = &outcome.threads[0];
-        assert_eq!(
-            (&*thread.name, &thread.former_names[..]),
-            (name, &former.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>()[..]),
-            "{names:?}"
-        );
-    }
 }

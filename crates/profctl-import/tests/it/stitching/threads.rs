@@ -1,0 +1,121 @@
+//! What is known of threads: their states, their names, when they were last seen.
+
+use expect_test::expect;
+use profctl_import::ReadOptions;
+use profctl_model::{RunState, ThreadState, Tick};
+
+use super::{calls, check_window, options, plain};
+use crate::recorder::read;
+
+#[test]
+fn a_window_in_a_thread_that_waits_is_of_the_call_that_waits() {
+    check_window(
+        "0 x > read; 5 y > work; 90 y < work; 100 x < read",
+        [Some(10), Some(20)],
+        &expect![[r"
+            read: 0 calls, 1 partial, 10 10
+            work: 0 calls, 1 partial, 10 10
+        "]],
+    );
+}
+
+#[test]
+fn time_off_the_cpu_is_clipped_to_the_window() {
+    check_window(
+        "0 cpu0 a-1 > f; 20 cpu0 switch a-1 b-2; 50 cpu0 switch b-2 a-1; 100 cpu0 a-1 < f",
+        [Some(10), Some(40)],
+        &expect![[r"
+            f: 0 calls, 1 partial, 10 10
+        "]],
+    );
+}
+
+#[test]
+fn what_one_cpu_lost_is_missing_since_its_own_last_event() {
+    // The other one goes on; usual events and others count.
+    for (events, last) in [("4 cpu0 a-1 > f; 5 cpu0 a-1 < f", 5), ("6 cpu0 a-1 ! mark", 6)] {
+        let text = plain(&format!(
+            "0 cpu0 switch x-9 a-1; 1 cpu0 a-1 > f; 2 cpu0 a-1 > f; 3 cpu0 a-1 < f; {events};
+             0 cpu1 b-2 > g; 90 cpu1 b-2 < g; 100 cpu0 lost 3; 110 cpu0 switch c-3 a-1"
+        ));
+        let outcome = read(text.as_bytes(), &ReadOptions::default()).unwrap();
+        assert_eq!(outcome.recorded.gaps[0].time, Tick(last), "{events}");
+        let ran = outcome.recorded.states.iter().find(|state| {
+            outcome.threads[state.thread.index()].name == "a" && state.state == RunState::Running
+        });
+        assert_eq!(ran.map(|state| (state.start, state.end)), Some((Tick(0), Tick(last))));
+    }
+}
+
+/// Every state of thread `a` as `START..END STATE`, with `?` after an edge that was not seen.
+fn states(events: &str, window: [Option<u64>; 2]) -> Vec<String> {
+    let outcome = read(plain(events).as_bytes(), &options(window)).unwrap();
+    let is_of_a = |it: &&ThreadState| outcome.threads[it.thread.index()].name == "a";
+    let told = outcome.recorded.states.iter().filter(is_of_a).map(|it| {
+        let [start, end] = [it.start_seen, it.end_seen].map(|seen| if seen { "" } else { "?" });
+        format!("{}{start}..{}{end} {}", it.start.0, it.end.0, it.state.name())
+    });
+    told.collect()
+}
+
+#[test]
+fn states_are_cut_to_the_window() {
+    let events = "0 cpu0 switch b-2 a-1; 10 cpu0 switch a-1 b-2; 20 cpu0 switch b-2 a-1; \
+                  30 cpu0 switch a-1 b-2 preempted; 40 cpu0 switch b-2 a-1; 50 cpu0 switch a-1 b-2";
+    let all = [
+        "0..10 running",
+        "10..20 sleeping",
+        "20..30 running",
+        "30..40 runnable-preempted",
+        "40..50 running",
+        "50..50? sleeping",
+    ];
+    assert_eq!(states(events, [None, None]), all);
+    let cut = ["12?..20 sleeping", "20..30 running", "30..35? runnable-preempted"];
+    assert_eq!(states(events, [Some(12), Some(35)]), cut);
+    assert_eq!(states(events, [Some(10), Some(30)]), all[1..3]);
+}
+
+#[test]
+fn what_one_thread_lost_says_nothing_of_what_runs() {
+    let events = |lost: &str| format!("0 cpu0 switch b-2 a-1; 50 {lost} 3; 90 cpu0 switch a-1 b-2");
+    assert_eq!(states(&events("a-1 lost"), [None, None]), ["0..90 running", "90..90? sleeping"]);
+    let since_the_last_event = ["0..0? running", "0?..90 unknown", "90..90? sleeping"];
+    assert_eq!(states(&events("lost"), [None, None]), since_the_last_event);
+}
+
+#[test]
+fn a_thread_has_the_longest_spelling_of_its_latest_name() {
+    for (names, name, former) in [
+        (&["bash", "<...>", "ba"][..], "bash", &[][..]),
+        (&["<...>", "bash"], "bash", &[]),
+        (&["kworker", "kworker/0:1"], "kworker/0:1", &[]),
+        (&["sh", "ls", "sh", "l"], "ls", &["sh"]),
+        (&["sh", "ls", "cat"], "cat", &["sh", "ls"]),
+    ] {
+        let events = names.iter().map(|name| format!("{name}-1 . f 1")).enumerate();
+        let events: Vec<_> = events.map(|(n, event)| format!("{n} cpu0 {event}")).collect();
+        let outcome = read(plain(&events.join(";")).as_bytes(), &ReadOptions::default()).unwrap();
+        let thread = &outcome.threads[0];
+        assert_eq!(
+            (&*thread.name, &thread.former_names[..]),
+            (name, &former.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>()[..]),
+            "{names:?}"
+        );
+    }
+}
+
+#[test]
+fn how_long_a_thread_is_off_the_cpu_is_not_known_across_a_loss() {
+    let events = "0 cpu0 switch b-2 a-1; 1 cpu0 a-1 > f; 5 cpu0 switch a-1 b-2; 8 cpu0 lost 3;
+                  12 cpu0 a-1 > g; 20 cpu0 switch b-2 a-1; 25 cpu0 a-1 < g";
+    assert_eq!(calls(&plain(events)), ["f 1..5 4", "g 12..25 13"]);
+}
+
+#[test]
+fn a_call_without_an_exit_lasts_until_its_thread_was_last_seen() {
+    for seen in ["9 cpu0 a-1 ! mark", "9 cpu0 a-1 wake c-3", "9 cpu0 switch a-1 c-3"] {
+        let events = format!("0 cpu0 a-1 > f; {seen}; 30 cpu1 b-2 . g 1");
+        assert_eq!(calls(&plain(&events)), ["g 30..31 1", "f 0..9 9"], "{seen}");
+    }
+}
