@@ -80,6 +80,15 @@ fn a_return_without_a_time_is_laid_behind_the_calls_that_it_adopts() {
 }
 
 #[test]
+fn a_return_without_a_time_is_laid_behind_calls_that_it_does_not_adopt() {
+    for depth in [2, 3] {
+        let events = format!("- . x 4 depth={depth}; - = r 9 depth=3; - . z 1 depth=1");
+        let text = plain(&events).replace("plain 1", "plain 1 timeline=synthetic");
+        assert_eq!(calls(&text), ["x 0..4 4", "r 4..13 9", "z 13..14 1"], "{depth}");
+    }
+}
+
+#[test]
 fn the_first_value_of_a_counter_is_where_the_trace_begins() {
     let text = plain("5 > f; 250 . x 1; 3 < f").replace("plain 1", "plain 1 counter-bits=8");
     assert_eq!(calls(&text), ["x 250..251 1", "f 5..259 253"]);

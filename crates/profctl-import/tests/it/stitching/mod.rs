@@ -388,6 +388,18 @@ fn a_call_above_orphans_shows_that_their_callers_have_ended() {
 }
 
 #[test]
+fn orphans_are_forgotten_with_the_call_that_they_lie_in_and_no_others() {
+    let events = "0 > m depth=0; 0 > f depth=1; 1 . x 4 depth=4; 10 < f depth=1; \
+                  10 > g depth=1; 30 = r 15 depth=3; 40 < g depth=1; 50 < m depth=0";
+    let expected = ["x 1..5 4", "f 0..10 6", "r 15..30 15", "g 10..40 15", "m 0..50 10"];
+    assert_eq!(calls(&plain(events)), expected);
+    let events = "0 > m depth=0; 1 . x 4 depth=2; 6 > f depth=3; 7 . y 1 depth=5; 9 < f depth=3; \
+                  20 = r 19 depth=1; 30 < m depth=0";
+    let expected = ["x 1..5 4", "y 7..8 1", "f 6..9 2", "r 1..20 12", "m 0..30 11"];
+    assert_eq!(calls(&plain(events)), expected);
+}
+
+#[test]
 fn a_caller_that_is_seen_at_its_end_may_recurse_through_calls_whose_callers_are_missing() {
     check(
         "0 > f depth=2; 1 . x 4 depth=5; 10 < f depth=2; 20 = x 18 depth=1",
