@@ -103,8 +103,14 @@ fn a_trace_begins_at_its_earliest_time() {
 
 #[test]
 fn a_trace_of_sums_is_as_long_as_their_own_times() {
-    let outcome = read(b"main;f 10\nmain 5\nmain;g 7\n", &ReadOptions::default()).unwrap();
+    let text = plain("- sum f calls=3 elapsed=30 net=10; - sum g calls=1 elapsed=12 net=12")
+        .replace("plain 1", "plain 1 timeline=synthetic");
+    let outcome = read(text.as_bytes(), &ReadOptions::default()).unwrap();
     assert_eq!(outcome.span_of_time, (Tick(0), Tick(22)));
+    let totals = outcome.recorded.totals.iter();
+    let totals =
+        totals.map(|sum| (&*outcome.func(sum.func).name, sum.calls, sum.elapsed.0, sum.net.0));
+    assert_eq!(totals.collect::<Vec<_>>(), [("f", 3, 30, 10), ("g", 1, 12, 12)]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 use profctl_import::ReadOptions;
-use profctl_model::{RunState, ThreadState, Tick};
+use profctl_model::{RunState, ThreadState, Tick, WakerContext};
 
 use super::{calls, check_window, options, plain};
 use crate::recorder::read;
@@ -118,4 +118,26 @@ fn a_call_without_an_exit_lasts_until_its_thread_was_last_seen() {
         let events = format!("0 cpu0 a-1 > f; {seen}; 30 cpu1 b-2 . g 1");
         assert_eq!(calls(&plain(&events)), ["g 30..31 1", "f 0..9 9"], "{seen}");
     }
+}
+
+#[test]
+fn the_calls_that_are_open_say_from_where_a_thread_is_woken() {
+    let events = "0 cpu0 a-1 > f; 1 cpu0 a-1 wake b-2; 2 cpu0 a-1 > timer^; 3 cpu0 a-1 wake b-2; \
+                  4 cpu0 a-1 > softirq:TIMER^; 5 cpu0 a-1 wake b-2; 6 cpu0 a-1 wake b-2 by=task; \
+                  7 cpu1 idle wake b-2; 8 cpu1 idle > timer^; 9 cpu1 idle wake b-2";
+    let events = events.replace("wake b-2", "wake b-2 kind=waking");
+    let outcome = read(plain(&events).as_bytes(), &ReadOptions::default()).unwrap();
+    let wakes = outcome.recorded.wakes.iter().map(|wake| {
+        let interrupt = wake.waker.interrupt.map(|func| &*outcome.func(func).name);
+        (wake.time.0, wake.waker.context, interrupt)
+    });
+    let expected = [
+        (1, WakerContext::Task, None),
+        (3, WakerContext::HardIrq, Some("timer")),
+        (5, WakerContext::SoftIrq, Some("softirq:TIMER")),
+        (6, WakerContext::Task, None),
+        (7, WakerContext::Unknown, None),
+        (9, WakerContext::HardIrq, Some("timer")),
+    ];
+    assert_eq!(wakes.collect::<Vec<_>>(), expected);
 }
