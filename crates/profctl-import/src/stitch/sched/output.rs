@@ -17,17 +17,8 @@ pub(in crate::stitch) struct ToSink<'a, S> {
     pub(in crate::stitch) first: Tick,
 }
 
-impl<S: SpanSink> ToSink<'_, S> {
-    fn set_window(&mut self) {
-        if self.core.window_is_unset() {
-            self.core.set_window(self.first);
-        }
-    }
-}
-
 impl<S: SpanSink> Output for ToSink<'_, S> {
     fn state(&mut self, state: &ThreadState) {
-        self.set_window();
         let mut state = *state;
         let window = self.core.window;
         if let Some(from) = window.from.filter(|from| state.start < *from) {
@@ -46,7 +37,6 @@ impl<S: SpanSink> Output for ToSink<'_, S> {
     }
 
     fn wake(&mut self, wake: &Wake) {
-        self.set_window();
         if self.core.window.holds(wake.time) {
             self.core.sink.record(Record::Wake(wake), &self.core.names);
         }

@@ -2,7 +2,7 @@
 
 use expect_test::expect;
 use profctl_import::ReadOptions;
-use profctl_model::{RunState, ThreadState, Tick, WakerContext};
+use profctl_model::{RunState, ThreadId, ThreadState, Tick};
 
 use super::{calls, check_window, options, plain};
 use crate::recorder::read;
@@ -120,24 +120,66 @@ fn a_call_without_an_exit_lasts_until_its_thread_was_last_seen() {
     }
 }
 
+/// From where each waking came, with the interrupt: `TIME CONTEXT NAME`.
+fn wakings(events: &str) -> Vec<String> {
+    let text = plain(&events.replace("wake b-2", "wake b-2 kind=waking"));
+    let outcome = read(text.as_bytes(), &ReadOptions::default()).unwrap();
+    let wakes = outcome.recorded.wakes.iter().map(|wake| {
+        let interrupt = wake.waker.interrupt.map_or("-", |func| &*outcome.func(func).name);
+        format!("{} {:?} {interrupt}", wake.time.0, wake.waker.context)
+    });
+    wakes.collect()
+}
+
 #[test]
 fn the_calls_that_are_open_say_from_where_a_thread_is_woken() {
     let events = "0 cpu0 a-1 > f; 1 cpu0 a-1 wake b-2; 2 cpu0 a-1 > timer^; 3 cpu0 a-1 wake b-2; \
                   4 cpu0 a-1 > softirq:TIMER^; 5 cpu0 a-1 wake b-2; 6 cpu0 a-1 wake b-2 by=task; \
                   7 cpu1 idle wake b-2; 8 cpu1 idle > timer^; 9 cpu1 idle wake b-2";
-    let events = events.replace("wake b-2", "wake b-2 kind=waking");
-    let outcome = read(plain(&events).as_bytes(), &ReadOptions::default()).unwrap();
-    let wakes = outcome.recorded.wakes.iter().map(|wake| {
-        let interrupt = wake.waker.interrupt.map(|func| &*outcome.func(func).name);
-        (wake.time.0, wake.waker.context, interrupt)
-    });
     let expected = [
-        (1, WakerContext::Task, None),
-        (3, WakerContext::HardIrq, Some("timer")),
-        (5, WakerContext::SoftIrq, Some("softirq:TIMER")),
-        (6, WakerContext::Task, None),
-        (7, WakerContext::Unknown, None),
-        (9, WakerContext::HardIrq, Some("timer")),
+        "1 Task -",
+        "3 HardIrq timer",
+        "5 SoftIrq softirq:TIMER",
+        "6 Task -",
+        "7 Unknown -",
+        "9 HardIrq timer",
     ];
-    assert_eq!(wakes.collect::<Vec<_>>(), expected);
+    assert_eq!(wakings(events), expected);
+}
+
+#[test]
+fn no_interrupt_is_served_behind_a_switch_or_a_loss() {
+    for between in ["switch a-1 c-3", "lost 3"] {
+        let events = format!(
+            "0 cpu0 a-1 ! softirq_entry \"vec=1 [action=TIMER]\"; 1 cpu0 a-1 wake b-2; \
+             2 cpu0 {between}; 3 cpu0 c-3 wake b-2"
+        );
+        assert_eq!(wakings(&events), ["1 SoftIrq softirq:TIMER", "3 Task -"], "{between}");
+    }
+}
+
+#[test]
+fn a_thread_that_may_have_run_where_records_were_lost_was_not_off_the_cpu() {
+    let events = "0 cpu0 switch b-2 a-1; 1 cpu0 a-1 > f; 5 cpu0 switch a-1 b-2;
+                  7 cpu0 b-2 wake a-1 kind=waking cpu=1; 8 cpu1 lost 3; 20 cpu0 switch b-2 a-1;
+                  25 cpu0 a-1 < f";
+    assert_eq!(calls(&plain(events)), ["f 1..25 24"]);
+}
+
+#[test]
+fn idle_tasks_run_and_do_nothing_else() {
+    let events = "0 cpu0 switch idle a-1; 5 cpu0 switch a-1 idle; 9 cpu0 switch idle a-1;
+                  9 cpu1 switch b-2 a-1; 12 cpu0 switch a-1 idle";
+    let outcome = read(plain(events).as_bytes(), &ReadOptions::default()).unwrap();
+    let is_idle = |thread: ThreadId| outcome.threads[thread.index()].idle;
+    let states = outcome.recorded.states.iter().filter(|state| is_idle(state.thread));
+    let states = states.map(|state| (state.start.0, state.end.0, state.state));
+    assert_eq!(
+        states.collect::<Vec<_>>(),
+        [(5, 9, RunState::Running), (12, 12, RunState::Running)]
+    );
+    assert!(outcome.recorded.lives.iter().all(|life| !is_idle(life.thread)));
+    assert_eq!(outcome.recorded.lives.len(), 2);
+    // a on two CPUs at once.
+    assert_eq!(outcome.count("stitch/switch-mismatch"), 2);
 }
