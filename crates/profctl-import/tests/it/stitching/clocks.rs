@@ -102,6 +102,17 @@ fn a_trace_begins_at_its_earliest_time() {
 }
 
 #[test]
+fn a_window_begins_after_the_first_record_and_stays_where_it_is() {
+    let events = "9 cpu0 a-1 > f; 5 cpu1 b-2 > g; 14 cpu0 a-1 < f; 17 cpu1 b-2 < g";
+    for window in [[Some(3), None], [Some(3), Some(6)]] {
+        let outcome = read(plain(events).as_bytes(), &options(window)).unwrap();
+        assert_eq!([times(&outcome, "f").0, times(&outcome, "g").0], [12, 12], "{window:?}");
+    }
+    let outcome = read(plain(events).as_bytes(), &options([None, Some(6)])).unwrap();
+    assert_eq!([times(&outcome, "f").1, times(&outcome, "g").1], [14, 15]);
+}
+
+#[test]
 fn a_trace_of_sums_is_as_long_as_their_own_times() {
     let text = plain("- sum f calls=3 elapsed=30 net=10; - sum g calls=1 elapsed=12 net=12")
         .replace("plain 1", "plain 1 timeline=synthetic");

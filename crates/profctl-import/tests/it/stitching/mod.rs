@@ -113,6 +113,17 @@ fn the_exits_of_calls_that_were_entered_at_once_say_which_is_the_interrupt() {
 }
 
 #[test]
+fn calls_are_tied_only_where_entries_may_be_and_came_at_once() {
+    let events = ["0 > a; 0 > b; 5 < a; 9 < b", "0 > a; 3 > b; 5 < a; 9 < b"];
+    for (header, events) in [("", events[0]), ("entries=tied", events[1])] {
+        let text = plain(events).replace("plain 1", &format!("plain 1 {header}"));
+        let outcome = read(text.as_bytes(), &ReadOptions::default()).unwrap();
+        assert_eq!(outcome.count("stitch/forced-exit"), 1, "{events}");
+        assert_eq!(outcome.count("stitch/late-exit"), 1, "{events}");
+    }
+}
+
+#[test]
 fn a_second_exit_is_of_a_call_that_was_not_seen() {
     check(
         "0 > a; 10 > b; 20 < a; 30 < b; 40 < b",

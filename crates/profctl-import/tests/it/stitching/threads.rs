@@ -159,6 +159,13 @@ fn no_interrupt_is_served_behind_a_switch_or_a_loss() {
 }
 
 #[test]
+fn an_interrupt_is_served_until_its_exit() {
+    let events = "0 cpu0 a-1 ! irq_handler_entry \"irq=25 name=virtio0\"; 1 cpu0 a-1 wake b-2; \
+                  2 cpu0 a-1 ! irq_handler_exit \"irq=25\"; 3 cpu0 a-1 wake b-2";
+    assert_eq!(wakings(events), ["1 HardIrq irq:virtio0", "3 Task -"]);
+}
+
+#[test]
 fn a_thread_that_may_have_run_where_records_were_lost_was_not_off_the_cpu() {
     let events = "0 cpu0 switch b-2 a-1; 1 cpu0 a-1 > f; 5 cpu0 switch a-1 b-2;
                   7 cpu0 b-2 wake a-1 kind=waking cpu=1; 8 cpu1 lost 3; 20 cpu0 switch b-2 a-1;
