@@ -160,6 +160,23 @@ fn a_call_that_is_said_to_be_incomplete_is_no_call() {
 }
 
 #[test]
+fn an_incomplete_call_lasts_as_it_was_seen_unless_its_record_says_how_long() {
+    let seen = |events: &str| {
+        let outcome = read(plain(events).as_bytes(), &ReadOptions::default()).unwrap();
+        (calls(&plain(events)), outcome.count("stitch/stated-mismatch"))
+    };
+    let cut = seen("0 > f wall=50 net=40; 30 . g 1");
+    assert_eq!(cut, (vec!["g 30..31 1".to_owned(), "f 0..31 30".to_owned()], 0));
+    let said = seen("0 > f wall=50 net=20; 0 incomplete seen=entry; 10 . g 1; 30 < f");
+    assert_eq!(said, (vec!["g 10..11 1".to_owned(), "f 0..50 20".to_owned()], 0));
+    for (net, mismatches) in [(20, 0), (19, 1)] {
+        let whole = seen(&format!("0 > f wall=50 net={net}; 10 . g 30; 50 < f"));
+        let expected = vec!["g 10..40 30".to_owned(), format!("f 0..50 {net}")];
+        assert_eq!(whole, (expected, mismatches));
+    }
+}
+
+#[test]
 fn exits_at_the_start_nest_in_one_another() {
     check(
         "0 > a; 100 < a; 200 < b; 300 < c; 400 < d",
@@ -408,6 +425,17 @@ fn orphans_are_forgotten_with_the_call_that_they_lie_in_and_no_others() {
                   20 = r 19 depth=1; 30 < m depth=0";
     let expected = ["x 1..5 4", "y 7..8 1", "f 6..9 2", "r 1..20 12", "m 0..30 11"];
     assert_eq!(calls(&plain(events)), expected);
+}
+
+#[test]
+fn a_caller_that_is_seen_at_its_end_may_recurse_in_calls_of_a_caller_that_is_missing() {
+    check(
+        "0 > g depth=2; 1 . f 4 depth=5; 20 = f 19 depth=4; 30 < g depth=2",
+        &expect![[r"
+            f: 2 calls, 0 partial, 19 19
+            g: 1 calls, 0 partial, 30 11
+        "]],
+    );
 }
 
 #[test]
