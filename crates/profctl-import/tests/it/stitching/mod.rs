@@ -12,6 +12,8 @@ use profctl_testkit::fixtures;
 use crate::recorder::{Outcome, read};
 
 mod clocks;
+mod late;
+mod orphans;
 mod threads;
 
 /// The sums of one function.
@@ -63,8 +65,9 @@ pub(crate) fn options(window: [Option<u64>; 2]) -> ReadOptions {
     ReadOptions { from, until, ..ReadOptions::default() }
 }
 
-fn told(events: &str, options: &ReadOptions) -> String {
-    let outcome = read(plain(events).as_bytes(), options).unwrap();
+fn told(events: &str, header: &str, options: &ReadOptions) -> String {
+    let text = plain(events).replace("plain 1", &format!("plain 1 {header}"));
+    let outcome = read(text.as_bytes(), options).unwrap();
     let mut text = String::new();
     for (name, sums) in sums(&outcome) {
         let Sums { calls, partial, elapsed, net } = sums;
@@ -78,11 +81,11 @@ fn told(events: &str, options: &ReadOptions) -> String {
 
 /// Each function with its complete and incomplete calls, elapsed and net; then the diagnostics.
 fn check(events: &str, expected: &Expect) {
-    expected.assert_eq(&told(events, &ReadOptions::default()));
+    expected.assert_eq(&told(events, "", &ReadOptions::default()));
 }
 
 fn check_window(events: &str, window: [Option<u64>; 2], expected: &Expect) {
-    expected.assert_eq(&told(events, &options(window)));
+    expected.assert_eq(&told(events, "", &options(window)));
 }
 
 #[test]
@@ -177,60 +180,6 @@ fn an_incomplete_call_lasts_as_it_was_seen_unless_its_record_says_how_long() {
 }
 
 #[test]
-fn exits_at_the_start_nest_in_one_another() {
-    check(
-        "0 > a; 100 < a; 200 < b; 300 < c; 400 < d",
-        &expect![[r"
-            a: 1 calls, 0 partial, 100 100
-            b: 0 calls, 1 partial, 200 100
-            c: 0 calls, 1 partial, 300 100
-            d: 0 calls, 1 partial, 400 100
-            stitch/unmatched-exit 3
-        "]],
-    );
-}
-
-#[test]
-fn exits_at_the_start_that_show_their_depths_nest_as_well() {
-    // The second exit at depth 1 cannot have been open from the start.
-    check(
-        "0 > a depth=2; 100 < a depth=2; 200 < b depth=1; 300 < e depth=1; 400 < d depth=0",
-        &expect![[r"
-            a: 1 calls, 0 partial, 100 100
-            b: 0 calls, 1 partial, 200 100
-            d: 0 calls, 1 partial, 400 200
-            e: 0 calls, 1 partial, 0 0
-            stitch/unmatched-exit 3
-        "]],
-    );
-}
-
-#[test]
-fn recursion_below_an_exit_without_entry_counts_once() {
-    check(
-        "0 > f; 10 > f; 15 < f; 20 < f; 30 < f; 50 < g; 60 < f",
-        &expect![[r"
-            f: 2 calls, 2 partial, 60 40
-            g: 0 calls, 1 partial, 50 20
-            stitch/unmatched-exit 3
-        "]],
-    );
-    let outcome = read(plain("0 > f; 10 < f; 30 < f").as_bytes(), &ReadOptions::default()).unwrap();
-    assert_eq!(sums(&outcome)["f"], Sums { calls: 1, partial: 1, elapsed: 30, net: 30 });
-}
-
-#[test]
-fn recursion_of_calls_that_are_known_when_they_return_counts_once() {
-    check(
-        "5 = f 2 depth=3; 10 = g 6 depth=2; 20 = f 15 depth=1; 30 = f 5 depth=1",
-        &expect![[r"
-            f: 3 calls, 0 partial, 20 16
-            g: 1 calls, 0 partial, 6 4
-        "]],
-    );
-}
-
-#[test]
 fn a_call_around_the_window_is_in_it() {
     for events in ["0 > a; 100 < a", "0 . a 100; 100 ! m", "0 > b; 1 > a; 99 < a; 100 < b"] {
         let outcome = read(plain(events).as_bytes(), &options([Some(40), Some(60)])).unwrap();
@@ -250,71 +199,6 @@ fn calls_are_clipped_at_both_edges() {
             leaf: 0 calls, 2 partial, 20 20
         "]],
     );
-}
-
-#[test]
-fn callees_that_came_late_are_those_of_the_caller() {
-    // By their timestamps.
-    check(
-        "0 > a depth=0; 5000 > b depth=1; 5001 . c 5 depth=2; 9000 . d 40 depth=2;
-         9500 . e 60 depth=2; 9999 < b depth=1 wall=10; 20000 < a depth=0 wall=20000",
-        &expect![[r"
-            a: 1 calls, 0 partial, 20000 19890
-            b: 1 calls, 0 partial, 10 5
-            c: 1 calls, 0 partial, 5 5
-            d: 1 calls, 0 partial, 40 40
-            e: 1 calls, 0 partial, 60 60
-        "]],
-    );
-    // What fits belongs where it is shown.
-    check(
-        "0 > a depth=0; 5000 > b depth=1; 5001 . c 5 depth=2; 9000 . d 40 depth=2;
-         9999 < b depth=1 wall=4900; 20000 < a depth=0 wall=20000",
-        &expect![[r"
-            a: 1 calls, 0 partial, 20000 15100
-            b: 1 calls, 0 partial, 4900 4855
-            c: 1 calls, 0 partial, 5 5
-            d: 1 calls, 0 partial, 40 40
-        "]],
-    );
-}
-
-#[test]
-fn what_follows_a_late_call_is_late() {
-    // `irq` is shown at the depth of `b`, which had returned: so had it when `c` began.
-    let text = "# tracer: function_graph\n\
-                 1)               |  a() {\n\
-                 1)               |    b() {\n\
-                 1)   0.972 us    |      early();\n\
-                 1)   1.093 us    |    irq();\n\
-                 1)   0.841 us    |      c();\n\
-                 1)   2.535 us    |    }\n\
-                 1)   9.000 us    |  }\n";
-    let outcome = read(text.as_bytes(), &ReadOptions::default()).unwrap();
-    let net = |name: &str| sums(&outcome)[name].net;
-    assert_eq!([net("a"), net("b"), net("irq"), net("c")], [4531, 1563, 1093, 841]);
-    let found = outcome.recorded.spans.iter().find(|span| outcome.func(span.func).name == "b");
-    assert_eq!(found.unwrap().late.roots, 2);
-}
-
-#[test]
-fn what_follows_a_late_call_and_those_that_were_late_to_it_is_late() {
-    // `irq` is shown at the depth of `b`, and `other` came late to it in turn.
-    let text = "# tracer: function_graph\n\
-                 1)               |  a() {\n\
-                 1)               |    b() {\n\
-                 1)               |    irq() {\n\
-                 1) + 15.684 us   |    other();\n\
-                 1)   4.319 us    |    }\n\
-                 1)   0.952 us    |      c();\n\
-                 1)   4.319 us    |    }\n\
-                 1) + 90.000 us   |  }\n";
-    let outcome = read(text.as_bytes(), &ReadOptions::default()).unwrap();
-    let net = |name: &str| sums(&outcome)[name].net;
-    let nets = ["a", "b", "irq", "other", "c"].map(net);
-    assert_eq!((nets, nets.iter().sum::<u64>()), ([64_726, 4319, 4319, 15_684, 952], 90_000));
-    let found = outcome.recorded.spans.iter().find(|span| outcome.func(span.func).name == "b");
-    assert_eq!(found.unwrap().late.roots, 3);
 }
 
 #[test]
@@ -389,64 +273,6 @@ fn calls(text: &str) -> Vec<String> {
         format!("{name} {}..{} {}", span.start.0, span.end.0, span.net.0)
     };
     outcome.recorded.spans.iter().map(call).collect()
-}
-
-#[test]
-fn a_return_adopts_what_is_deeper_and_nothing_else() {
-    let events = "0 > f depth=0; 1 . x 4 depth=2; 5 . y 5 depth=4; 10 = r 9 depth=3; \
-                  20 = q 18 depth=1; 30 < f depth=0";
-    // r is around y only, q around x and r.
-    let expected = ["x 1..5 4", "y 5..10 5", "r 1..10 4", "q 2..20 5", "f 0..30 12"];
-    assert_eq!(calls(&plain(events)), expected);
-}
-
-#[test]
-fn orphans_of_a_call_that_has_ended_are_not_adopted_in_the_next() {
-    let events = "0 > f depth=0; 1 . x 4 depth=3; 10 < f depth=0; \
-                  10 > g depth=0; 30 = r 15 depth=2; 40 < g depth=0";
-    assert_eq!(calls(&plain(events)), ["x 1..5 4", "f 0..10 6", "r 15..30 15", "g 10..40 15"]);
-}
-
-#[test]
-fn a_call_above_orphans_shows_that_their_callers_have_ended() {
-    let events = "0 > f depth=0; 1 . x 4 depth=3; 6 . a 2 depth=1; 20 = r 10 depth=2; \
-                  30 < f depth=0";
-    let expected = ["x 1..5 4", "a 6..8 2", "r 10..20 10", "f 0..30 14"];
-    assert_eq!(calls(&plain(events)), expected);
-}
-
-#[test]
-fn orphans_are_forgotten_with_the_call_that_they_lie_in_and_no_others() {
-    let events = "0 > m depth=0; 0 > f depth=1; 1 . x 4 depth=4; 10 < f depth=1; \
-                  10 > g depth=1; 30 = r 15 depth=3; 40 < g depth=1; 50 < m depth=0";
-    let expected = ["x 1..5 4", "f 0..10 6", "r 15..30 15", "g 10..40 15", "m 0..50 10"];
-    assert_eq!(calls(&plain(events)), expected);
-    let events = "0 > m depth=0; 1 . x 4 depth=2; 6 > f depth=3; 7 . y 1 depth=5; 9 < f depth=3; \
-                  20 = r 19 depth=1; 30 < m depth=0";
-    let expected = ["x 1..5 4", "y 7..8 1", "f 6..9 2", "r 1..20 12", "m 0..30 11"];
-    assert_eq!(calls(&plain(events)), expected);
-}
-
-#[test]
-fn a_caller_that_is_seen_at_its_end_may_recurse_in_calls_of_a_caller_that_is_missing() {
-    check(
-        "0 > g depth=2; 1 . f 4 depth=5; 20 = f 19 depth=4; 30 < g depth=2",
-        &expect![[r"
-            f: 2 calls, 0 partial, 19 19
-            g: 1 calls, 0 partial, 30 11
-        "]],
-    );
-}
-
-#[test]
-fn a_caller_that_is_seen_at_its_end_may_recurse_through_calls_whose_callers_are_missing() {
-    check(
-        "0 > f depth=2; 1 . x 4 depth=5; 10 < f depth=2; 20 = x 18 depth=1",
-        &expect![[r"
-            f: 1 calls, 0 partial, 10 6
-            x: 2 calls, 0 partial, 18 12
-        "]],
-    );
 }
 
 #[test]

@@ -1,0 +1,126 @@
+//! Calls that came late to the one in which they are shown.
+
+use std::fmt::Write as _;
+
+use expect_test::expect;
+use profctl_import::ReadOptions;
+
+use super::{check, sums, told};
+use crate::recorder::read;
+
+/// What [`check`] compares, of times in microseconds.
+fn in_microseconds(events: &str) -> String {
+    told(events, "unit=us", &ReadOptions::default())
+}
+
+#[test]
+fn callees_that_came_late_are_those_of_the_caller() {
+    // By their timestamps.
+    check(
+        "0 > a depth=0; 5000 > b depth=1; 5001 . c 5 depth=2; 9000 . d 40 depth=2;
+         9500 . e 60 depth=2; 9999 < b depth=1 wall=10; 20000 < a depth=0 wall=20000",
+        &expect![[r"
+            a: 1 calls, 0 partial, 20000 19890
+            b: 1 calls, 0 partial, 10 5
+            c: 1 calls, 0 partial, 5 5
+            d: 1 calls, 0 partial, 40 40
+            e: 1 calls, 0 partial, 60 60
+        "]],
+    );
+    // What fits belongs where it is shown.
+    check(
+        "0 > a depth=0; 5000 > b depth=1; 5001 . c 5 depth=2; 9000 . d 40 depth=2;
+         9999 < b depth=1 wall=4900; 20000 < a depth=0 wall=20000",
+        &expect![[r"
+            a: 1 calls, 0 partial, 20000 15100
+            b: 1 calls, 0 partial, 4900 4855
+            c: 1 calls, 0 partial, 5 5
+            d: 1 calls, 0 partial, 40 40
+        "]],
+    );
+}
+
+#[test]
+fn what_follows_a_late_call_is_late() {
+    // `irq` is shown at the depth of `b`, which had returned: so had it when `c` began.
+    let text = "# tracer: function_graph\n\
+                 1)               |  a() {\n\
+                 1)               |    b() {\n\
+                 1)   0.972 us    |      early();\n\
+                 1)   1.093 us    |    irq();\n\
+                 1)   0.841 us    |      c();\n\
+                 1)   2.535 us    |    }\n\
+                 1)   9.000 us    |  }\n";
+    let outcome = read(text.as_bytes(), &ReadOptions::default()).unwrap();
+    let net = |name: &str| sums(&outcome)[name].net;
+    assert_eq!([net("a"), net("b"), net("irq"), net("c")], [4531, 1563, 1093, 841]);
+    let found = outcome.recorded.spans.iter().find(|span| outcome.func(span.func).name == "b");
+    assert_eq!(found.unwrap().late.roots, 2);
+}
+
+#[test]
+fn what_follows_a_late_call_and_those_that_were_late_to_it_is_late() {
+    // `irq` is shown at the depth of `b`, and `other` came late to it in turn.
+    let text = "# tracer: function_graph\n\
+                 1)               |  a() {\n\
+                 1)               |    b() {\n\
+                 1)               |    irq() {\n\
+                 1) + 15.684 us   |    other();\n\
+                 1)   4.319 us    |    }\n\
+                 1)   0.952 us    |      c();\n\
+                 1)   4.319 us    |    }\n\
+                 1) + 90.000 us   |  }\n";
+    let outcome = read(text.as_bytes(), &ReadOptions::default()).unwrap();
+    let net = |name: &str| sums(&outcome)[name].net;
+    let nets = ["a", "b", "irq", "other", "c"].map(net);
+    assert_eq!((nets, nets.iter().sum::<u64>()), ([64_726, 4319, 4319, 15_684, 952], 90_000));
+    let found = outcome.recorded.spans.iter().find(|span| outcome.func(span.func).name == "b");
+    assert_eq!(found.unwrap().late.roots, 3);
+}
+
+#[test]
+fn a_nested_call_that_came_late_is_outermost() {
+    let events = "0 > main depth=0; 0 > f depth=1; 1 . f 2 depth=2; 20 . f 8 depth=2; \
+                  40 < f depth=1 wall=9; 50 < main depth=0";
+    let expected = expect![[r"
+        f: 3 calls, 0 partial, 17 17
+        main: 1 calls, 0 partial, 50 33
+    "]];
+    expected.assert_eq(&in_microseconds(events));
+}
+
+#[test]
+fn nothing_before_a_call_whose_caller_is_missing_came_late() {
+    let events = "0 > main depth=0; 0 > v depth=1; 20 . late 8 depth=2; 30 . o 3 depth=4; \
+                  40 < v depth=1 wall=10; 50 < main depth=0";
+    let expected = expect![[r"
+        late: 1 calls, 0 partial, 8 8
+        main: 1 calls, 0 partial, 50 40
+        o: 1 calls, 0 partial, 3 3
+        v: 1 calls, 0 partial, 10 0
+        stitch/clamped 1
+    "]];
+    expected.assert_eq(&in_microseconds(events));
+}
+
+#[test]
+fn old_callees_are_forgotten_and_the_last_may_still_have_come_late() {
+    let mut events = "0 > main depth=0; 0 > v depth=1; ".to_owned();
+    for n in 1..=300 {
+        write!(events, "{} . check 1 depth=2; ", 10 * n).unwrap();
+    }
+    events += "3050 . irq^ 5 depth=2; 3060 > late depth=2; ";
+    for n in 0..250 {
+        write!(events, "{} . leaf 1 depth=3; ", 3060 + 10 * n).unwrap();
+    }
+    events += "6060 < late depth=2 wall=3000; 6100 < v depth=1 wall=3020; 6200 < main depth=0";
+    let expected = expect![[r"
+        check: 300 calls, 0 partial, 300 300
+        irq: 1 calls, 0 partial, 5 5
+        late: 1 calls, 0 partial, 3000 2750
+        leaf: 250 calls, 0 partial, 250 250
+        main: 1 calls, 0 partial, 6200 175
+        v: 1 calls, 0 partial, 3020 2720
+    "]];
+    expected.assert_eq(&in_microseconds(&events));
+}
