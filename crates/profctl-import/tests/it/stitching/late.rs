@@ -124,3 +124,24 @@ fn old_callees_are_forgotten_and_the_last_may_still_have_come_late() {
     "]];
     expected.assert_eq(&in_microseconds(&events));
 }
+
+#[test]
+fn a_call_stays_where_it_is_shown_if_the_caller_has_no_time_for_it() {
+    let late = "41 a-1 . late 12 depth=2; 50 a-1 < v depth=1 wall=10; 50 a-1 < main depth=0";
+    for before in [
+        "0 a-1 > main depth=0; 0 a-1 . s 30 depth=1; 30 a-1 > v depth=1",
+        "0 switch b-2 a-1; 0 a-1 > main depth=0; 1 switch a-1 b-2; 31 switch b-2 a-1; \
+         31 a-1 > v depth=1",
+    ] {
+        let told = in_microseconds(&format!("{before}; {late}"));
+        assert!(told.contains("v: 1 calls, 0 partial, 10 0\n"), "{told}");
+        assert!(told.contains("stitch/clamped 1"), "{told}");
+    }
+}
+
+#[test]
+fn very_many_nested_calls_count_once() {
+    let nested: String = (1..=9000).map(|n| format!("{} . f 1 depth=1; ", 10 * n)).collect();
+    let events = format!("0 > f depth=0; {nested} 99999 < f depth=0 wall=99999");
+    assert_eq!(in_microseconds(&events), "f: 9001 calls, 0 partial, 99999 99999\n");
+}
