@@ -214,4 +214,38 @@ mod tests {
             assert_eq!(moment(text).map_err(|_| ()), expected, "{text}");
         }
     }
+
+    #[test]
+    fn a_window_may_begin_at_the_last_time_and_end_where_a_trace_has_one_time_only() {
+        let fits = |from: Option<&str>, until: Option<&str>, bounds: (u64, u64)| {
+            let [from, until] = [from, until].map(|text| text.map(|text| moment(text).unwrap()));
+            let selection = Selection { from, until, ..Selection::default() };
+            let bounds = (Tick(bounds.0), Tick(bounds.1));
+            selection.fits(&Timebase::NANOSECONDS, bounds).is_ok()
+        };
+        assert!(fits(Some("30ns"), None, (5, 35)));
+        assert!(!fits(Some("31ns"), None, (5, 35)));
+        assert!(fits(None, Some("1ns"), (5, 35)));
+        assert!(!fits(None, Some("0ns"), (5, 35)));
+        assert!(fits(None, Some("0ns"), (5, 5)));
+        assert!(fits(Some("1ns"), Some("2ns"), (5, 35)));
+        assert!(!fits(Some("2ns"), Some("2ns"), (5, 35)));
+    }
+
+    #[test]
+    fn functions_are_taken_by_name_and_module() {
+        let regex = |text: &str| Some(Regex::new(text).unwrap());
+        let all = Selection::default();
+        let named = Selection { matching: regex("^tcp"), exclude: regex("ack$"), ..all.clone() };
+        let of_modules = Selection { module: vec!["ext4".into(), "jbd2".into()], ..all.clone() };
+        for (name, module, expected) in [
+            ("tcp_send", None, [true, true, false]),
+            ("tcp_ack", Some("jbd2"), [true, false, true]),
+            ("ext4_read", Some("ext4"), [true, false, true]),
+            ("xfs_read", Some("xfs"), [true, false, false]),
+        ] {
+            let taken = [&all, &named, &of_modules].map(|it| it.takes_function(name, module));
+            assert_eq!(taken, expected, "{name}");
+        }
+    }
 }
