@@ -142,21 +142,41 @@ fn a_call_came_late_if_it_began_later_and_the_caller_has_time_for_it() {
             "0 switch b-2 a-1; 0 a-1 > main depth=0; 1 switch a-1 b-2; 31 switch b-2 a-1; \
              30 a-1 > v depth=1",
         ] {
-            let events = format!(
-                "{before}; {start} a-1 . late {length} depth=2; 50 a-1 < v depth=1 wall=9; \
-                 51 a-1 < main depth=0"
-            );
-            let told = told(&events, header, &ReadOptions::default());
-            let net = if is_late { "9 9" } else { "9 0" };
-            assert!(told.contains(&format!("v: 1 calls, 0 partial, {net}\n")), "{told}");
-            assert_eq!(told.contains("stitch/clamped 1"), !is_late, "{told}");
+            // With times, an interrupt is not late for what it is.
+            for callee in ["late", "late^"] {
+                let events = format!(
+                    "{before}; {start} a-1 . {callee} {length} depth=2; 50 a-1 < v depth=1 wall=9; \
+                     51 a-1 < main depth=0"
+                );
+                let told = told(&events, header, &ReadOptions::default());
+                let net = if is_late { "9 9" } else { "9 0" };
+                assert!(told.contains(&format!("v: 1 calls, 0 partial, {net}\n")), "{told}");
+                assert_eq!(told.contains("stitch/clamped 1"), !is_late, "{told}");
+            }
         }
     }
 }
 
 #[test]
+fn of_late_calls_the_last_ones_take_the_time_of_the_caller() {
+    let events = "0 > main depth=0; 0 . s 30 depth=1; 30 > v depth=1; 40 . first 6 depth=2; \
+                  46 . second 6 depth=2; 50 < v depth=1 wall=9; 51 < main depth=0";
+    let expected = expect![[r"
+        first: 1 calls, 0 partial, 6 6
+        main: 1 calls, 0 partial, 51 6
+        s: 1 calls, 0 partial, 30 30
+        second: 1 calls, 0 partial, 6 6
+        v: 1 calls, 0 partial, 9 3
+    "]];
+    expected.assert_eq(&in_microseconds(events));
+}
+
+#[test]
 fn very_many_nested_calls_count_once() {
-    let nested: String = (1..=9000).map(|n| format!("{} . f 1 depth=1; ", 10 * n)).collect();
-    let events = format!("0 > f depth=0; {nested} 99999 < f depth=0 wall=99999");
+    let mut events = "0 > f depth=0; ".to_owned();
+    for n in 1..=9000 {
+        write!(events, "{} . f 1 depth=1; ", 10 * n).unwrap();
+    }
+    events += "99999 < f depth=0 wall=99999";
     assert_eq!(in_microseconds(&events), "f: 9001 calls, 0 partial, 99999 99999\n");
 }
