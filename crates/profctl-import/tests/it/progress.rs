@@ -2,7 +2,7 @@
 //! is.
 
 use profctl_import::{Files, Memory, ReadOptions, Single, stream};
-use profctl_model::{IdVec, Names, Progress, Record, Span, SpanSink, ThreadId};
+use profctl_model::{IdVec, Names, Progress, Record, Span, SpanSink, ThreadId, Tick};
 use profctl_testkit::fixtures;
 
 use crate::recorder::{Recorder, read};
@@ -12,6 +12,9 @@ use crate::recorder::{Recorder, read};
 struct Watching {
     recorder: Recorder,
     roots: IdVec<ThreadId, u64>,
+    /// When the earliest call of a thread that may yet end begins; so early began those that may
+    /// get a caller.
+    open_from: IdVec<ThreadId, Tick>,
     settled: usize,
 }
 
@@ -22,6 +25,8 @@ impl SpanSink for Watching {
         assert!(taken <= *roots, "{span:?} has callees that were final");
         *roots -= u64::from(span.callees);
         *roots += 1;
+        let open_from = self.open_from.grow_to(span.thread);
+        assert!(span.start >= *open_from, "{span:?} may not begin before {open_from:?}");
         self.recorder.span(span, names);
     }
     fn record(&mut self, record: Record<'_>, names: &Names) {
@@ -29,6 +34,25 @@ impl SpanSink for Watching {
     }
     const WATCHES_PROGRESS: bool = true;
     fn progress(&mut self, progress: &Progress, _: &Names) {
+        let roots = *self.roots.grow_to(progress.thread) as usize;
+        let spans = self.recorder.spans.iter().rev().filter(|it| it.thread == progress.thread);
+        let open_from = progress.open_from.map(|from| {
+            // Those without a caller so far; the callees of each stand before it.
+            let (mut earliest, mut left, mut skipped) = (from, roots, 0);
+            for span in spans {
+                if left == 0 {
+                    break;
+                }
+                if skipped > 0 {
+                    skipped -= 1;
+                    continue;
+                }
+                earliest = earliest.min(span.start);
+                (left, skipped) = (left - 1, span.descendants);
+            }
+            earliest
+        });
+        *self.open_from.grow_to(progress.thread) = open_from.unwrap_or_default();
         if progress.open_from.is_none() {
             *self.roots.grow_to(progress.thread) = 0;
             self.settled = self.recorder.spans.len();
@@ -65,6 +89,17 @@ fn whoever_watches_gets_the_same_calls() {
         }
     }
     assert!(settled > 10_000, "{settled} calls were final before the end");
+}
+
+#[test]
+fn a_call_that_was_open_from_the_start_may_still_end() {
+    for text in [
+        "3 . a 1 depth=4; 5 > b depth=4; 9 < b depth=4; 12 < f depth=3",
+        "3 . a 1; 5 > b; 9 < b; 12 < f",
+    ] {
+        let text = super::stitching::plain(text);
+        assert!(compare("text", &Single::new("text", Box::new(text.as_bytes()))).is_some());
+    }
 }
 
 /// The call beside late ones is no interrupt, so none of them is late, however it is paired.

@@ -129,3 +129,27 @@ fn a_caller_may_recurse_through_others_that_are_missing_too() {
         "]],
     );
 }
+
+#[test]
+fn exits_without_names_behind_a_loss_are_those_of_the_calls_before_it() {
+    check(
+        "0 > f depth=0; 1 > g depth=1; 4 lost 3; 9 < depth=1; 10 < depth=0",
+        &expect![[r"
+            f: 0 calls, 2 partial, 2 2
+            g: 0 calls, 2 partial, 0 0
+            stitch/gap 1
+            stitch/lost-events 3
+            stitch/unmatched-exit 2
+        "]],
+    );
+    check(
+        "0 > f; 1 > g; 4 lost 3; 9 <; 10 <",
+        &expect![[r"
+            f: 0 calls, 2 partial, 2 2
+            g: 0 calls, 2 partial, 0 0
+            stitch/gap 1
+            stitch/lost-events 3
+            stitch/unmatched-exit 2
+        "]],
+    );
+}
