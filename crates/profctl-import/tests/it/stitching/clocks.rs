@@ -159,3 +159,28 @@ fn without_timestamps_a_call_is_as_long_as_its_exit_states() {
         assert_eq!(calls(&text), ["c 0..5 5", "a 0..20 15", "d 20..21 1"], "{depth}");
     }
 }
+
+#[test]
+fn instants_at_the_end_of_a_window_are_not_in_it() {
+    let events = "0 a-1 ! mark; 2 a-1 ! mark; 6 a-1 ! mark; 7 a-1 ! mark; 9 a-1 ! mark";
+    let outcome = read(plain(events).as_bytes(), &options([Some(2), Some(7)])).unwrap();
+    let times = outcome.recorded.marks.iter().map(|mark| mark.time.0);
+    assert_eq!(times.collect::<Vec<_>>(), [2, 6]);
+}
+
+#[test]
+fn a_call_is_incomplete_at_the_edge_that_cuts_it() {
+    let events = "0 a-1 ! mark; 3 a-1 > f; 9 a-1 < f; 20 a-1 ! mark";
+    for (window, expected) in [
+        ([Some(5), Some(15)], (true, false)),
+        ([Some(1), Some(5)], (false, true)),
+        ([Some(3), Some(5)], (false, true)),
+        ([Some(5), Some(9)], (true, false)),
+        ([Some(4), Some(6)], (true, true)),
+    ] {
+        let outcome = read(plain(events).as_bytes(), &options(window)).unwrap();
+        let fidelity = outcome.recorded.spans[0].fidelity;
+        let found = (fidelity.start_inferred, fidelity.end_inferred);
+        assert_eq!(found, expected, "{window:?}");
+    }
+}

@@ -190,3 +190,23 @@ fn idle_tasks_run_and_do_nothing_else() {
     // a on two CPUs at once.
     assert_eq!(outcome.count("stitch/switch-mismatch"), 2);
 }
+
+/// The calls as [`calls`] tells them, without those of the switch.
+fn calls_of_threads(events: &str) -> Vec<String> {
+    let mut calls = calls(&plain(events));
+    calls.retain(|call| !call.starts_with("swtch "));
+    calls
+}
+
+#[test]
+fn switches_without_threads_are_followed_by_what_is_left() {
+    // `write` is of the second thread, `read` of the first; `x` is between.
+    let events = "0 > a; 1 > read; 2 switch> swtch; 3 switch< swtch; 4 > b; 5 > write; \
+                  6 switch> swtch; 7 switch< swtch; 8 > x; 9 < x; 10 < write; 11 < b; \
+                  12 switch> swtch; 13 switch< swtch; 14 < read; 15 < a";
+    let expected = ["x 8..9 1", "write 5..10 3", "b 4..11 2", "read 1..14 2", "a 0..15 2"];
+    assert_eq!(calls_of_threads(events), expected);
+    // Nothing was left, so these are of a new thread.
+    let events = "0 > a; 2 switch> swtch; 3 switch< swtch; 5 > b; 8 < b";
+    assert_eq!(calls_of_threads(events), ["b 5..8 3", "a 0..2 2"]);
+}
