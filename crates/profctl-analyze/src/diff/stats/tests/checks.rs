@@ -282,6 +282,20 @@ fn permutations_are_counted_exactly() {
     assert_eq!(permutation_p(&low, &high), 1.0 / 20_000.0);
 }
 
+/// The values are those of scipy's `mannwhitneyu` (1.17, method `asymptotic`).
+#[test]
+fn many_values_have_the_p_of_a_normal_distribution() {
+    let apart =
+        |n: u32, shift: f64| -> Vec<f64> { (0..n).map(|i| 2.0 * f64::from(i) + shift).collect() };
+    let found = mann_whitney_exact(&apart(90, 0.0), &apart(80, 31.0));
+    assert!((found - 0.010_051_574_454_933_553).abs() < 1e-12, "{found}");
+    let digits = |n: u32, more: f64| -> Vec<f64> {
+        (0..n).map(|i| f64::from(i % 10) + if i % 3 == 0 { more } else { 0.0 }).collect()
+    };
+    let found = mann_whitney_exact(&digits(80, 0.0), &digits(70, 1.0));
+    assert!((found - 0.496_852_660_519_842_56).abs() < 1e-12, "{found}");
+}
+
 #[test]
 fn equal_values_keep_ranks_exact() {
     // Ranks 1, 2.5, 2.5 and 4, 5, 6: one way of 20 on either side.
