@@ -1,9 +1,8 @@
 //! Where calls are laid in time, with and without times that are recorded.
 
-use profctl_import::ReadOptions;
 use profctl_model::Tick;
 
-use super::{calls, options, plain, sums, times};
+use super::{calls, options, plain, plain_with, read_text, sums, times};
 use crate::recorder::read;
 
 #[test]
@@ -26,7 +25,7 @@ fn without_timestamps_interrupts_at_the_end_are_late_if_they_do_not_fit() {
                 - > a depth=0\n- > b depth=1\n- . irq_early^ 2 depth=2\n- . c 5 depth=2\n\
                 - . irq_enter^ 3 depth=2\n- . irq^ 40 depth=2\n- < b depth=1 wall=10\n\
                 - < a depth=0 wall=100\n";
-    let outcome = read(text.as_bytes(), &ReadOptions::default()).unwrap();
+    let outcome = read_text(text);
     let net = |name: &str| sums(&outcome)[name].net;
     // The early interrupt hit b; the last one, which is two calls, did not.
     assert_eq!([net("a"), net("b"), net("c"), net("irq")], [47, 3, 5, 40]);
@@ -42,7 +41,7 @@ fn without_timestamps_calls_are_laid_end_to_end_on_each_cpu() {
                  1)   5.000 us    |  d();\n\
                  0)   4.000 us    |  }\n\
                  1)   1.000 us    |  e();\n";
-    let outcome = read(text.as_bytes(), &ReadOptions::default()).unwrap();
+    let outcome = read_text(text);
     let times = |name: &str| times(&outcome, name);
     let expected = [(0, 2000), (0, 3000), (2000, 6000), (3000, 8000), (8000, 9000)];
     assert_eq!(["a", "b", "c", "d", "e"].map(times), expected);
@@ -51,7 +50,7 @@ fn without_timestamps_calls_are_laid_end_to_end_on_each_cpu() {
 #[test]
 fn a_trace_begins_with_a_switch_that_has_no_time() {
     let text = plain("- switch> swtch; 10 switch< swtch; 12 > f; 20 < f");
-    let outcome = read(text.as_bytes(), &ReadOptions::default()).unwrap();
+    let outcome = read_text(&text);
     let first = outcome.recorded.spans.iter().map(|span| span.start).min();
     assert_eq!((first, outcome.span_of_time.0), (Some(Tick(0)), Tick(0)));
 }
@@ -63,7 +62,7 @@ fn calls_after_a_loss_come_after_those_before_it() {
         "0 cpu0 a-1 > f; 1000 cpu0 switch a-1 b-2; 1000 cpu0 lost 3; 20 cpu0 switch b-2 a-1;
          30 cpu0 a-1 > g; 40 cpu0 a-1 < g",
     );
-    let outcome = read(text.as_bytes(), &ReadOptions::default()).unwrap();
+    let outcome = read_text(&text);
     let times = |name: &str| times(&outcome, name);
     assert_eq!([times("f"), times("g")], [(0, 1000), (1000, 1000)]);
     assert_eq!(outcome.count("stitch/backwards"), 2);
@@ -73,7 +72,7 @@ fn calls_after_a_loss_come_after_those_before_it() {
 fn a_return_without_a_time_is_laid_behind_the_calls_that_it_adopts() {
     let events = "- . c 5 depth=3; - = b 8 depth=2; - . x 4 depth=2; - . y 6 depth=4; \
                   - = a 20 depth=1; - . z 1 depth=1";
-    let text = plain(events).replace("plain 1", "plain 1 timeline=synthetic");
+    let text = plain_with("timeline=synthetic", events);
     // b took 3 on its own, and a 20 - (8 + 4 + 6).
     let expected = ["c 0..5 5", "b 0..8 3", "x 8..12 4", "y 12..18 6", "a 0..20 2", "z 20..21 1"];
     assert_eq!(calls(&text), expected);
@@ -83,21 +82,21 @@ fn a_return_without_a_time_is_laid_behind_the_calls_that_it_adopts() {
 fn a_return_without_a_time_is_laid_behind_calls_that_it_does_not_adopt() {
     for depth in [2, 3] {
         let events = format!("- . x 4 depth={depth}; - = r 9 depth=3; - . z 1 depth=1");
-        let text = plain(&events).replace("plain 1", "plain 1 timeline=synthetic");
+        let text = plain_with("timeline=synthetic", &events);
         assert_eq!(calls(&text), ["x 0..4 4", "r 4..13 9", "z 13..14 1"], "{depth}");
     }
 }
 
 #[test]
 fn the_first_value_of_a_counter_is_where_the_trace_begins() {
-    let text = plain("5 > f; 250 . x 1; 3 < f").replace("plain 1", "plain 1 counter-bits=8");
+    let text = plain_with("counter-bits=8", "5 > f; 250 . x 1; 3 < f");
     assert_eq!(calls(&text), ["x 250..251 1", "f 5..259 253"]);
 }
 
 #[test]
 fn a_trace_begins_at_its_earliest_time() {
     let events = "9 cpu0 a-1 > f; 5 cpu1 b-2 > g; 12 cpu0 a-1 < f; 11 cpu1 b-2 < g";
-    let outcome = read(plain(events).as_bytes(), &ReadOptions::default()).unwrap();
+    let outcome = read_text(&plain(events));
     assert_eq!(outcome.span_of_time, (Tick(5), Tick(12)));
 }
 
@@ -114,9 +113,11 @@ fn a_window_begins_after_the_first_record_and_stays_where_it_is() {
 
 #[test]
 fn a_trace_of_sums_is_as_long_as_their_own_times() {
-    let text = plain("- sum f calls=3 elapsed=30 net=10; - sum g calls=1 elapsed=12 net=12")
-        .replace("plain 1", "plain 1 timeline=synthetic");
-    let outcome = read(text.as_bytes(), &ReadOptions::default()).unwrap();
+    let text = plain_with(
+        "timeline=synthetic",
+        "- sum f calls=3 elapsed=30 net=10; - sum g calls=1 elapsed=12 net=12",
+    );
+    let outcome = read_text(&text);
     assert_eq!(outcome.span_of_time, (Tick(0), Tick(22)));
     let totals = outcome.recorded.totals.iter();
     let totals =
@@ -126,28 +127,20 @@ fn a_trace_of_sums_is_as_long_as_their_own_times() {
 
 #[test]
 fn a_loss_is_where_its_cpu_was_last_seen_or_where_it_is_recorded() {
-    let gap = |header: &str, events: &str| {
-        let text = plain(events).replace("plain 1", &format!("plain 1 {header}"));
-        read(text.as_bytes(), &ReadOptions::default()).unwrap().recorded.gaps[0].time
-    };
-    let events = "5 cpu0 a-1 > f; 250 cpu0 a-1 < f; 253 cpu1 lost 3";
-    assert_eq!(gap("", events), Tick(253));
-    // What a counter says is no time.
-    assert_eq!(gap("counter-bits=8", "5 cpu0 a-1 > f; 3 cpu0 a-1 < f; 9 cpu1 lost 3"), Tick(259));
-    assert_eq!(
-        gap(
-            "",
-            &format!("{events}; 300 cpu1 lost 3")
-                .replace("253 cpu1 lost", "253 cpu1 b-2 ! mark; 254 cpu1 lost")
-        ),
-        Tick(253)
-    );
+    for (header, events, time) in [
+        ("", "5 cpu0 a-1 > f; 250 cpu0 a-1 < f; 253 cpu1 lost 3", 253),
+        ("", "5 cpu0 a-1 > f; 250 cpu0 a-1 < f; 253 cpu1 b-2 ! mark; 254 cpu1 lost 3", 253),
+        // What a counter says is no time.
+        ("counter-bits=8", "5 cpu0 a-1 > f; 3 cpu0 a-1 < f; 9 cpu1 lost 3", 259),
+    ] {
+        let outcome = read_text(&plain_with(header, events));
+        assert_eq!(outcome.recorded.gaps[0].time, Tick(time), "{events}");
+    }
 }
 
 #[test]
 fn without_timestamps_what_has_no_cpu_has_a_clock_of_its_own() {
-    let text = plain("- . a 5; - cpu0 . b 7; - . c 1; - cpu1 . d 3")
-        .replace("plain 1", "plain 1 timeline=synthetic");
+    let text = plain_with("timeline=synthetic", "- . a 5; - cpu0 . b 7; - . c 1; - cpu1 . d 3");
     assert_eq!(calls(&text), ["a 0..5 5", "b 0..7 7", "c 5..6 1", "d 0..3 3"]);
 }
 
@@ -155,7 +148,7 @@ fn without_timestamps_what_has_no_cpu_has_a_clock_of_its_own() {
 fn without_timestamps_a_call_is_as_long_as_its_exit_states() {
     for depth in ["", " depth=0"] {
         let events = format!("- > a{depth}; - . c 5; - < a{depth} wall=20; - . d 1");
-        let text = plain(&events).replace("plain 1", "plain 1 timeline=synthetic");
+        let text = plain_with("timeline=synthetic", &events);
         assert_eq!(calls(&text), ["c 0..5 5", "a 0..20 15", "d 20..21 1"], "{depth}");
     }
 }

@@ -5,8 +5,7 @@ use std::fmt::Write as _;
 use expect_test::expect;
 use profctl_import::ReadOptions;
 
-use super::{check, sums, told};
-use crate::recorder::read;
+use super::{check, read_text, sums, told};
 
 /// What [`check`] compares, of times in microseconds.
 fn in_microseconds(events: &str) -> String {
@@ -51,7 +50,7 @@ fn what_follows_a_late_call_is_late() {
                  1)   0.841 us    |      c();\n\
                  1)   2.535 us    |    }\n\
                  1)   9.000 us    |  }\n";
-    let outcome = read(text.as_bytes(), &ReadOptions::default()).unwrap();
+    let outcome = read_text(text);
     let net = |name: &str| sums(&outcome)[name].net;
     assert_eq!([net("a"), net("b"), net("irq"), net("c")], [4531, 1563, 1093, 841]);
     let found = outcome.recorded.spans.iter().find(|span| outcome.func(span.func).name == "b");
@@ -70,7 +69,7 @@ fn what_follows_a_late_call_and_those_that_were_late_to_it_is_late() {
                  1)   0.952 us    |      c();\n\
                  1)   4.319 us    |    }\n\
                  1) + 90.000 us   |  }\n";
-    let outcome = read(text.as_bytes(), &ReadOptions::default()).unwrap();
+    let outcome = read_text(text);
     let net = |name: &str| sums(&outcome)[name].net;
     let nets = ["a", "b", "irq", "other", "c"].map(net);
     assert_eq!((nets, nets.iter().sum::<u64>()), ([64_726, 4319, 4319, 15_684, 952], 90_000));

@@ -1,5 +1,5 @@
-//! What the stitcher makes of events: text in, sums out. One test for each way in which a number was
-//! once wrong; the properties that hold for every stream of events are in [`super::properties`].
+//! What the stitcher makes of events: text in, sums and calls out. The properties that hold for every
+//! stream of events are in [`super::properties`].
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -56,8 +56,18 @@ fn times(outcome: &Outcome, name: &str) -> (u64, u64) {
 
 /// Events in the plain format as a whole text.
 pub(crate) fn plain(events: &str) -> String {
+    plain_with("", events)
+}
+
+/// The same with fields in the first line.
+fn plain_with(header: &str, events: &str) -> String {
     let lines = events.split(';').map(str::trim).filter(|line| !line.is_empty());
-    lines.fold("# profctl plain 1\n".to_owned(), |text, line| text + line + "\n")
+    lines.fold(format!("# profctl plain 1 {header}\n"), |text, line| text + line + "\n")
+}
+
+/// Reads a text with the default options.
+fn read_text(text: &str) -> Outcome {
+    read(text.as_bytes(), &ReadOptions::default()).unwrap()
 }
 
 pub(crate) fn options(window: [Option<u64>; 2]) -> ReadOptions {
@@ -66,7 +76,7 @@ pub(crate) fn options(window: [Option<u64>; 2]) -> ReadOptions {
 }
 
 fn told(events: &str, header: &str, options: &ReadOptions) -> String {
-    let text = plain(events).replace("plain 1", &format!("plain 1 {header}"));
+    let text = plain_with(header, events);
     let outcome = read(text.as_bytes(), options).unwrap();
     let mut text = String::new();
     for (name, sums) in sums(&outcome) {
@@ -105,7 +115,7 @@ fn the_exit_of_a_call_that_was_ended_by_force_is_its_own() {
 fn the_exits_of_calls_that_were_entered_at_once_say_which_is_the_interrupt() {
     let text = "# profctl plain 1 entries=tied\n\
                 0 > main\n2 > f\n2 > irq^\n5 < f\n9 < irq^\n10 < main\n";
-    let outcome = read(text.as_bytes(), &ReadOptions::default()).unwrap();
+    let outcome = read_text(text);
     let spans = outcome.recorded.spans.iter();
     let told = spans.map(|span| {
         let name = outcome.func(span.func).name.as_str();
@@ -119,8 +129,8 @@ fn the_exits_of_calls_that_were_entered_at_once_say_which_is_the_interrupt() {
 fn calls_are_tied_only_where_entries_may_be_and_came_at_once() {
     let events = ["0 > a; 0 > b; 5 < a; 9 < b", "0 > a; 3 > b; 5 < a; 9 < b"];
     for (header, events) in [("", events[0]), ("entries=tied", events[1])] {
-        let text = plain(events).replace("plain 1", &format!("plain 1 {header}"));
-        let outcome = read(text.as_bytes(), &ReadOptions::default()).unwrap();
+        let text = plain_with(header, events);
+        let outcome = read_text(&text);
         assert_eq!(outcome.count("stitch/forced-exit"), 1, "{events}");
         assert_eq!(outcome.count("stitch/late-exit"), 1, "{events}");
     }
@@ -144,7 +154,7 @@ fn a_second_exit_is_of_a_call_that_was_not_seen() {
 fn an_entry_states_either_length_or_both() {
     for (stated, expected) in [("wall=5", [5, 5]), ("net=3", [10, 3]), ("wall=5 net=3", [5, 3])] {
         let text = plain(&format!("0 > f {stated}; 10 < f"));
-        let outcome = read(text.as_bytes(), &ReadOptions::default()).unwrap();
+        let outcome = read_text(&text);
         let f = sums(&outcome)["f"];
         assert_eq!([f.elapsed, f.net], expected, "{stated}");
     }
@@ -165,7 +175,7 @@ fn a_call_that_is_said_to_be_incomplete_is_no_call() {
 #[test]
 fn an_incomplete_call_lasts_as_it_was_seen_unless_its_record_says_how_long() {
     let seen = |events: &str| {
-        let outcome = read(plain(events).as_bytes(), &ReadOptions::default()).unwrap();
+        let outcome = read_text(&plain(events));
         (calls(&plain(events)), outcome.count("stitch/stated-mismatch"))
     };
     let cut = seen("0 > f wall=50 net=40; 30 . g 1");
@@ -212,7 +222,7 @@ fn the_table_of_the_readme_has_no_interrupt_in_vfs_write() {
 
 #[test]
 fn an_interrupt_is_a_call_and_not_a_function() {
-    let read = |events: &str| read(plain(events).as_bytes(), &ReadOptions::default()).unwrap();
+    let read = |events: &str| read_text(&plain(events));
     let stolen = |outcome: &Outcome| -> u64 {
         outcome.recorded.spans.iter().map(|span| span.stolen.0).sum()
     };
@@ -267,7 +277,7 @@ fn a_call_is_outermost_if_no_other_of_its_group_is_open() {
 
 /// Every call as `NAME START..END NET`, in the order in which they ended.
 fn calls(text: &str) -> Vec<String> {
-    let outcome = read(text.as_bytes(), &ReadOptions::default()).unwrap();
+    let outcome = read_text(text);
     let call = |span: &Span| {
         let name = &outcome.func(span.func).name;
         format!("{name} {}..{} {}", span.start.0, span.end.0, span.net.0)
@@ -278,7 +288,7 @@ fn calls(text: &str) -> Vec<String> {
 #[test]
 fn a_line_that_is_too_long_is_counted() {
     let text = plain(&format!("0 > f; 5 # {}; 9 < f", "x".repeat(17 << 20)));
-    let outcome = read(text.as_bytes(), &ReadOptions::default()).unwrap();
+    let outcome = read_text(&text);
     let found = outcome.diags.iter().map(|entry| (entry.code.name, entry.count));
     assert_eq!(found.collect::<Vec<_>>(), [("input/line-too-long", 1)]);
     assert_eq!(sums(&outcome)["f"].net, 9);

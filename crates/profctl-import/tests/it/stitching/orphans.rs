@@ -1,10 +1,8 @@
 //! Calls whose callers are seen when they return, or never.
 
 use expect_test::expect;
-use profctl_import::ReadOptions;
 
-use super::{Sums, calls, check, plain, sums};
-use crate::recorder::read;
+use super::{Sums, calls, check, plain, read_text, sums};
 
 #[test]
 fn exits_at_the_start_nest_in_one_another() {
@@ -45,7 +43,7 @@ fn recursion_below_an_exit_without_entry_counts_once() {
             stitch/unmatched-exit 3
         "]],
     );
-    let outcome = read(plain("0 > f; 10 < f; 30 < f").as_bytes(), &ReadOptions::default()).unwrap();
+    let outcome = read_text(&plain("0 > f; 10 < f; 30 < f"));
     assert_eq!(sums(&outcome)["f"], Sums { calls: 1, partial: 1, elapsed: 30, net: 30 });
 }
 
@@ -67,6 +65,14 @@ fn a_return_adopts_what_is_deeper_and_nothing_else() {
     // r is around y only, q around x and r.
     let expected = ["x 1..5 4", "y 5..10 5", "r 1..10 4", "q 2..20 5", "f 0..30 12"];
     assert_eq!(calls(&plain(events)), expected);
+}
+
+#[test]
+fn without_a_depth_a_return_adopts_nothing() {
+    assert_eq!(
+        calls(&plain("0 > f; 1 . x 4; 20 = r 19; 30 < f")),
+        ["x 1..5 4", "r 1..20 19", "f 0..30 7"]
+    );
 }
 
 #[test]

@@ -1,10 +1,9 @@
 //! What is known of threads: their states, their names, when they were last seen.
 
 use expect_test::expect;
-use profctl_import::ReadOptions;
 use profctl_model::{RunState, ThreadId, ThreadState, Tick};
 
-use super::{calls, check_window, options, plain};
+use super::{calls, check_window, options, plain, read_text};
 use crate::recorder::read;
 
 #[test]
@@ -38,7 +37,7 @@ fn what_one_cpu_lost_is_missing_since_its_own_last_event() {
             "0 cpu0 switch x-9 a-1; 1 cpu0 a-1 > f; 2 cpu0 a-1 > f; 3 cpu0 a-1 < f; {events};
              0 cpu1 b-2 > g; 90 cpu1 b-2 < g; 100 cpu0 lost 3; 110 cpu0 switch c-3 a-1"
         ));
-        let outcome = read(text.as_bytes(), &ReadOptions::default()).unwrap();
+        let outcome = read_text(&text);
         assert_eq!(outcome.recorded.gaps[0].time, Tick(last), "{events}");
         let ran = outcome.recorded.states.iter().find(|state| {
             outcome.threads[state.thread.index()].name == "a" && state.state == RunState::Running
@@ -95,13 +94,10 @@ fn a_thread_has_the_longest_spelling_of_its_latest_name() {
     ] {
         let events = names.iter().map(|name| format!("{name}-1 . f 1")).enumerate();
         let events: Vec<_> = events.map(|(n, event)| format!("{n} cpu0 {event}")).collect();
-        let outcome = read(plain(&events.join(";")).as_bytes(), &ReadOptions::default()).unwrap();
+        let outcome = read_text(&plain(&events.join(";")));
         let thread = &outcome.threads[0];
-        assert_eq!(
-            (&*thread.name, &thread.former_names[..]),
-            (name, &former.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>()[..]),
-            "{names:?}"
-        );
+        assert_eq!(thread.name, name, "{names:?}");
+        assert!(thread.former_names.iter().eq(former), "{:?}", thread.former_names);
     }
 }
 
@@ -123,7 +119,7 @@ fn a_call_without_an_exit_lasts_until_its_thread_was_last_seen() {
 /// From where each waking came, with the interrupt: `TIME CONTEXT NAME`.
 fn wakings(events: &str) -> Vec<String> {
     let text = plain(&events.replace("wake b-2", "wake b-2 kind=waking"));
-    let outcome = read(text.as_bytes(), &ReadOptions::default()).unwrap();
+    let outcome = read_text(&text);
     let wakes = outcome.recorded.wakes.iter().map(|wake| {
         let interrupt = wake.waker.interrupt.map_or("-", |func| &*outcome.func(func).name);
         format!("{} {:?} {interrupt}", wake.time.0, wake.waker.context)
@@ -177,7 +173,7 @@ fn a_thread_that_may_have_run_where_records_were_lost_was_not_off_the_cpu() {
 fn idle_tasks_run_and_do_nothing_else() {
     let events = "0 cpu0 switch idle a-1; 5 cpu0 switch a-1 idle; 9 cpu0 switch idle a-1;
                   9 cpu1 switch b-2 a-1; 12 cpu0 switch a-1 idle";
-    let outcome = read(plain(events).as_bytes(), &ReadOptions::default()).unwrap();
+    let outcome = read_text(&plain(events));
     let is_idle = |thread: ThreadId| outcome.threads[thread.index()].idle;
     let states = outcome.recorded.states.iter().filter(|state| is_idle(state.thread));
     let states = states.map(|state| (state.start.0, state.end.0, state.state));
@@ -191,11 +187,8 @@ fn idle_tasks_run_and_do_nothing_else() {
     assert_eq!(outcome.count("stitch/switch-mismatch"), 2);
 }
 
-/// The calls as [`calls`] tells them, without those of the switch.
-fn calls_of_threads(events: &str) -> Vec<String> {
-    let mut calls = calls(&plain(events));
-    calls.retain(|call| !call.starts_with("swtch "));
-    calls
+fn calls_besides_swtch(events: &str) -> Vec<String> {
+    calls(&plain(events)).into_iter().filter(|call| !call.starts_with("swtch ")).collect()
 }
 
 #[test]
@@ -205,8 +198,8 @@ fn switches_without_threads_are_followed_by_what_is_left() {
                   6 switch> swtch; 7 switch< swtch; 8 > x; 9 < x; 10 < write; 11 < b; \
                   12 switch> swtch; 13 switch< swtch; 14 < read; 15 < a";
     let expected = ["x 8..9 1", "write 5..10 3", "b 4..11 2", "read 1..14 2", "a 0..15 2"];
-    assert_eq!(calls_of_threads(events), expected);
+    assert_eq!(calls_besides_swtch(events), expected);
     // Nothing was left, so these are of a new thread.
     let events = "0 > a; 2 switch> swtch; 3 switch< swtch; 5 > b; 8 < b";
-    assert_eq!(calls_of_threads(events), ["b 5..8 3", "a 0..2 2"]);
+    assert_eq!(calls_besides_swtch(events), ["b 5..8 3", "a 0..2 2"]);
 }
