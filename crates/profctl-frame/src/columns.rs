@@ -28,13 +28,13 @@ pub(crate) fn schema_of(table: &TableSchema) -> Schema {
     table.columns.iter().map(|column| (column.name.into(), type_of(column.kind))).collect()
 }
 
-/// Rows with `columns`, categories as text, as what SQL does to text it does not do to categories.
-/// What is not asked for is not turned.
+/// Rows with `columns`, categories converted to text: `LIKE` and `||` refuse categories. Only columns
+/// that a query reads are converted.
 pub(crate) fn as_sql(rows: LazyFrame, columns: &Schema) -> LazyFrame {
     let categories = columns.iter().filter(|(_, kind)| matches!(kind, DataType::Categorical(..)));
     let text: Vec<Expr> =
         categories.map(|(name, _)| col(name.clone()).cast(DataType::String)).collect();
-    // A condition is not handed down to a file through columns that are worked out.
+    // A condition on a converted column is not pushed down to the scan of a file.
     if text.is_empty() { rows } else { rows.with_columns(text) }
 }
 

@@ -205,7 +205,7 @@ fn metadata(what: &Described<'_>) -> Vec<(String, String)> {
     let types = types_in(what);
     let fields = what.table.columns.iter().filter_map(|column| {
         let kind = types.get(column.name)?;
-        // The pages are the same, but polars looks up each row of a category again.
+        // As categories, polars would look up the text of every row. The pages are the same.
         let kind = if column.kind == ColumnKind::Name { &DataType::String } else { kind };
         let name = PlSmallStr::from_static(column.name);
         // Other readers know the older layouts, and the pages are the same.

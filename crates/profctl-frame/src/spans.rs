@@ -245,8 +245,8 @@ fn outermost(stored: &Stored, group_of: GroupOf<'_>) -> Result<Vec<bool>, Error>
     Ok(outermost)
 }
 
-/// Texts, by numbers that mean the same in every block. Those of categories do not: polars begins
-/// again when no column of them is left.
+/// Texts by number; a number means the same in every block. The ids of categories do not: polars
+/// starts again from 0 when the last column of categories is dropped.
 #[derive(Default)]
 struct Texts {
     texts: Vec<String>,
@@ -254,14 +254,14 @@ struct Texts {
 }
 
 impl Texts {
-    /// The text of each row of a column, if it has one.
+    /// The number of the text of each row of a column; nothing for null.
     fn of(&mut self, block: &Block, column: &str) -> Result<Vec<Option<u32>>, Error> {
         // Another program may have stored categories.
         let column = block.frame.column(column)?.cast(&DataType::String)?;
         let mut rows = Vec::with_capacity(column.len());
         let texts = column.str()?;
         for (part, chunk) in texts.downcast_iter().zip(texts.chunks()) {
-            // Rows with the same view have the same text: a page holds each of them once.
+            // Within a chunk, equal views are equal texts, so that few texts are hashed.
             let mut met: FastMap<u128, u32> = FastMap::default();
             let validity = chunk.validity();
             rows.extend(part.views().iter().enumerate().map(|(row, view)| {

@@ -1,5 +1,5 @@
-//! The templates for continuous integration: their scripts are run as the services run them. A step of
-//! our own CI that is skipped where a program is missing, too.
+//! The templates for continuous integration: their scripts are run as the services run them. Also a
+//! step of our own CI that is skipped if a program is missing.
 
 use std::fs;
 use std::path::Path;

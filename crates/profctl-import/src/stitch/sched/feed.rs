@@ -27,7 +27,7 @@ impl<S: SpanSink> Stitcher<S> {
         (sched, ToSink { core, stacks, first })
     }
 
-    /// A thread made a record that is not a call: it ran then, in what is open.
+    /// A thread made a record that is not a call: it ran then, and its open calls were still open.
     pub(in crate::stitch) fn notice(&mut self, thread: ThreadId, at: Stamp) {
         self.sched.notice(thread, at);
         self.stacks.grow_to(thread).still_there(at.time);
