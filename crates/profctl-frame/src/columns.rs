@@ -2,6 +2,7 @@
 //! integers, which every engine supports.
 
 use polars::prelude::*;
+use profctl_model::spool::{Figure, FigureBlock, Values};
 use profctl_model::tables::{ColumnKind, SPANS, TableSchema};
 use profctl_model::{Cell, IdVec, Names, Role, SpanRow, Table, ThreadId};
 
@@ -137,10 +138,16 @@ impl SpanColumns {
         bytes.sum()
     }
 
-    /// Whether any of them depends on where a call is among the others.
-    pub fn need_places(&self) -> bool {
-        const PLACED: [&str; 6] = ["id", "parent", "depth", "start", "end", "outermost"];
-        self.0.iter().any(|name| PLACED.contains(name))
+    /// The figures that they are made of; nothing if one depends on where a call is among the others.
+    pub fn figures(&self) -> Option<Vec<Figure>> {
+        let mut figures = Vec::new();
+        for name in self.0.iter().filter(|&&name| name != "run") {
+            let figure = figure_of(name)?;
+            if !figures.contains(&figure) {
+                figures.push(figure);
+            }
+        }
+        Some(figures)
     }
 
     /// Their names.
@@ -195,6 +202,66 @@ impl SpanNames {
             cpus: names.cpus.iter().map(|&n| i32::try_from(n).unwrap_or(i32::MAX)).collect(),
             knows_off_cpu,
         })
+    }
+}
+
+/// The figure that a column of `spans` is made of, if it is made of one.
+fn figure_of(column: &str) -> Option<Figure> {
+    Some(match column {
+        "name" | "module" | "kind" => Figure::Func,
+        "thread" => Figure::Thread,
+        "cpu" => Figure::Cpu,
+        "wall" => Figure::Wall,
+        "off_cpu" => Figure::OffCpu,
+        "elapsed" => Figure::Elapsed,
+        "net" => Figure::Net,
+        "stolen" => Figure::Stolen,
+        "partial" => Figure::Partial,
+        "in_interrupt" => Figure::Interrupt,
+        _ => return None,
+    })
+}
+
+/// Calls of one run, in columns of `spans` that need no places.
+pub(crate) fn frame_of_figures(
+    names: &SpanNames,
+    block: &FigureBlock,
+    columns: &SpanColumns,
+) -> PolarsResult<DataFrame> {
+    let columns = columns.names().iter().map(|name| column_of_figures(name, names, block));
+    DataFrame::new(block.calls, columns.collect::<PolarsResult<_>>()?)
+}
+
+fn column_of_figures(
+    column: &'static str,
+    names: &SpanNames,
+    block: &FigureBlock,
+) -> PolarsResult<Column> {
+    let name = PlSmallStr::from_static(column);
+    let values = figure_of(column).and_then(|figure| block.values(figure));
+    let looked_up = |texts: &Series, rows: &[IdxSize]| texts.take_slice(rows).map(Column::from);
+    match (column, values) {
+        ("run", _) => looked_up(&names.run, &vec![0; block.calls]),
+        ("name", Some(Values::Small(funcs))) => looked_up(&names.name, funcs),
+        ("module", Some(Values::Small(funcs))) => looked_up(&names.module, funcs),
+        ("kind", Some(Values::Small(funcs))) => looked_up(&names.kind, funcs),
+        ("thread", Some(Values::Small(threads))) => looked_up(&names.thread, threads),
+        ("cpu", Some(Values::Small(cpus))) => {
+            let cpu = |&cpu: &u32| cpu.checked_sub(1).map(|cpu| names.cpus[cpu as usize]);
+            Ok(Series::new(name, cpus.iter().map(cpu).collect::<Vec<Option<i32>>>()).into())
+        }
+        ("off_cpu", _) if !names.knows_off_cpu => {
+            Ok(Column::full_null(name, block.calls, &DataType::Int64))
+        }
+        (_, Some(Values::Small(flags))) => {
+            let flags = flags.iter().map(|&flag| i32::from(flag != 0)).collect();
+            Ok(Int32Chunked::from_vec(name, flags).into_series().into())
+        }
+        (_, Some(Values::Times(times))) => {
+            let times = times.iter().map(|&time| signed(time)).collect();
+            Ok(Int64Chunked::from_vec(name, times).into_series().into())
+        }
+        (_, None) => polars_bail!(ColumnNotFound: "{column}"),
     }
 }
 

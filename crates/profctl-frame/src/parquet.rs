@@ -15,11 +15,12 @@ use polars_parquet::write::{
     KeyValue, ParquetType, RowGroupIterColumns, Version, WriteOptions, array_to_columns, compress,
     fallible_streaming_iterator, schema_to_metadata_key,
 };
-use profctl_model::tables::{ColumnKind, TableSchema};
+use profctl_model::spool::FigureBlock;
+use profctl_model::tables::{ColumnKind, SPANS, TableSchema};
 use profctl_model::{SpanRow, Table};
 
 use crate::columns::{
-    SpanColumns, SpanNames, frame_of, frame_of_report, frame_of_spans, schema_of,
+    SpanColumns, SpanNames, frame_of, frame_of_figures, frame_of_report, frame_of_spans, schema_of,
 };
 use crate::error::Error;
 
@@ -28,6 +29,8 @@ use crate::error::Error;
 pub struct Described<'a> {
     /// Which table is in it.
     pub table: &'static TableSchema,
+    /// Which columns of calls, if that is the table.
+    pub columns: &'a SpanColumns,
     /// What its times are counted in.
     pub unit: &'a str,
     /// Who wrote it: a name and a version.
@@ -43,6 +46,7 @@ pub struct Described<'a> {
 /// A file being written, a row group a call.
 pub struct ParquetFile<W: Write> {
     table: &'static TableSchema,
+    columns: SpanColumns,
     partitioned: bool,
     workers: usize,
     /// How each column is encoded, in the order of the file.
@@ -75,6 +79,7 @@ impl<W: Write> ParquetFile<W> {
         let pair = |(key, value)| KeyValue { key, value: Some(value) };
         Ok(Self {
             table: what.table,
+            columns: what.columns.clone(),
             partitioned: what.partitioned,
             workers: what.workers.max(1),
             encodings: columns.map(|column| encoding(column.kind)).collect(),
@@ -85,7 +90,12 @@ impl<W: Write> ParquetFile<W> {
 
     /// Appends calls.
     pub fn spans(&mut self, names: &SpanNames, rows: &[SpanRow]) -> Result<(), Error> {
-        self.frame(frame_of_spans(names, rows, &SpanColumns::default())?)
+        self.frame(frame_of_spans(names, rows, &self.columns)?)
+    }
+
+    /// Appends calls of which no more is known than what their columns are made of.
+    pub fn figures(&mut self, names: &SpanNames, block: &FigureBlock) -> Result<(), Error> {
+        self.frame(frame_of_figures(names, block, &self.columns)?)
     }
 
     /// Appends the rows of a table.
@@ -193,7 +203,8 @@ pub(crate) const UNIT_KEY: &str = "profctl.unit";
 pub(crate) const RUNS_KEY: &str = "profctl.runs";
 
 fn types_in(what: &Described<'_>) -> Schema {
-    let mut types = schema_of(what.table);
+    let is_calls = what.table.name == SPANS.name;
+    let mut types = if is_calls { what.columns.schema() } else { schema_of(what.table) };
     if what.partitioned {
         types.shift_remove(RUN);
     }

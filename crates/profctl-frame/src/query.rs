@@ -9,10 +9,13 @@ use std::thread;
 use polars::prelude::*;
 use polars::sql::{SQLContext, extract_table_identifiers};
 use polars_io::parquet::write::{ParquetWriter, StatisticsOptions};
+use profctl_model::spool::FigureBlock;
 use profctl_model::tables::{ALL, SPANS, TableSchema};
 use profctl_model::{Cell, Column as Heading, Role, SpanRow, Table, TickUnit, Timebase};
 
-use crate::columns::{SpanColumns, SpanNames, as_sql, frame_of, frame_of_spans, schema_of};
+use crate::columns::{
+    SpanColumns, SpanNames, as_sql, frame_of, frame_of_figures, frame_of_spans, schema_of,
+};
 use crate::error::Error;
 use crate::order::settled;
 use crate::sql::checked;
@@ -87,9 +90,22 @@ impl Database {
         Ok(())
     }
 
-    /// Adds calls that were written with [`crate::ParquetFile`]; they stay where they are.
-    pub fn add_span_file(&mut self, path: &Path) {
-        self.add_stored(Stored::spans(path));
+    /// The same for calls of which no more is known than what these columns are made of.
+    pub fn add_figures(
+        &mut self,
+        names: &SpanNames,
+        block: &FigureBlock,
+        columns: &SpanColumns,
+    ) -> Result<(), Error> {
+        let frame = frame_of_figures(names, block, columns)?;
+        self.frames.entry(SPANS.name).or_default().push(frame);
+        Ok(())
+    }
+
+    /// Adds calls that were written with [`crate::ParquetFile`], with `columns`; they stay where they
+    /// are.
+    pub fn add_span_file(&mut self, path: &Path, columns: &SpanColumns) {
+        self.add_stored(Stored::spans(path, columns));
     }
 
     /// Adds a file of a table, which is read in place.
@@ -126,7 +142,7 @@ impl Database {
 
     fn source(&self, table: &'static TableSchema) -> PolarsResult<LazyFrame> {
         if let Some(files) = self.stored.get(table.name) {
-            return scan(table, files);
+            return scan(files);
         }
         let mut frames = self.frames.get(table.name).into_iter().flatten();
         let mut whole = match frames.next() {

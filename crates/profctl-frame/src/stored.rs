@@ -7,7 +7,7 @@ use polars::prelude::*;
 use polars_parquet::read::read_metadata;
 use profctl_model::tables::{ALL, SPANS, TableSchema};
 
-use crate::columns::as_sql;
+use crate::columns::{SpanColumns, as_sql};
 use crate::error::Error;
 use crate::parquet::{RUN, RUNS_KEY, SCHEMA_KEY, UNIT_KEY};
 
@@ -17,6 +17,8 @@ pub struct Stored {
     path: PathBuf,
     /// Which table is in it.
     pub table: &'static TableSchema,
+    /// The columns that are in it, or in the name of its directory.
+    columns: Vec<&'static str>,
     /// What its times are counted in.
     pub unit: String,
     /// What it says of each run in it, as it was given to [`crate::Described::runs`].
@@ -27,10 +29,11 @@ pub struct Stored {
 
 impl Stored {
     /// The calls that were just written to `path`.
-    pub(crate) fn spans(path: &Path) -> Self {
+    pub(crate) fn spans(path: &Path, columns: &SpanColumns) -> Self {
         Self {
             path: path.to_owned(),
             table: &SPANS,
+            columns: columns.names().to_vec(),
             unit: String::new(),
             runs: Vec::new(),
             is_part: false,
@@ -66,11 +69,12 @@ impl Stored {
                 "a Parquet file of {version}, expected a table that `profctl convert` writes"
             )));
         };
-        let columns = table.columns.iter().map(|column| column.name);
+        let columns: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
         let has = |name: &str| {
             about.schema_descr.columns().iter().any(|column| column.path_in_schema[0] == name)
         };
-        let missing = columns.filter(|name| !has(name)).find(|name| !(is_part && *name == RUN));
+        let mut missing = columns.iter().filter(|name| !has(name));
+        let missing = missing.find(|name| !(is_part && **name == RUN));
         if let Some(missing) = missing {
             return Err(Error::File(format!("has no column {missing}, expected {version}")));
         }
@@ -78,7 +82,7 @@ impl Stored {
         let is_part = is_part && !has(RUN);
         let runs = said(RUNS_KEY).unwrap_or_default();
         let runs = runs.lines().map(str::to_owned).collect();
-        Ok(Some(Self { path: path.to_owned(), table, unit, runs, is_part }))
+        Ok(Some(Self { path: path.to_owned(), table, columns, unit, runs, is_part }))
     }
 
     /// Where it is.
@@ -89,7 +93,7 @@ impl Stored {
 
 /// The rows of files of one table, whole files or parts of one dataset; only what a query needs of
 /// them is read. One scan, as a union counts its rows with numbers that this engine is built without.
-pub(crate) fn scan(table: &TableSchema, files: &[Stored]) -> PolarsResult<LazyFrame> {
+pub(crate) fn scan(files: &[Stored]) -> PolarsResult<LazyFrame> {
     let paths = files.iter().map(|file| PlRefPath::try_from_path(&file.path));
     let paths: Vec<PlRefPath> = paths.collect::<PolarsResult<_>>()?;
     let mut hive_options = HiveOptions { enabled: Some(false), ..HiveOptions::default() };
@@ -107,7 +111,9 @@ pub(crate) fn scan(table: &TableSchema, files: &[Stored]) -> PolarsResult<LazyFr
     }
     let options = ScanArgsParquet { glob: false, hive_options, ..ScanArgsParquet::default() };
     let rows = LazyFrame::scan_parquet_files(paths.into(), options)?;
-    let columns: Vec<Expr> = table.columns.iter().map(|column| col(column.name)).collect();
+    // Files of one table have the same columns.
+    let columns = files.first().into_iter().flat_map(|file| &file.columns);
+    let columns: Vec<Expr> = columns.map(|&name| col(name)).collect();
     let mut rows = rows.select(columns);
     let types = rows.collect_schema()?;
     Ok(as_sql(rows, &types))

@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use profctl_analyze::summarize::{By, Options, Profile, Row, Summary};
 use profctl_analyze::tables::{self, RunHead, RunName, Scale, Unit};
-use profctl_model::spool::{Others, Rows};
+#[cfg(feature = "tables")]
+use profctl_model::spool::FigureBlock;
+use profctl_model::spool::{Figure, FigureBlocks, FigureSpool, Others, Rows};
 use profctl_model::tables::{
     EVENTS, FUNCTIONS, GAPS, QUALITY, RUNS, SPANS, STATES, THREADS, TableSchema, WAKES,
 };
@@ -19,29 +21,29 @@ use crate::spill::{Spill, Temporary};
 
 /// What of the traces will be asked for.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Wanted {
+pub(crate) struct Wanted<'a> {
     /// Whether the calls are: else they are only counted.
     pub(crate) calls: bool,
-    /// Whether their numbers, callers, depths, start and end are, and whether they are outermost.
-    pub(crate) places: bool,
+    /// These figures of theirs are enough.
+    pub(crate) figures: Option<&'a [Figure]>,
     /// Whether the figures of functions are, with percentiles.
     pub(crate) functions: bool,
-    /// So many calls stay in memory, more go to disk.
+    /// So many bytes of calls stay in memory, more go to disk.
     pub(crate) in_memory: u64,
 }
 
-impl Wanted {
+impl Wanted<'_> {
     /// What `tables` are made from.
     pub(crate) fn of(tables: &[&TableSchema], in_memory: u64) -> Self {
         let named = |table: &TableSchema| tables.iter().any(|wanted| wanted.name == table.name);
-        Self { calls: named(&SPANS), places: true, functions: named(&FUNCTIONS), in_memory }
+        Self { calls: named(&SPANS), figures: None, functions: named(&FUNCTIONS), in_memory }
     }
 }
 
-/// Default number of calls in memory: as frames they take half a gigabyte.
-pub(crate) const IN_MEMORY: u64 = 4 << 20;
 /// What a call takes in a block, about.
-const BYTES_A_CALL: u64 = 20;
+pub(crate) const BYTES_A_CALL: u64 = 20;
+/// Default number of bytes of calls in memory.
+pub(crate) const IN_MEMORY: u64 = BYTES_A_CALL << 22;
 
 /// Traces, read.
 pub(crate) struct Runs<'a> {
@@ -72,6 +74,8 @@ pub(crate) struct Traced {
     /// Functions, threads, CPUs, clock and quality.
     pub(crate) head: RunHead,
     rows: Rows<Spill>,
+    #[cfg_attr(not(feature = "tables"), expect(dead_code, reason = "queries ask for figures"))]
+    figures: Option<FigureBlocks<Spill>>,
     others: Others,
 }
 
@@ -80,15 +84,20 @@ impl<'a> Runs<'a> {
     pub(crate) fn read(
         traces: &[PathBuf],
         mut session: Session<'a>,
-        wanted: Wanted,
+        wanted: Wanted<'_>,
     ) -> Result<Self, Failure> {
         let temporary = Arc::new(Temporary::new().map_err(|error| no_room(&error))?);
-        let budget = usize::try_from(wanted.in_memory.saturating_mul(BYTES_A_CALL));
-        let spill = || Spill::new(budget.unwrap_or(usize::MAX), Arc::clone(&temporary));
+        let budget = usize::try_from(wanted.in_memory).unwrap_or(usize::MAX);
+        let spill = || Spill::new(budget, Arc::clone(&temporary));
         let sink = || {
+            let figures = wanted.figures.map(|figures| FigureSpool::new(figures, spill()));
             let spool = Spool::new(spill());
-            let spool = if wanted.calls { spool } else { spool.without_calls() };
-            (spool, Summary::new(Options { percentiles: wanted.functions, ..Options::default() }))
+            let has_rows = wanted.calls && figures.is_none();
+            let spool = if has_rows { spool } else { spool.without_calls() };
+            (
+                (spool, figures),
+                Summary::new(Options { percentiles: wanted.functions, ..Options::default() }),
+            )
         };
         let selection = session.selection;
         let mut read: Vec<(String, Profile, Option<Traced>)> = Vec::new();
@@ -106,14 +115,13 @@ impl<'a> Runs<'a> {
                 }
             };
             let (source, facts) = (one.source(), one.facts());
-            let Read { sink: (spool, summary), names, meta, .. } = *one;
+            let Read { sink: ((spool, figures), summary), names, meta, .. } = *one;
             let profile = summary.finish(&names, &meta, source.clone());
-            let stored = if wanted.places {
-                spool.finish(spill(), meta.timebase.microsecond())
-            } else {
-                spool.unnumbered(spill())
-            };
-            let (rows, mut others) = stored.map_err(|error| no_room(&error))?;
+            let full = |error| no_room(&error);
+            let step = meta.timebase.microsecond();
+            let (rows, mut others) = spool.finish(spill(), step).map_err(full)?;
+            let figures =
+                figures.map(|figures| figures.finish(spill())).transpose().map_err(full)?;
             selection.keep_states(&mut others.states, &names);
             selection.keep_lives(&mut others.lives, &names);
             selection.keep_marks(&mut others.marks, &names);
@@ -122,7 +130,7 @@ impl<'a> Runs<'a> {
             let labels = tables::thread_labels(&names);
             let (run, scale) = (item.name.clone(), Scale::default());
             let head = RunHead { run, source, facts, names, labels, meta, scale };
-            read.push((item.name, profile, Some(Traced { head, rows, others })));
+            read.push((item.name, profile, Some(Traced { head, rows, figures, others })));
             Ok(())
         })?;
         let unit = Unit::common(read.iter().map(|(_, profile, _)| &profile.timebase))
@@ -191,6 +199,21 @@ impl Run {
         while let Some(mut rows) = trace.rows.next_block().map_err(|error| no_room(&error))? {
             self.scale.apply_to(&mut rows);
             take(&rows, trace)?;
+        }
+        Ok(())
+    }
+
+    /// Passes the figures of its calls to `take`, in place of the calls, if they are enough.
+    #[cfg(feature = "tables")]
+    pub(crate) fn each_block_of_figures(
+        &mut self,
+        mut take: impl FnMut(&FigureBlock) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let figures = self.trace.as_mut().and_then(|trace| trace.figures.as_mut());
+        let Some(figures) = figures else { return Ok(()) };
+        while let Some(mut block) = figures.next_block().map_err(|error| no_room(&error))? {
+            block.map_times(|ticks| self.scale.apply(ticks));
+            take(&block)?;
         }
         Ok(())
     }

@@ -9,6 +9,7 @@
 //! order in which they ended.
 
 mod code;
+mod figures;
 
 use std::io;
 
@@ -18,6 +19,7 @@ use crate::sched::{ThreadLife, ThreadState, Wake};
 use crate::span::{Gap, Mark, Record, SelectThreads, Span, SpanSink};
 use crate::time::{Tick, Ticks};
 use crate::trace::place;
+pub use figures::{Figure, FigureBlock, FigureBlocks, FigureSpool, Values};
 
 /// One call with its place among the calls of its trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -120,19 +122,7 @@ impl<B: BlockStack> Spool<B> {
     pub fn finish(self, mut numbered: B, step: Ticks) -> io::Result<(Rows<B>, Others)> {
         let (calls, others) =
             self.each_block_backwards(step, |rows| numbered.push(&code::pack(rows)))?;
-        Ok((Rows { blocks: numbered, calls, dropped: IdVec::default() }, others))
-    }
-
-    /// The calls without numbers, callers and depths, with start and end as recorded, and without
-    /// whether they are outermost: faster than [`Self::finish`]. `turned` is an empty stack.
-    pub fn unnumbered(mut self, mut turned: B) -> io::Result<(Rows<B>, Others)> {
-        self.close()?;
-        while let Some(block) = self.ended.pop()? {
-            turned.push(&block)?;
-        }
-        let calls = self.of_thread.iter().sum();
-        self.other.calls = self.of_thread;
-        Ok((Rows { blocks: turned, calls, dropped: self.dropped }, self.other))
+        Ok((Rows { blocks: numbered, calls }, others))
     }
 
     /// Passes every call to `take`, a caller before its callees and the last of a thread first.
@@ -186,7 +176,9 @@ impl<B: BlockStack> Spool<B> {
 /// The calls of a block whose threads are not dropped.
 fn kept(block: &[u8], dropped: &IdVec<ThreadId, bool>) -> io::Result<Vec<SpanRow>> {
     let mut rows = code::unpack(block)?;
-    rows.retain(|row| dropped.get(row.span.thread) != Some(&true));
+    if dropped.iter().any(|&is_out| is_out) {
+        rows.retain(|row| dropped.get(row.span.thread) != Some(&true));
+    }
     Ok(rows)
 }
 
@@ -376,8 +368,6 @@ impl Below {
 pub struct Rows<B> {
     blocks: B,
     calls: u64,
-    /// Threads whose calls are still in the blocks, and are omitted.
-    dropped: IdVec<ThreadId, bool>,
 }
 
 impl<B: BlockStack> Rows<B> {
@@ -388,8 +378,7 @@ impl<B: BlockStack> Rows<B> {
 
     /// The next of them, in the order in which they ended; nothing after the last.
     pub fn next_block(&mut self) -> io::Result<Option<Vec<SpanRow>>> {
-        let Some(block) = self.blocks.pop()? else { return Ok(None) };
-        kept(&block, &self.dropped).map(Some)
+        self.blocks.pop()?.map(|block| code::unpack(&block)).transpose()
     }
 }
 
@@ -465,7 +454,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_without_numbers_are_the_same_calls() {
+    fn calls_of_dropped_threads_have_no_numbers() {
         let spans = [span(0, 2, 3, 0, 0), span(1, 3, 4, 0, 0), span(0, 1, 5, 1, 1)];
         for block_rows in 1..4 {
             let mut spool = Spool::with_block_rows(Vec::new(), block_rows);
@@ -473,14 +462,14 @@ mod tests {
                 spool.span(span, &Names::default());
             }
             spool.keep_threads(&|thread| thread.index() == 0);
-            let (mut rows, others) = spool.unnumbered(Vec::new()).unwrap();
+            let (mut rows, others) = spool.finish(Vec::new(), Ticks(0)).unwrap();
             assert_eq!(rows.calls(), 2);
             assert_eq!(others.calls.into_items(), [2, 0]);
             let mut all = Vec::new();
             while let Some(block) = rows.next_block().unwrap() {
-                all.extend(block.into_iter().map(|row| row.span));
+                all.extend(block.into_iter().map(|row| (row.id, row.span.start, row.span.end)));
             }
-            assert_eq!(all, [spans[0], spans[2]], "{block_rows} a block");
+            assert_eq!(all, [(1, Tick(2), Tick(3)), (0, Tick(1), Tick(5))], "{block_rows} a block");
         }
     }
 

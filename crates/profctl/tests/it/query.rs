@@ -156,6 +156,19 @@ fn calls_are_the_same_whichever_columns_are_read() {
             assert_eq!(value, &all[column], "{column} of {all}");
         }
     }
+    // So do threads that are selected, of which the query knows nothing.
+    let thread = all[all.len() / 2]["thread"].as_str().expect("a label");
+    let selected = ["-q", "query", "--format", "json", "--thread", thread, &trace];
+    for memory in ["1G", "0"] {
+        let nets = |sql: &str| -> Vec<u64> {
+            let answer = run(&[&selected[..], &["--memory", memory, sql]].concat());
+            let rows: Vec<Value> = serde_json::from_str(&answer.quiet_success()).expect("JSON");
+            rows.iter().filter_map(|row| row["net"].as_u64()).collect()
+        };
+        let expected = nets("SELECT start, net FROM spans");
+        assert!(!expected.is_empty() && expected.len() < all.len());
+        assert_eq!(nets("SELECT net FROM spans"), expected, "{memory}");
+    }
     // This takes columns in a way that its words do not show.
     let distinct = ask(&trace, "SELECT DISTINCT ON (name) * FROM spans");
     assert!(distinct.iter().all(|row| row.as_object().map(serde_json::Map::len) == Some(19)));

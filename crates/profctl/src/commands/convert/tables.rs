@@ -11,7 +11,7 @@ use crate::exit::{Exit, Failure};
 use crate::input::session::Session;
 use crate::output::NewFile;
 use crate::outputs::TableFile;
-use crate::runs::{IN_MEMORY, Runs, Wanted};
+use crate::runs::{BYTES_A_CALL, IN_MEMORY, Runs, Wanted};
 use crate::spooled::Limits;
 use crate::style;
 
@@ -56,7 +56,8 @@ pub(crate) fn run(
     if file == TableFile::Parquet {
         parquet::check()?;
     }
-    let wanted = Wanted::of(&[schema], args.spill_above.unwrap_or(IN_MEMORY));
+    let bytes = args.spill_above.map(|calls| calls.saturating_mul(BYTES_A_CALL));
+    let wanted = Wanted::of(&[schema], bytes.unwrap_or(IN_MEMORY));
     let mut runs = Runs::read(traces, session, wanted)?;
     match file {
         TableFile::Csv => text(Form::Csv, schema, &mut runs, global),
@@ -106,7 +107,7 @@ mod parquet {
     use std::fs;
     use std::io::Write;
 
-    use profctl_frame::{Described, ParquetFile};
+    use profctl_frame::{Described, ParquetFile, SpanColumns};
 
     use super::{Failure, Global, NewFile, Runs, SPANS, TableSchema};
     use crate::commands::query::{of_frame, span_names};
@@ -128,6 +129,7 @@ mod parquet {
         let all = heads(schema, &runs.all);
         let what = Described {
             table: schema,
+            columns: &SpanColumns::default(),
             unit: &unit,
             producer: PRODUCER,
             runs: &all,

@@ -50,10 +50,15 @@ pub(super) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
         return Ok(Exit::Done);
     }
     let columns = span_columns(sql).map_err(|error| explained(error, &tables))?;
-    let in_memory = args.memory.unwrap_or_else(free) / columns.bytes_a_call();
-    let wanted = Wanted { places: columns.need_places(), ..Wanted::of(&tables, IN_MEMORY) };
+    let memory = args.memory.unwrap_or_else(free);
+    let mut wanted = Wanted::of(&tables, IN_MEMORY);
+    let figures = columns.figures().filter(|_| wanted.calls);
+    if figures.is_some() {
+        // They leave it for the columns as these are made of them.
+        wanted = Wanted { figures: figures.as_deref(), in_memory: memory, ..wanted };
+    }
     let mut runs = Runs::read(traces, session(args, global)?, wanted)?;
-    let database = database(&mut runs, &tables, (in_memory, &columns), global)?;
+    let database = database(&mut runs, &tables, (memory, &columns), global)?;
     answer(args, sql, &tables, &database, global)?;
     runs.session.say_quality();
     Ok(runs.session.exit())
@@ -108,7 +113,7 @@ fn free() -> u64 {
 fn database(
     runs: &mut Runs<'_>,
     tables: &[&'static TableSchema],
-    (in_memory, columns): (u64, &SpanColumns),
+    (memory, columns): (u64, &SpanColumns),
     global: &Global,
 ) -> Result<Database, Failure> {
     let mut database = Database::default();
@@ -131,12 +136,14 @@ fn database(
     let unit = runs.unit.name();
     let what = Described {
         table: &SPANS,
+        columns,
         unit: &unit,
         producer: "profctl",
         runs: &[],
         partitioned: false,
         workers: runs.session.workers(),
     };
+    let in_memory = memory / columns.bytes_a_call();
     let path = (runs.calls() > in_memory).then(|| runs.temporary.path("spans"));
     let mut out = path.as_deref().map(NewFile::at).transpose()?;
     let mut file = match &mut out {
@@ -153,13 +160,20 @@ fn database(
             }
             .map_err(of_frame)
         })?;
+        run.each_block_of_figures(|block| {
+            match &mut file {
+                Some(file) => file.figures(&names, block),
+                None => database.add_figures(&names, block, columns),
+            }
+            .map_err(of_frame)
+        })?;
     }
     if let Some(file) = file {
         file.finish().map_err(of_frame)?;
     }
     if let (Some(out), Some(path)) = (out, path) {
         out.close(Ok(()))?;
-        database.add_span_file(&path);
+        database.add_span_file(&path, columns);
     }
     Ok(database)
 }
