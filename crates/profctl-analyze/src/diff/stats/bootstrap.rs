@@ -215,3 +215,99 @@ pub fn effective_sample_size(values: &[f64]) -> f64 {
     }
     (n as f64 / time.max(1.0)).max(1.0)
 }
+
+/// The numbers expected are those of `tests/golden/bootstrap.py`.
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An autoregression of the first order.
+    fn series(n: usize, phi: f64) -> Vec<f64> {
+        let mut value = 0.0;
+        let next = |k: usize| {
+            value = phi * value + (((k * k * 7919 + k * 13) % 1000) as f64 / 1000.0 - 0.4995);
+            value
+        };
+        (0..n).map(next).collect()
+    }
+
+    /// Blocks of 1 to 3 calls that take about `scale` each.
+    fn blocks(n: usize, phi: f64, scale: f64) -> Vec<Block> {
+        let block = |(k, value): (usize, f64)| {
+            let calls = (1 + k % 3) as f64;
+            Block { calls, sum: calls * scale * (3.0 + value) }
+        };
+        series(n, phi).into_iter().enumerate().map(block).collect()
+    }
+
+    #[test]
+    fn blocks_are_as_long_as_neighbors_are_alike() {
+        for (n, phi, expected) in [
+            (9, 0.9, 1),
+            (10, 0.9, 1),
+            (40, 0.99, 5),
+            (100, 0.6, 7),
+            (200, 0.9, 31),
+            (500, 0.8, 21),
+            (400, -0.5, 6),
+        ] {
+            assert_eq!(block_length(&series(n, phi)), expected, "{n} values, {phi}");
+        }
+        for (n, expected) in
+            [(9, 1), (10, 2), (12, 2), (13, 2), (14, 3), (30, 7), (60, 16), (100, 26)]
+        {
+            let line: Vec<f64> = (0..n).map(f64::from).collect();
+            assert_eq!(block_length(&line), expected, "a line of {n} values");
+        }
+        for (n, period, expected) in [(12, 30, 2), (40, 30, 7), (100, 90, 19), (100, 300, 25)] {
+            let wave = |k| (std::f64::consts::TAU * f64::from(k) / f64::from(period)).sin();
+            assert_eq!(block_length(&(0..n).map(wave).collect::<Vec<f64>>()), expected, "a wave");
+        }
+    }
+
+    #[test]
+    fn intervals_are_those_of_another_program() {
+        for (n, m, phi, ratio, low, high) in [
+            (2, 1, 0.5, 1.269_146_176_404_240_9, 1.178_462_021_836_462_3, 1.5),
+            (4, 5, 0.5, 1.514_458_512_463_01, 1.336_481_391_751_430_9, 1.654_318_453_534_966_4),
+            (12, 30, 0.6, 1.572_307_268_220_942, 1.446_222_793_548_075_8, 1.729_540_799_504_631_5),
+            (
+                100,
+                200,
+                0.9,
+                1.499_371_405_700_928_6,
+                1.182_676_707_689_284_3,
+                1.951_603_684_197_330_3,
+            ),
+            (
+                600,
+                1300,
+                0.8,
+                1.509_052_830_427_496_2,
+                1.449_267_819_071_039_5,
+                1.573_545_577_176_388_4,
+            ),
+        ] {
+            let found = block_bootstrap_ratio(&blocks(n, phi, 2.0), &blocks(m, phi, 3.0), 7);
+            let found = found.expect("both sides take time");
+            for (found, expected) in [(found.ratio, ratio), (found.low, low), (found.high, high)] {
+                assert!((found - expected).abs() < 1e-9, "{n} and {m}: {found}, not {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn values_that_repeat_each_other_are_fewer() {
+        for (n, phi, expected) in [
+            (3, 0.9, 3.0),
+            (4, 0.9, 3.746_521_609_435_544_2),
+            (10, 0.9, 5.109_531_588_880_795),
+            (100, 0.6, 16.701_852_928_382_568),
+            (500, 0.95, 13.755_591_618_344_43),
+            (400, -0.5, 400.0),
+        ] {
+            let found = effective_sample_size(&series(n, phi));
+            assert!((found - expected).abs() < 1e-9, "{n} values, {phi}: {found}");
+        }
+    }
+}

@@ -60,3 +60,20 @@ pub(super) fn quantile(sorted: &[f64], share: f64) -> f64 {
     let above = (below + 1).min(sorted.len() - 1);
     sorted[below] + (position - below as f64) * (sorted[above] - sorted[below])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_and_middles_are_those_worked_out_by_hand() {
+        assert_eq!((mean(&[1.0, 2.0, 6.0]), squares(&[1.0, 2.0, 6.0])), (3.0, 14.0));
+        let weighted = Weighted::of(vec![(4.0, 2.0), (1.0, 1.0)]);
+        let found = (weighted.n, weighted.weight, weighted.mean, weighted.squares);
+        assert_eq!(found, (2, 3.0, 3.0, 6.0));
+        let doubling = [1.0, 2.0, 4.0, 8.0];
+        assert_eq!((median(&doubling), median(&doubling[..3])), (3.0, 2.0));
+        let at = |share| quantile(&doubling, share);
+        assert_eq!((at(0.0), at(0.5), at(0.75), at(1.0)), (1.0, 3.0, 5.0, 8.0));
+    }
+}

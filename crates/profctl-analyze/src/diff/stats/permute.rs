@@ -89,3 +89,30 @@ pub(super) fn sign_flip_p(differences: &[f64]) -> f64 {
         .count();
     (as_far + 1) as f64 / (TRIALS + 1) as f64
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn swaps_are_counted_exactly() {
+        // All or none of 3, and 2 of them where it is the smallest that has the other sign.
+        assert_eq!(sign_flip_p(&[1.0, 2.0, 3.0]), 2.0 / 8.0);
+        assert_eq!(sign_flip_p(&[-1.0, 2.0, 3.0]), 4.0 / 8.0);
+        assert_eq!(sign_flip_p(&[0.0; 4]), 1.0);
+        assert_eq!(sign_flip_p(&[1.0; 13]), 2.0 / 8192.0);
+        // With 14, swaps are drawn: both ends are rare, and half of all is usual.
+        assert!(sign_flip_p(&[1.0; 14]) < 0.001);
+        let balanced: Vec<f64> = (0..14).map(|n| if n % 2 == 0 { 1.0 } else { -1.0 }).collect();
+        assert_eq!(sign_flip_p(&balanced), 1.0);
+    }
+
+    #[test]
+    fn sides_are_dealt_exactly() {
+        // Of 20 ways to choose 3 of 6, the two ends.
+        assert_eq!(permutation_p(&[1.0, 2.0, 3.0], &[4.0, 5.0, 6.0]), 0.1);
+        assert_eq!(permutation_p(&[], &[1.0]), 1.0);
+        assert_eq!(permutation_p(&[1.0], &[]), 1.0);
+        assert_eq!(permutation_p(&[5.0; 4], &[5.0; 4]), 1.0);
+    }
+}

@@ -53,3 +53,41 @@ pub(super) fn plan(
     let more = (1..=MORE_MAX).find(|&more| found(more) <= wanted)?;
     Some(Plan { more, found: found(more).exp2() - 1.0 })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As many more as scipy's quantiles of Student's t ask for, and what they show.
+    #[test]
+    fn as_many_more_are_advised_as_are_needed() {
+        for (post, expected) in [
+            (0.0004, None),
+            (0.0009, Some((1, 0.098_224_917_468_940_02))),
+            (0.0016, Some((4, 0.099_897_913_198_281_34))),
+            (1.0, None),
+        ] {
+            let contrast = Contrast {
+                before: vec![0.0; 4],
+                after: vec![0.0; 5],
+                df: 6.0,
+                ..Contrast::default()
+            };
+            let variance = Variance {
+                post,
+                df: 16.0,
+                df_dealt: 0.0,
+                expected: 0.0,
+                d0_dealt: 0.0,
+                least: 0.0,
+            };
+            let plan =
+                plan(&[None, Some(contrast)], &[None, Some(variance)], 0.01, &Options::default());
+            let found = plan.map(|plan| plan.more);
+            assert_eq!(found, expected.map(|(more, _)| more), "{post}");
+            if let (Some(plan), Some((_, expected))) = (plan, expected) {
+                assert!((plan.found - expected).abs() < 1e-9, "{plan:?}");
+            }
+        }
+    }
+}

@@ -352,3 +352,60 @@ pub(super) fn quadrature(n: usize) -> Vec<(f64, f64)> {
     };
     (0..n).map(node).collect()
 }
+
+/// The values are those of scipy 1.17.
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    #[test]
+    fn derivatives_and_the_beta_function_are_those_of_scipy() {
+        for (x, expected) in [
+            (0.5, -16.828_796_644_234_316),
+            (1.0, -2.404_113_806_319_188),
+            (3.0, -0.154_113_806_319_188_56),
+            (12.0, -0.007_547_205_368_998_914),
+            (40.0, -0.000_640_820_271_835_298_5),
+        ] {
+            assert!((tetragamma(x) / expected - 1.0).abs() < 1e-11, "{x}: {}", tetragamma(x));
+        }
+        for (a, b, expected) in [
+            (0.5, 20.0, -0.919_251_844_406_603_9),
+            (3.0, 11.0, -6.754_604_099_487_962),
+            (30.0, 40.0, -48.301_749_095_916_12),
+            (10.0, 10.0, -13.736_229_227_036_555),
+            (0.25, 5.0, 0.904_700_444_659_326_2),
+        ] {
+            for found in [ln_beta(a, b), ln_beta(b, a)] {
+                assert!((found / expected - 1.0).abs() < 1e-13, "{a}, {b}: {found}");
+            }
+        }
+    }
+
+    /// A search that does not interpolate finds zeros, too, in 50 steps and more.
+    #[test]
+    fn zeros_are_found_in_few_steps() {
+        let cases: [(f64, f64, f64, usize, &dyn Fn(f64) -> f64); 5] = [
+            (0.0, 2.0, 2.0_f64.cbrt(), SMOOTH_STEPS, &|x| x * x * x - 2.0),
+            (-10.0, 10.0, 5.0_f64.ln(), SMOOTH_STEPS + 9, &|x| x.exp() - 5.0),
+            (0.0, 1.0, 0.3, 5, &|x| x - 0.3),
+            (-3.0, 40.0, 1.0, SMOOTH_STEPS + 4, &|x| (x - 1.0).atan()),
+            (0.0, 700.0, 600.0, SMOOTH_STEPS, &|x| x.sqrt() - 600.0_f64.sqrt()),
+        ];
+        for (low, high, expected, steps, function) in cases {
+            let asked = Cell::new(0);
+            let found = solve(low, high, |x| {
+                asked.set(asked.get() + 1);
+                function(x)
+            });
+            assert!((found - expected).abs() < 1e-13 * expected.abs().max(1.0), "{found}");
+            assert!(asked.get() <= steps, "{expected} was found in {} steps", asked.get());
+        }
+        assert_eq!(solve(1.0, 2.0, |x| x), 1.0, "below the first");
+        assert_eq!(solve(-2.0, -1.0, |x| x), -1.0, "above the last");
+    }
+
+    const SMOOTH_STEPS: usize = 12;
+}

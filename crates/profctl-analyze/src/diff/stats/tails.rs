@@ -118,6 +118,28 @@ mod tests {
     }
 
     #[test]
+    fn a_percentile_is_the_call_at_its_rank() {
+        let calls = Distribution::new([(4, 50), (8, 49), (16, 1)].into_iter());
+        assert_eq!((calls.n(), calls.rank()), (100, 99));
+        assert_eq!([1, 50, 51, 99, 100, 101].map(|rank| calls.at(rank)), [2., 2., 3., 3., 4., 4.]);
+        // The 99th of a hundred draws lies above the 99th hundredth with chance 0.2642 (beta
+        // distribution of 99 and 2, by scipy), and hardly ever below the middle.
+        let mut random = Random(3);
+        let drawn: Vec<f64> = (0..10_000).map(|_| calls.drawn(&mut random)).collect();
+        let share = drawn.iter().filter(|&&length| length == 4.0).count() as f64 / 1e4;
+        assert!((share - 0.2642).abs() < 0.018, "{share}");
+        assert!(drawn.iter().all(|&length| length >= 3.0));
+    }
+
+    #[test]
+    fn a_difference_has_the_error_of_both_means() {
+        // Variances of the means: 14 ÷ 2 ÷ 3, and 2 ÷ 1 ÷ 2.
+        let (change, se) = estimate([vec![1.0, 2.0, 6.0].into_iter(), vec![9.0, 11.0].into_iter()]);
+        assert_eq!(change, 7.0);
+        assert!((se - (7.0_f64 / 3.0 + 1.0).sqrt()).abs() < 1e-15, "{se}");
+    }
+
+    #[test]
     fn intervals_hold_the_ratio_as_often_as_they_say() {
         let mut random = Random(1);
         let held = (0..100).filter(|&seed| {

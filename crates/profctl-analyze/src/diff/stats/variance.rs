@@ -67,7 +67,39 @@ pub(super) fn components(
 mod tests {
     use profctl_testkit::generate::{Noise, Runs};
 
+    use super::*;
     use crate::diff::stats::{Design, Options, Row, test};
+
+    #[test]
+    fn the_ratio_is_that_of_the_middle_quotient() {
+        let labels = vec![0, 0, 0, 1, 1, 1];
+        let layout =
+            |paired| Layout::new(&Design { before: labels.clone(), after: labels.clone(), paired });
+        // The median of F with 6 and 16 degrees of freedom, by scipy: 0.930 009 560 075 447 7.
+        let of = |quotient: f64| {
+            let variance = quotient * 0.930_009_560_075_447_7 * 4.0 / 3.0;
+            Some(Contrast { variance, df: 6.0, within: (4.0, 16.0), ..Contrast::default() })
+        };
+        let around = |n: u32| -> Vec<_> {
+            (0..n).map(|at| of(7.0 + f64::from(at) - f64::from(n - 1) / 2.0)).collect()
+        };
+        let found = |contrasts: Vec<_>, floor| components(&contrasts, &layout(false), floor);
+        let components_of = found(around(20), 0.1).expect("20 are enough");
+        assert!((components_of.ratio - 2.0).abs() < 1e-9 && components_of.runs == 3.0);
+        assert_eq!(found(around(19), 0.1), None);
+        assert_eq!(found(around(20), 2.0), None, "the clock is as coarse");
+        let calm = found(vec![of(0.5); 20], 0.1).expect("20 are enough");
+        assert_eq!(calm.ratio, 0.0);
+        assert_eq!(components(&vec![of(7.0); 20], &layout(true), 0.1), None, "of pairs");
+    }
+
+    #[test]
+    fn advice_is_that_of_the_ratio() {
+        let known = Components { ratio: 3.0, runs: 2.0 };
+        assert_eq!((known.between_share(), known.runs_advised(12.0)), (0.75, Some(2)));
+        assert_eq!(known.runs_advised(0.1), Some(1));
+        assert_eq!(Components { ratio: 0.0, runs: 2.0 }.runs_advised(12.0), None);
+    }
 
     #[test]
     fn the_variance_is_found_where_it_is() {

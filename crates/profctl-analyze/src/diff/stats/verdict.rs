@@ -267,3 +267,39 @@ pub(super) struct Replication {
     /// Measurements on the smaller side now.
     pub(super) n: u32,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As many as scipy's quantiles of Student's t ask for.
+    #[test]
+    fn as_many_runs_are_asked_for_as_are_needed() {
+        let options = Options::default();
+        let margin = 1.05_f64.log2();
+        for (estimate, level, expected) in [
+            (0.2, 0.004, Some(16)),
+            (0.1, 0.004, Some(281)),
+            (-0.2, 0.004, Some(16)),
+            // Within the margin, it is the rate itself that counts.
+            (0.01, 0.004, Some(35)),
+            (0.0703, 0.004, None),
+        ] {
+            let row = Tested { estimate, margin, ..Tested::not_tested() };
+            let now = Replication { variance: 0.01, d0: 6.0, sides: 2.0, n: 3 };
+            let found = runs_needed(&row, &now, level, &options, &mut Quantiles::default());
+            assert_eq!(found, expected, "{estimate}");
+        }
+    }
+
+    #[test]
+    fn the_level_is_that_of_the_last_that_passed() {
+        let row = |verdict, p_regressed| Tested { verdict, p_regressed, ..Tested::not_tested() };
+        let level = |rows: &[Tested]| level_in_force(rows, &Options::default());
+        let open = row(Verdict::Inconclusive, 0.9);
+        assert_eq!(level(&[]), 0.05);
+        assert_eq!(level(&[open, open, row(Verdict::NotTested, f64::NAN)]), 0.025);
+        assert_eq!(level(&[row(Verdict::Regressed, 0.04), open, open, open]), 0.04);
+        assert_eq!(level(&[row(Verdict::Regressed, 0.001), open, open, open]), 0.0125);
+    }
+}

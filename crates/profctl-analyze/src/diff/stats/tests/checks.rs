@@ -4,7 +4,7 @@ use profctl_testkit::generate::{Noise, Random, Runs};
 
 use crate::diff::stats::{
     Design, Level, Options, Outcome, Quantiles, Replicate, Row, Tested, Verdict, Weighted,
-    hodges_lehmann, mann_whitney_exact, permutation_p, selected_level, test,
+    hodges_lehmann, mann_whitney_exact, permutation_p, selected_level, spent, test,
 };
 
 fn rows(noise: Noise, n_boots: usize, n_runs: usize, seed: u64) -> Vec<Row> {
@@ -414,4 +414,31 @@ fn a_level_has_the_interval_of_students_t() {
     assert!(one.mean == 5.0 && one.reach.is_nan() && one.n == 1, "{one:?}");
     let none = level(&[]);
     assert!(none.mean.is_nan() && none.reach.is_nan() && none.n == 0, "{none:?}");
+}
+
+/// The values are those of Pocock's function.
+#[test]
+fn looks_spend_the_whole_rate() {
+    for (look, looks, expected) in
+        [(1, 1, 0.05), (1, 2, 0.031_005_725_347_913_876), (1, 4, 0.017_868_700_975_439_42)]
+    {
+        let found = spent(0.05, look, looks);
+        assert!((found - expected).abs() < 1e-15, "{look} of {looks}: {found}");
+    }
+    let all: f64 = (1..=4).map(|look| spent(0.05, look, 4)).sum();
+    assert!((all - 0.05).abs() < 1e-15, "{all}");
+}
+
+#[test]
+fn ranks_are_tested_from_six_measurements_on() {
+    for n in [5, 6] {
+        for paired in [false, true] {
+            let design = Design { paired, ..Design::of_runs(n, n) };
+            let rows = rows(Noise::Normal, n, 1, 10);
+            let outcome = test(&design, &rows, &options());
+            let has = outcome.rows.iter().all(|row| row.p_ranks.is_some() && n == 6);
+            let has_none = outcome.rows.iter().all(|row| row.p_ranks.is_none() && n == 5);
+            assert!(has || has_none, "{n}, {paired}");
+        }
+    }
 }
