@@ -91,6 +91,7 @@ pub(super) fn sign_flip_p(differences: &[f64]) -> f64 {
 }
 
 #[cfg(test)]
+#[expect(clippy::float_cmp, reason = "the numbers compared are exact")]
 mod tests {
     use super::*;
 

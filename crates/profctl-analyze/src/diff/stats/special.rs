@@ -355,6 +355,7 @@ pub(super) fn quadrature(n: usize) -> Vec<(f64, f64)> {
 
 /// The values are those of scipy 1.17.
 #[cfg(test)]
+#[expect(clippy::float_cmp, reason = "the numbers compared are exact")]
 mod tests {
     use std::cell::Cell;
 
@@ -384,10 +385,12 @@ mod tests {
         }
     }
 
+    type Function = &'static dyn Fn(f64) -> f64;
+
     /// A search that does not interpolate finds zeros, too, in 50 steps and more.
     #[test]
     fn zeros_are_found_in_few_steps() {
-        let cases: [(f64, f64, f64, usize, &dyn Fn(f64) -> f64); 5] = [
+        let cases: [(f64, f64, f64, usize, Function); 5] = [
             (0.0, 2.0, 2.0_f64.cbrt(), SMOOTH_STEPS, &|x| x * x * x - 2.0),
             (-10.0, 10.0, 5.0_f64.ln(), SMOOTH_STEPS + 9, &|x| x.exp() - 5.0),
             (0.0, 1.0, 0.3, 5, &|x| x - 0.3),

@@ -102,6 +102,7 @@ fn estimate(sides: [impl Iterator<Item = f64>; 2]) -> (f64, f64) {
 }
 
 #[cfg(test)]
+#[expect(clippy::float_cmp, reason = "the numbers compared are exact")]
 mod tests {
     use super::*;
 

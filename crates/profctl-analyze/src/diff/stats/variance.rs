@@ -64,6 +64,7 @@ pub(super) fn components(
 }
 
 #[cfg(test)]
+#[expect(clippy::float_cmp, reason = "the numbers compared are exact")]
 mod tests {
     use profctl_testkit::generate::{Noise, Runs};
 

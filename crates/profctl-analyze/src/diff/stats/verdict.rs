@@ -269,6 +269,7 @@ pub(super) struct Replication {
 }
 
 #[cfg(test)]
+#[expect(clippy::float_cmp, reason = "the numbers compared are exact")]
 mod tests {
     use super::*;
 
@@ -294,7 +295,7 @@ mod tests {
 
     #[test]
     fn the_level_is_that_of_the_last_that_passed() {
-        let row = |verdict, p_regressed| Tested { verdict, p_regressed, ..Tested::not_tested() };
+        let row = |verdict, p_regressed| Tested { p_regressed, verdict, ..Tested::not_tested() };
         let level = |rows: &[Tested]| level_in_force(rows, &Options::default());
         let open = row(Verdict::Inconclusive, 0.9);
         assert_eq!(level(&[]), 0.05);
