@@ -93,7 +93,7 @@ impl<W: Write> ParquetFile<W> {
         self.frame(frame_of_spans(names, rows, &self.columns)?)
     }
 
-    /// Appends calls of which no more is known than what their columns are made of.
+    /// Appends calls by the figures that the columns are made of.
     pub fn figures(&mut self, names: &SpanNames, block: &FigureBlock) -> Result<(), Error> {
         self.frame(frame_of_figures(names, block, &self.columns)?)
     }

@@ -90,7 +90,7 @@ impl Database {
         Ok(())
     }
 
-    /// The same for calls of which no more is known than what these columns are made of.
+    /// Adds calls by the figures that these columns are made of, with the same columns each time.
     pub fn add_figures(
         &mut self,
         names: &SpanNames,

@@ -1,5 +1,5 @@
-//! FigureSpool of calls in columns, for whoever asks for neither the order of calls nor their places: no
-//! row is made of a call on the way.
+//! Figures of calls in columns, for a caller that needs neither the numbers of calls nor their places:
+//! calls do not become rows on the way.
 
 use std::io;
 
@@ -17,7 +17,7 @@ pub enum Figure {
     Thread,
     /// The index of its CPU, from 1; 0 if it is not known.
     Cpu,
-    /// 1 if it is partial.
+    /// 1 if it is incomplete.
     Partial,
     /// 1 if it ran as an interrupt.
     Interrupt,
@@ -154,7 +154,7 @@ impl FigureBlock {
         bytes
     }
 
-    /// Fails on what [`Self::pack`] did not write.
+    /// Fails on bytes that [`Self::pack`] did not write.
     fn unpack(figures: &[Figure], bytes: &[u8]) -> io::Result<Self> {
         let damaged = || io::Error::new(io::ErrorKind::InvalidData, "a spilled block is damaged");
         let (calls, mut rest) = bytes.split_first_chunk().ok_or_else(damaged)?;

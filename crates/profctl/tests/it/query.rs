@@ -156,7 +156,7 @@ fn calls_are_the_same_whichever_columns_are_read() {
             assert_eq!(value, &all[column], "{column} of {all}");
         }
     }
-    // So do threads that are selected, of which the query knows nothing.
+    // Threads can be selected without a column for them in the query.
     let thread = all[all.len() / 2]["thread"].as_str().expect("a label");
     let selected = ["-q", "query", "--format", "json", "--thread", thread, &trace];
     for memory in ["1G", "0"] {

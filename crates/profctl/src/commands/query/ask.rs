@@ -54,8 +54,13 @@ pub(super) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
     let mut wanted = Wanted::of(&tables, IN_MEMORY);
     let figures = columns.figures().filter(|_| wanted.calls);
     if figures.is_some() {
-        // They leave it for the columns as these are made of them.
-        wanted = Wanted { figures: figures.as_deref(), in_memory: memory, ..wanted };
+        wanted.figures = figures.as_deref();
+        if let [only] = traces
+            && !only.is_dir()
+        {
+            // Blocks of figures are freed as columns are made of them.
+            wanted.in_memory = memory;
+        }
     }
     let mut runs = Runs::read(traces, session(args, global)?, wanted)?;
     let database = database(&mut runs, &tables, (memory, &columns), global)?;
