@@ -138,7 +138,8 @@ impl SpanColumns {
         bytes.sum()
     }
 
-    /// The figures that they are made of; nothing if one depends on where a call is among the others.
+    /// The figures that they are computed from; nothing if a column depends on where a call is among
+    /// the others.
     pub fn figures(&self) -> Option<Vec<Figure>> {
         let mut figures = Vec::new();
         for name in self.0.iter().filter(|&&name| name != "run") {
@@ -205,7 +206,7 @@ impl SpanNames {
     }
 }
 
-/// The figure that a column of `spans` is made of, if it is made of one.
+/// The figure that a column of `spans` is computed from; nothing if it depends on other calls.
 fn figure_of(column: &str) -> Option<Figure> {
     Some(match column {
         "name" | "module" | "kind" => Figure::Func,
@@ -222,7 +223,7 @@ fn figure_of(column: &str) -> Option<Figure> {
     })
 }
 
-/// Calls of one run, in columns of `spans` that need no places.
+/// Calls of one run from their figures, in columns of `spans`.
 pub(crate) fn frame_of_figures(
     names: &SpanNames,
     block: &FigureBlock,

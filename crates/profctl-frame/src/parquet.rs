@@ -29,7 +29,7 @@ use crate::error::Error;
 pub struct Described<'a> {
     /// Which table is in it.
     pub table: &'static TableSchema,
-    /// Which columns of calls, if that is the table.
+    /// Which columns are in it, if the table is that of calls.
     pub columns: &'a SpanColumns,
     /// What its times are counted in.
     pub unit: &'a str,
@@ -93,7 +93,7 @@ impl<W: Write> ParquetFile<W> {
         self.frame(frame_of_spans(names, rows, &self.columns)?)
     }
 
-    /// Appends calls by the figures that the columns are made of.
+    /// Appends calls by their figures.
     pub fn figures(&mut self, names: &SpanNames, block: &FigureBlock) -> Result<(), Error> {
         self.frame(frame_of_figures(names, block, &self.columns)?)
     }

@@ -90,7 +90,7 @@ impl Database {
         Ok(())
     }
 
-    /// Adds calls by the figures that these columns are made of, with the same columns each time.
+    /// Adds calls by their figures, with the same columns each time.
     pub fn add_figures(
         &mut self,
         names: &SpanNames,

@@ -24,7 +24,7 @@ use crate::spill::{Spill, Temporary};
 pub(crate) struct Wanted<'a> {
     /// Whether the calls are: else they are only counted.
     pub(crate) calls: bool,
-    /// These figures of theirs are enough.
+    /// The figures of calls to collect instead of calls, if the caller needs no more.
     pub(crate) figures: Option<&'a [Figure]>,
     /// Whether the figures of functions are, with percentiles.
     pub(crate) functions: bool,
@@ -203,7 +203,7 @@ impl Run {
         Ok(())
     }
 
-    /// Passes the figures of its calls to `take`, in place of the calls, if they are enough.
+    /// Passes the figures of its calls to `take`, if these were collected instead of calls.
     #[cfg(feature = "tables")]
     pub(crate) fn each_block_of_figures(
         &mut self,

@@ -3,7 +3,7 @@
 
 use std::io;
 
-use super::SpanRow;
+use super::{SpanRow, damaged};
 use crate::id::{CpuId, FuncId, ThreadId};
 use crate::span::{Fidelity, Late, Span};
 use crate::time::{Tick, Ticks};
@@ -89,7 +89,6 @@ fn pack_row(row: &SpanRow, previous: &mut Previous, bytes: &mut Vec<u8>) {
 
 /// Fails on what [`pack`] did not write: the disk gave back other bytes than it was given.
 pub(super) fn unpack(bytes: &[u8]) -> io::Result<Vec<SpanRow>> {
-    let damaged = || io::Error::new(io::ErrorKind::InvalidData, "a spilled block is damaged");
     let mut rest = bytes;
     let count = take(&mut rest).and_then(|count| usize::try_from(count).ok());
     let count = count.filter(|&count| count <= bytes.len()).ok_or_else(damaged)?;

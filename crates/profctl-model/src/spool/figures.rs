@@ -3,12 +3,12 @@
 
 use std::io;
 
-use super::BlockStack;
+use super::{BlockStack, damaged};
 use crate::id::{IdVec, ThreadId};
 use crate::names::Names;
 use crate::span::{Record, SelectThreads, Span, SpanSink};
 
-/// What of a call does not depend on other calls.
+/// A value of a call that does not depend on other calls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Figure {
     /// The index of its function.
@@ -93,12 +93,12 @@ impl FigureBlock {
         Self { calls: 0, columns: columns.collect() }
     }
 
-    /// A figure of each; nothing if it was not asked for.
+    /// The values of a figure, one for each call; nothing if it was not collected.
     pub fn values(&self, figure: Figure) -> Option<&Values> {
         self.columns.iter().find(|(of, _)| *of == figure).map(|(_, values)| values)
     }
 
-    /// Changes every time.
+    /// Replaces every time by `time` of it.
     pub fn map_times(&mut self, time: impl Fn(u64) -> u64) {
         for (_, values) in &mut self.columns {
             if let Values::Times(values) = values {
@@ -156,7 +156,6 @@ impl FigureBlock {
 
     /// Fails on bytes that [`Self::pack`] did not write.
     fn unpack(figures: &[Figure], bytes: &[u8]) -> io::Result<Self> {
-        let damaged = || io::Error::new(io::ErrorKind::InvalidData, "a spilled block is damaged");
         let (calls, mut rest) = bytes.split_first_chunk().ok_or_else(damaged)?;
         let calls = usize::try_from(u64::from_le_bytes(*calls)).map_err(|_| damaged())?;
         let mut block = Self::new(figures);
@@ -196,16 +195,16 @@ pub struct FigureSpool<B> {
     ended: B,
     block: FigureBlock,
     block_calls: usize,
-    /// Threads so far.
+    /// The number of threads seen so far.
     threads: usize,
-    /// Those whose calls are omitted when they are given out.
+    /// Threads whose calls [`FigureBlocks`] omits.
     dropped: IdVec<ThreadId, bool>,
     /// The first failure to put a block away; what comes after it is dropped.
     broken: Option<io::Error>,
 }
 
 impl<B: BlockStack> FigureSpool<B> {
-    /// None yet; blocks will go to `stack`.
+    /// A spool for `figures` that puts blocks on `stack`.
     pub fn new(figures: &[Figure], stack: B) -> Self {
         Self::with_block_calls(figures, stack, super::BLOCK_ROWS)
     }
@@ -223,7 +222,7 @@ impl<B: BlockStack> FigureSpool<B> {
         }
     }
 
-    /// All that was collected. `turned` is an empty stack.
+    /// The figures that were collected. `turned` is an empty stack.
     pub fn finish(mut self, mut turned: B) -> io::Result<FigureBlocks<B>> {
         self.put_away();
         if let Some(error) = self.broken {

@@ -173,6 +173,10 @@ impl<B: BlockStack> Spool<B> {
     }
 }
 
+fn damaged() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "a spilled block is damaged")
+}
+
 /// The calls of a block whose threads are not dropped.
 fn kept(block: &[u8], dropped: &IdVec<ThreadId, bool>) -> io::Result<Vec<SpanRow>> {
     let mut rows = code::unpack(block)?;

@@ -387,15 +387,16 @@ mod tests {
 
     type Function = &'static dyn Fn(f64) -> f64;
 
-    /// A search that does not interpolate finds zeros, too, in 50 steps and more.
+    /// Brent's method in scipy (`brentq`) takes 9, 16, 3, 11 and 5 steps. Bisection alone takes more than
+    /// 50.
     #[test]
     fn zeros_are_found_in_few_steps() {
         let cases: [(f64, f64, f64, usize, Function); 5] = [
-            (0.0, 2.0, 2.0_f64.cbrt(), SMOOTH_STEPS, &|x| x * x * x - 2.0),
-            (-10.0, 10.0, 5.0_f64.ln(), SMOOTH_STEPS + 9, &|x| x.exp() - 5.0),
-            (0.0, 1.0, 0.3, 5, &|x| x - 0.3),
-            (-3.0, 40.0, 1.0, SMOOTH_STEPS + 4, &|x| (x - 1.0).atan()),
-            (0.0, 700.0, 600.0, SMOOTH_STEPS, &|x| x.sqrt() - 600.0_f64.sqrt()),
+            (0.0, 2.0, 2.0_f64.cbrt(), 9, &|x| x * x * x - 2.0),
+            (-10.0, 10.0, 5.0_f64.ln(), 15, &|x| x.exp() - 5.0),
+            (0.0, 1.0, 0.3, 3, &|x| x - 0.3),
+            (-3.0, 40.0, 1.0, 15, &|x| (x - 1.0).atan()),
+            (0.0, 700.0, 600.0, 4, &|x| x.sqrt() - 600.0_f64.sqrt()),
         ];
         for (low, high, expected, steps, function) in cases {
             let asked = Cell::new(0);
@@ -409,6 +410,4 @@ mod tests {
         assert_eq!(solve(1.0, 2.0, |x| x), 1.0, "below the first");
         assert_eq!(solve(-2.0, -1.0, |x| x), -1.0, "above the last");
     }
-
-    const SMOOTH_STEPS: usize = 12;
 }

@@ -58,7 +58,7 @@ pub(super) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
         if let [only] = traces
             && !only.is_dir()
         {
-            // Blocks of figures are freed as columns are made of them.
+            // Blocks of figures are freed while columns are made of them.
             wanted.in_memory = memory;
         }
     }

@@ -275,6 +275,7 @@ fn a_common_factor_is_told_apart() {
 fn permutations_are_counted_exactly() {
     assert_eq!(permutation_p(&[1.0, 2.0, 3.0], &[4.0, 5.0, 6.0]), 0.1);
     assert_eq!(permutation_p(&[1.0, 1.0], &[1.0, 1.0]), 1.0);
+    assert_eq!((permutation_p(&[], &[1.0]), permutation_p(&[1.0], &[])), (1.0, 1.0));
     // Sums of 2 of 5 from the mean of 6: as far as 9 lies 9, and 3 on the other side.
     assert_eq!(permutation_p(&[1.0, 2.0, 3.0], &[4.0, 5.0]), 0.2);
     let low: Vec<f64> = (0..12).map(f64::from).collect();
