@@ -49,6 +49,8 @@ struct StitchQueue<'t, S> {
     is_changing: bool,
     turn: u64,
     waiting: BTreeMap<u64, Waiting>,
+    /// Whether workers wait for a place among them. Waking up nobody is a system call too.
+    is_awaited: bool,
     spare: Vec<(Vec<u8>, Vec<Event>)>,
 }
 
@@ -75,6 +77,7 @@ pub(super) fn run<'a, 't, S: SpanSink + Send>(
             is_changing: false,
             turn: 0,
             waiting: BTreeMap::new(),
+            is_awaited: false,
             spare: Vec::new(),
         }),
         changed: Condvar::new(),
@@ -151,13 +154,16 @@ impl<'t, S: SpanSink + Send> Pipeline<'_, '_, 't, S> {
                     if let Some(after) = after {
                         queue.state = after;
                     }
-                    self.changed.notify_all();
+                    if std::mem::take(&mut queue.is_awaited) {
+                        self.changed.notify_all();
+                    }
                 }
                 queue.stage = Some(stage);
             }
             if queue.waiting.len() < self.waiting_max {
                 return;
             }
+            queue.is_awaited = true;
             queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
         }
     }

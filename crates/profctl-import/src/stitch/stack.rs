@@ -22,6 +22,7 @@ use super::shared::Core;
 use super::{BlockView, depth_at};
 use crate::emit::{Event, NO_DEPTH, UNSTATED, unseen};
 use late::{Nested, Recents};
+use usual::UsualFrom;
 
 /// Where and when something happens on a stack.
 #[derive(Clone, Copy, Debug)]
@@ -128,8 +129,7 @@ pub(super) struct Stack {
     off_since: Option<Tick>,
     /// Levels at which an interrupt entry was announced.
     interrupts: Vec<usize>,
-    /// From how many open frames on nothing unusual is pending, see [`usual`].
-    usual_from: usize,
+    usual_from: UsualFrom,
 }
 
 impl Stack {

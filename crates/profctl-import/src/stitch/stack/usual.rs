@@ -24,17 +24,28 @@ const LONG: usize = 1024;
 /// No depth: what is called at this level is to be looked at.
 const NONE: u32 = u32::MAX;
 
+/// From how many open frames on nothing unusual is pending.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct UsualFrom {
+    /// For calls that begin.
+    calls: usize,
+    /// For the exit of the top frame.
+    exits: usize,
+}
+
 impl Stack {
     /// Finds out from which level on events can be usual; to be called after every one that was not.
     pub(in crate::stitch) fn review(&mut self) {
         let above = |level: Option<usize>| level.map_or(0, |level| level + 1);
         let recent = self.recent.last().filter(|recent| !self.keeps_recent || recent.beside);
-        // The next callee beside it says whether it may have come late: no exit to its level is usual.
-        let recent = recent.map(|recent| recent.level as usize + 1);
-        self.usual_from = above(self.orphans.level())
+        let recent = recent.map(|recent| recent.level as usize);
+        let calls = above(self.orphans.level())
             .max(above(recent))
             .max(above(self.interrupts.last().copied()))
             .max(usize::from(self.unseen_above > 0));
+        // The next callee beside it says whether it may have come late: no exit to its level is usual.
+        self.usual_from =
+            UsualFrom { calls, exits: calls.max(above(recent.map(|level| level + 1))) };
     }
 
     /// Takes the first of `events`, as many as are usual, and says how many those are.
@@ -55,7 +66,7 @@ impl Stack {
         let watches = !self.watched.is_empty();
         let is_long = events.get(LONG).is_some_and(|event| event.lane == caller.lane);
         let mut run = Run {
-            expected: if level < self.usual_from { NONE } else { expected },
+            expected: if level < self.usual_from.calls { NONE } else { expected },
             takes_any_depth: depth_at(NO_DEPTH, level) == expected,
             last: self.last,
             reached: self.reached,
@@ -213,7 +224,7 @@ impl<S: SpanSink> Run<'_, S> {
                 && (exit.depth == NO_DEPTH || u32::from(exit.depth) == top.depth)
                 && func.is_none_or(|func| func == top.func)
                 && top.off_base == stack.off_total
-                && stack.frames.len() >= stack.usual_from
+                && stack.frames.len() >= stack.usual_from.exits
         })
     }
 
@@ -362,7 +373,7 @@ impl<S: SpanSink> Run<'_, S> {
         if self.keeps {
             stack.recent.truncate(noted);
         }
-        self.expected = if level < stack.usual_from { NONE } else { depth };
+        self.expected = if level < stack.usual_from.calls { NONE } else { depth };
         let span = Span {
             func,
             thread: self.caller.thread,
