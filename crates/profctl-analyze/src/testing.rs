@@ -8,12 +8,12 @@
 use std::fmt::Write;
 
 use profctl_model::{
-    CpuId, Fidelity, Func, FuncId, FuncKind, IdVec, Names, Span, SpanSink, Thread, ThreadId, Tick,
-    Ticks, Timebase, Trace, TraceBuilder, TraceMeta,
+    CpuId, Fidelity, Func, FuncId, FuncKind, IdVec, Names, Span, SpanRow, SpanSink, Spool, Thread,
+    ThreadId, Tick, Ticks, Timebase, Trace, TraceBuilder, TraceMeta,
 };
 use proptest::prelude::*;
 
-use crate::summarize::{By, Options, Profile, Source, Summary};
+use crate::summarize::{By, Options, PathSums, Profile, RunPaths, Source, Summary};
 
 /// Calls that have ended, in the order in which they did.
 #[derive(Clone, Debug)]
@@ -150,6 +150,19 @@ impl Calls {
         let mut builder = TraceBuilder::default();
         self.spans.iter().for_each(|span| builder.span(span, &self.names));
         builder.finish(self.meta.clone(), self.names.clone())
+    }
+
+    /// Passes the calls on, a caller before its callees.
+    pub(crate) fn callers_first(&self, take: impl FnMut(&SpanRow)) {
+        let mut spool = Spool::new(Vec::new());
+        self.spans.iter().for_each(|span| spool.span(span, &self.names));
+        spool.callers_first(Ticks(1), take).expect("it is in memory");
+    }
+
+    pub(crate) fn run_paths(&self) -> RunPaths {
+        let mut sums = PathSums::default();
+        self.callers_first(|row| sums.add(row));
+        sums.finish(&self.names, &self.meta.timebase)
     }
 
     pub(crate) fn profile(&self) -> Profile {

@@ -6,11 +6,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use profctl_analyze::replay::{Event, Line};
+use profctl_analyze::summarize::{PathSums, RunPaths};
 use profctl_analyze::tree::{Joined, Merger};
 use profctl_model::spool::Others;
 use profctl_model::{
-    CpuId, FuncId, IdVec, Names, PathOrder, PathRow, Record as TraceRecord, SelectThreads, Span,
-    SpanRow, SpanSink, Spool, ThreadId, Tick, Ticks, TraceMeta,
+    CallTree, CpuId, FuncId, IdVec, Names, PathOrder, PathRow, Record as TraceRecord,
+    SelectThreads, Span, SpanRow, SpanSink, Spool, ThreadId, Tick, Ticks, TraceMeta,
 };
 use profctl_render::export::{Call, CallEnd, Header};
 
@@ -46,6 +47,21 @@ impl Limits {
     }
 }
 
+/// Where calls of several traces wait.
+pub(crate) struct Waiting(Arc<Temporary>);
+
+impl Waiting {
+    /// A directory of its own.
+    pub(crate) fn new() -> Result<Self, Failure> {
+        Temporary::new().map(Arc::new).map(Self).map_err(|error| no_room(&error))
+    }
+
+    /// None yet, of one more trace.
+    pub(crate) fn calls(&self) -> Calls {
+        Calls::within(Arc::clone(&self.0), Limits::default())
+    }
+}
+
 /// Calls that wait on disk, and whatever else a trace says.
 pub(crate) struct Calls {
     spool: Spool<Spill>,
@@ -56,9 +72,29 @@ pub(crate) struct Calls {
 impl Calls {
     /// None yet.
     pub(crate) fn new(limits: Limits) -> io::Result<Self> {
-        let temporary = Arc::new(Temporary::new()?);
+        Ok(Self::within(Arc::new(Temporary::new()?), limits))
+    }
+
+    fn within(temporary: Arc<Temporary>, limits: Limits) -> Self {
         let spool = Spool::new(Spill::new(limits.bytes, Arc::clone(&temporary)));
-        Ok(Self { spool, temporary, limits })
+        Self { spool, temporary, limits }
+    }
+
+    /// Passes every call to `take`, a caller before its callees.
+    fn callers_first(
+        self,
+        meta: &TraceMeta,
+        take: impl FnMut(&SpanRow),
+    ) -> Result<Others, Failure> {
+        let step = meta.timebase.microsecond();
+        self.spool.callers_first(step, take).map_err(|error| no_room(&error))
+    }
+
+    /// The calls merged by path, as a profile keeps them.
+    pub(crate) fn run_paths(self, names: &Names, meta: &TraceMeta) -> Result<RunPaths, Failure> {
+        let mut sums = PathSums::default();
+        self.callers_first(meta, |row| sums.add(row))?;
+        Ok(sums.finish(names, &meta.timebase))
     }
 }
 
@@ -225,6 +261,14 @@ impl<'a> Spooled<'a> {
     /// Calls by thread, then in the order of entry.
     pub(crate) fn entries(self) -> Result<Ordered<Sorted<Entry>>, Failure> {
         self.sorted(std::iter::empty(), |row, _| [Some(Entry::of(row)), None])
+    }
+
+    /// The calls merged by path, all paths in memory.
+    pub(crate) fn tree(self) -> Result<(CallTree, Names, TraceMeta), Failure> {
+        let Self { calls, names, meta, .. } = self;
+        let mut merger = Merger::new(PathOrder::by_name(&names), false);
+        calls.callers_first(&meta, |row| merger.add(row))?;
+        Ok((merger.into_tree(), names, meta))
     }
 
     /// The calls merged by path, depth first.

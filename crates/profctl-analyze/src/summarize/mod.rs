@@ -36,7 +36,7 @@ pub(crate) use json::{DiagnosticFile, quality_json};
 pub use profile::{Profile, Row, SavedRun, Source};
 pub(crate) use quality::count;
 pub use quality::{Diagnostic, NO_CALLS, NO_DURATIONS, Quality};
-pub use run_paths::RunPaths;
+pub use run_paths::{PathSums, RunPaths};
 pub(crate) use run_paths::{RunNode, Sums};
 pub use stats::{FuncStats, Lengths};
 pub use table::{Matching, TableOptions, is_percentile};

@@ -3,7 +3,8 @@
 use std::cmp::Reverse;
 
 use profctl_model::hash::FastMap;
-use profctl_model::{CallTree, NodeId, SpanId, Spans, Timebase, Trace};
+use profctl_model::spool::OpenCalls;
+use profctl_model::{CallTree, IdVec, Names, NodeId, SpanRow, ThreadId, Tick, Timebase};
 
 use super::{FuncStats, Lengths};
 
@@ -70,54 +71,6 @@ impl Sums {
 }
 
 impl RunPaths {
-    /// The tree of a trace.
-    pub fn of(trace: &Trace) -> Self {
-        let (spans, timebase) = (&trace.spans, &trace.meta.timebase);
-        let mut tree = CallTree::default();
-        let mut sums: Vec<Sums> = Vec::new();
-        let mut node_of: Vec<NodeId> = Vec::with_capacity(spans.len());
-        let interrupts = interrupts_inside(spans);
-        for id in spans.ids() {
-            let row = id.index();
-            // Parents come before children, so the caller's node is known.
-            let parent = spans.parent[row].map(|parent| node_of[parent.index()]);
-            let node = tree.child(parent, spans.func[id]);
-            node_of.push(node);
-            sums.resize(tree.len(), Sums::default());
-            let (elapsed, net) = (spans.elapsed(id).0, spans.net[row].0);
-            let one = if spans.fidelity[row].is_partial() {
-                Sums { partial: 1, elapsed, net, ..Sums::default() }
-            } else {
-                let (elapsed_of_calls, net_of_calls) = (elapsed, net);
-                let interrupted = interrupts[row].min(elapsed);
-                let partial = 0;
-                Sums {
-                    calls: 1,
-                    partial,
-                    elapsed,
-                    net,
-                    elapsed_of_calls,
-                    net_of_calls,
-                    interrupted,
-                }
-            };
-            sums[node.index()].add(&one);
-        }
-        let mut paths = Self::default();
-        let mut place_of: FastMap<(String, Option<String>), u32> = FastMap::default();
-        for ((_, node), sums) in tree.nodes().zip(sums) {
-            let func = &trace.names.funcs[node.func];
-            let key = (func.name.clone(), func.module.clone());
-            let func = *place_of.entry(key).or_insert_with_key(|key| {
-                paths.funcs.push(key.clone());
-                paths.funcs.len() as u32 - 1
-            });
-            let parent = node.parent.map(|parent| parent.index() as u32);
-            paths.nodes.push(RunNode { func, parent, sums: reported(&sums, timebase) });
-        }
-        paths
-    }
-
     /// Adds the calls of another tree. The result is in one order, callees by name and module below
     /// their callers, so it does not depend on the order in which trees are added.
     pub(super) fn merge(&mut self, other: &Self) {
@@ -138,30 +91,97 @@ impl RunPaths {
     }
 }
 
-/// By call: the elapsed time of the interrupts in it, however deep. Nothing of calls that ran as
-/// interrupts themselves.
-fn interrupts_inside(spans: &Spans) -> Vec<u64> {
-    let mut inside = vec![0_u64; spans.len()];
-    // Callees come after their callers.
-    for id in spans.ids().rev() {
-        let row = id.index();
-        let mut caller = spans.parent[row];
-        let mut part = inside[row];
-        if spans.interrupt[row] {
-            inside[row] = 0;
-            part = spans.elapsed(id).0;
+/// Merges the calls of a run by path, as [`profctl_model::Spool::callers_first`] passes them.
+#[derive(Debug, Default)]
+pub struct PathSums {
+    tree: CallTree,
+    /// By node.
+    sums: Vec<Sums>,
+    open: IdVec<ThreadId, OpenCalls<Call>>,
+}
+
+/// A call whose callees are still to come.
+#[derive(Debug)]
+struct Call {
+    node: NodeId,
+    /// When it ended as it states.
+    end: Tick,
+    elapsed: u64,
+    is_partial: bool,
+    interrupt: bool,
+    /// The elapsed time of the interrupts in it, however deep.
+    interrupted: u64,
+}
+
+impl PathSums {
+    /// Takes the next call.
+    pub fn add(&mut self, row: &SpanRow) {
+        let Self { tree, sums, open } = self;
+        let (span, open) = (&row.span, open.grow_to(row.span.thread));
+        open.end_from(row.depth as usize, |call, callers| ended(sums, &call, callers));
+        let node = tree.child(open.calls().last().map(|caller| caller.node), span.func);
+        sums.resize(tree.len(), Sums::default());
+        let (elapsed, net) = (span.elapsed().0, span.net.0);
+        let is_partial = span.fidelity.is_partial();
+        let of_calls = |length| if is_partial { 0 } else { length };
+        sums[node.index()].add(&Sums {
+            calls: u64::from(!is_partial),
+            partial: u64::from(is_partial),
+            elapsed,
+            net,
+            elapsed_of_calls: of_calls(elapsed),
+            net_of_calls: of_calls(net),
+            interrupted: 0,
+        });
+        if span.interrupt {
             // What began after the stated end of a call came late, and is its caller's.
-            while let Some(above) = caller.map(SpanId::index)
-                && spans.start[row] >= spans.start[above] + spans.wall[above]
-            {
-                caller = spans.parent[above];
+            let around = open.calls_mut().iter_mut().rfind(|call| span.start < call.end);
+            if let Some(call) = around {
+                call.interrupted = call.interrupted.saturating_add(elapsed);
             }
         }
-        if let Some(caller) = caller {
-            inside[caller.index()] = inside[caller.index()].saturating_add(part);
-        }
+        let end = span.start + span.wall;
+        let interrupt = span.interrupt;
+        let call = Call { node, end, elapsed, is_partial, interrupt, interrupted: 0 };
+        open.begin(call, span.late.calls, |call, callers| ended(sums, &call, callers));
     }
-    inside
+
+    /// The paths, in the units that reports have.
+    pub fn finish(mut self, names: &Names, timebase: &Timebase) -> RunPaths {
+        let sums = &mut self.sums;
+        for open in &mut self.open {
+            open.end(|call, callers| ended(sums, &call, callers));
+        }
+        let mut paths = RunPaths::default();
+        let mut place_of: FastMap<Key<'_>, u32> = FastMap::default();
+        for ((_, node), sums) in self.tree.nodes().zip(&self.sums) {
+            let func = &names.funcs[node.func];
+            let key = (func.name.as_str(), func.module.as_deref());
+            let func = *place_of.entry(key).or_insert_with(|| {
+                paths.funcs.push((key.0.to_owned(), key.1.map(str::to_owned)));
+                paths.funcs.len() as u32 - 1
+            });
+            let parent = node.parent.map(|parent| parent.index() as u32);
+            paths.nodes.push(RunNode { func, parent, sums: reported(sums, timebase) });
+        }
+        let mut merged = Merged::default();
+        merged.add(&paths);
+        merged.in_order()
+    }
+}
+
+/// Passes the interrupts in a call that ended to its caller. Those in an interrupt are part of it.
+fn ended(sums: &mut [Sums], call: &Call, callers: &mut [Call]) {
+    if call.interrupt {
+        return;
+    }
+    if let Some(caller) = callers.last_mut() {
+        caller.interrupted = caller.interrupted.saturating_add(call.interrupted);
+    }
+    if !call.is_partial {
+        let interrupted = call.interrupted.min(call.elapsed);
+        sums[call.node.index()].add(&Sums { interrupted, ..Sums::default() });
+    }
 }
 
 /// Trees put together, in any order.
@@ -309,7 +329,7 @@ mod tests {
     }
 
     fn with_paths(calls: &Calls) -> Profile {
-        Profile { paths: Some(RunPaths::of(&calls.trace())), ..calls.profile() }
+        Profile { paths: Some(calls.run_paths()), ..calls.profile() }
     }
 
     /// The calls on each path, found by walking from every call to its callers.

@@ -3,6 +3,7 @@
 
 use std::io;
 
+use profctl_model::spool::OpenCalls;
 use profctl_model::{CallTree, FuncId, IdVec, NodeId, PathOrder, PathRow, SpanRow, ThreadId};
 
 use super::add;
@@ -22,41 +23,14 @@ pub struct Merger {
     paths: usize,
 }
 
-/// The open calls of a thread, the outermost first.
+/// The open calls of a thread.
 #[derive(Debug, Default)]
 struct Open {
-    funcs: Vec<FuncId>,
+    calls: OpenCalls<FuncId>,
     /// The nodes of the first of them.
     nodes: Vec<NodeId>,
     /// In which tree these are.
     taken: u32,
-    /// Calls to which others came late, the innermost last. The late ones are read first, and stand
-    /// beside them.
-    waiting: Vec<Waiting>,
-}
-
-/// A call that is open again once the calls that came late to it were read.
-#[derive(Debug)]
-struct Waiting {
-    left: u64,
-    /// The path to it, itself included.
-    funcs: Vec<FuncId>,
-}
-
-impl Open {
-    /// A call that stands at the end of the path was read.
-    fn read(&mut self, late: u64) {
-        for waiting in &mut self.waiting {
-            waiting.left = waiting.left.saturating_sub(1);
-        }
-        if late > 0 {
-            self.waiting.push(Waiting { left: late, funcs: self.funcs.clone() });
-        }
-        while let Some(again) = self.waiting.pop_if(|waiting| waiting.left == 0) {
-            self.funcs = again.funcs;
-            self.nodes.clear();
-        }
-    }
 }
 
 impl Merger {
@@ -77,19 +51,18 @@ impl Merger {
             open.nodes.clear();
         }
         let depth = row.depth as usize;
-        open.funcs.truncate(depth);
+        open.calls.end_from(depth, |_, _| ());
         open.nodes.truncate(depth);
         // Paths that were taken out and are still open come again, without their sums.
-        for &func in &open.funcs[open.nodes.len()..] {
+        for &func in &open.calls.calls()[open.nodes.len()..] {
             open.nodes.push(tree.child(open.nodes.last().copied(), func));
         }
         let before = tree.len();
         let func = self.order.frame[span.func];
         let node = tree.child(open.nodes.last().copied(), func);
         self.paths += tree.len() - before;
-        open.funcs.push(func);
-        open.nodes.push(node);
-        open.read(span.late.calls);
+        let same = open.calls.begin(func, span.late.calls, |_, _| ());
+        open.nodes.truncate(same);
         let whole = !span.fidelity.is_partial();
         add(tree.node_mut(node), whole, span.elapsed(), span.net);
     }
@@ -102,6 +75,12 @@ impl Merger {
     /// The order of paths.
     pub fn into_order(self) -> PathOrder {
         self.order
+    }
+
+    /// The paths that came since paths were taken out, of all threads if these are not kept apart,
+    /// else of the first.
+    pub fn into_tree(mut self) -> CallTree {
+        std::mem::take(self.trees.grow_to(ThreadId::from_index(0)))
     }
 
     /// Takes all paths out, depth first.
@@ -216,7 +195,6 @@ fn joined(a: PathRow, b: &PathRow) -> PathRow {
 
 #[cfg(test)]
 mod tests {
-    use profctl_model::{SpanSink as _, Spool};
     use proptest::prelude::*;
 
     use super::*;
@@ -224,19 +202,14 @@ mod tests {
     use crate::tree::build;
 
     fn rows(calls: &Calls, most: usize, keeps_threads: bool) -> Vec<PathRow> {
-        let mut spool = Spool::new(Vec::new());
-        for span in &calls.spans {
-            spool.span(span, &calls.names);
-        }
         let mut merger = Merger::new(PathOrder::by_name(&calls.names), keeps_threads);
         let mut parts: Vec<Vec<PathRow>> = Vec::new();
-        let placed = spool.callers_first(profctl_model::Ticks(1), |row| {
+        calls.callers_first(|row| {
             merger.add(row);
             if merger.paths() >= most {
                 parts.push(merger.take());
             }
         });
-        placed.unwrap();
         parts.push(merger.take());
         let parts = parts.into_iter().map(|part| part.into_iter().map(Ok));
         Joined::new(merger.into_order(), parts).map(Result::unwrap).collect()
@@ -257,6 +230,15 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn the_tree_is_that_of_the_trace(calls in random_calls()) {
+            let order = PathOrder::by_name(&calls.names);
+            let mut merger = Merger::new(order.clone(), false);
+            calls.callers_first(|row| merger.add(row));
+            let rows = |tree: &CallTree| tree.depth_first(None, &order.rank).collect::<Vec<_>>();
+            prop_assert_eq!(rows(&merger.into_tree()), rows(&build(&calls.trace())));
+        }
+
         #[test]
         fn paths_are_the_same_however_many_fit_in_memory(
             calls in random_calls(),

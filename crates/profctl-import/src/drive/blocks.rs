@@ -49,7 +49,7 @@ struct StitchQueue<'t, S> {
     is_changing: bool,
     turn: u64,
     waiting: BTreeMap<u64, Waiting>,
-    /// Whether workers wait for a place among them. Waking up nobody is a system call too.
+    /// Whether workers wait for a place among them. Waking up no thread is a system call, too.
     is_awaited: bool,
     spare: Vec<(Vec<u8>, Vec<Event>)>,
 }

@@ -10,6 +10,7 @@
 
 mod code;
 mod figures;
+mod open;
 
 use std::io;
 
@@ -20,6 +21,7 @@ use crate::span::{Gap, Mark, Record, SelectThreads, Span, SpanSink};
 use crate::time::{Tick, Ticks};
 use crate::trace::place;
 pub use figures::{Figure, FigureBlock, FigureBlocks, FigureSpool, Values};
+pub use open::OpenCalls;
 
 /// One call with its place among the calls of its trace.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -2,10 +2,13 @@
 
 use std::path::PathBuf;
 
+use profctl_analyze::summarize::By;
 use profctl_analyze::tree::{self, Options};
 
 use crate::args::{Global, Reading, Selection};
 use crate::exit::{Exit, Failure};
+use crate::input::session::Session;
+use crate::spooled::{Limits, Spooled};
 use crate::{output, read};
 
 const EXAMPLES: &str = "\
@@ -48,15 +51,16 @@ fn share(text: &str) -> Result<f64, String> {
 }
 
 pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
-    let trace = read::load(&args.trace, &args.reading, &args.selection, global)?;
+    let mut session = Session::new(&args.reading, &args.selection, By::Function, global)?;
+    let spooled = Spooled::read(&args.trace, &mut session, Limits::default())?;
+    let (tree, names, meta) = spooled.tree()?;
     let options = Options {
         depth: args.depth,
         min_share: args.min_share,
         callers: args.callers.clone(),
         callees: args.callees.clone(),
     };
-    let table = tree::table(&tree::build(&trace), &trace.names, &trace.meta, &options)
-        .map_err(Failure::usage)?;
+    let table = tree::table(&tree, &names, &meta, &options).map_err(Failure::usage)?;
     output::write_table(&table, global)?;
-    Ok(read::verdict_of(&trace.meta.diags, &args.reading, global))
+    Ok(read::verdict_of(&meta.diags, &args.reading, global))
 }

@@ -10,7 +10,6 @@ use std::path::Path;
 
 use profctl_analyze::critpath;
 use profctl_analyze::summarize::{By, Options, Profile, Source, Summary};
-use profctl_analyze::tree;
 use profctl_import::{
     Bound, FORMATS, Files, Grouping, ImportOptions, Memory, ReadOptions, Single, load, stream,
     write_plain,
@@ -22,6 +21,8 @@ use profctl_testkit::generate::write_uftrace;
 use serde_json::Value;
 
 use crate::program::{Scratch, run, run_with_input};
+
+mod paths;
 
 type Parts = Vec<(String, Vec<u8>)>;
 
@@ -158,27 +159,6 @@ fn the_grouping_moves_no_time() {
                 }
             }
         }
-    });
-}
-
-#[test]
-fn the_tree_is_the_profile_by_path() {
-    for_every_fixture(|name, _, parts, options| {
-        let trace = trace(parts, options);
-        let mut of_tree: BTreeMap<(String, Option<String>), [u64; 3]> = BTreeMap::new();
-        for (_, node) in tree::build(&trace).nodes() {
-            let func = &trace.names.funcs[node.func];
-            let of = of_tree.entry((func.name.clone(), func.module.clone())).or_default();
-            of[0] += node.calls;
-            of[1] += node.partial;
-            of[2] += node.net.0;
-        }
-        let flat = profile(parts, options, By::Function);
-        let of_rows = flat.rows.iter().map(|row| {
-            let stats = &row.stats;
-            ((row.name.clone(), row.module.clone()), [stats.calls, stats.partial, stats.net])
-        });
-        assert_eq!(of_tree, of_rows.collect(), "{name}");
     });
 }
 

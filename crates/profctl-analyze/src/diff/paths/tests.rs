@@ -1,4 +1,3 @@
-use crate::summarize::RunPaths;
 use std::fmt::Write as _;
 
 use proptest::prelude::*;
@@ -10,7 +9,7 @@ use super::*;
 use crate::testing::{Calls, random_calls, show};
 
 fn run(name: String, calls: &Calls) -> Run {
-    let (profile, paths) = (calls.profile(), Some(RunPaths::of(&calls.trace())));
+    let (profile, paths) = (calls.profile(), Some(calls.run_paths()));
     Run { name, block: None, profile, facts: Vec::new(), series: None, paths }
 }
 

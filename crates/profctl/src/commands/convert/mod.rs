@@ -6,15 +6,14 @@ pub(crate) mod viewers;
 
 use std::path::{Path, PathBuf};
 
-use profctl_analyze::summarize::{By, Options, RunPaths, Summary};
-use profctl_model::TraceBuilder;
+use profctl_analyze::summarize::{By, Options, Summary};
 
 use crate::args::{Global, Reading, Selection};
 use crate::exit::{Exit, Failure};
 use crate::input::session::{Read, Session};
 use crate::output;
 use crate::outputs::{self, Conversion};
-use crate::spooled::Spooled;
+use crate::spooled::{Spooled, Waiting};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -35,7 +34,7 @@ pub(crate) struct Args {
     /// Trace, or `-`; for tables also several, directories of runs, saved profiles
     #[arg(value_name = "TRACE", required = true)]
     traces: Vec<PathBuf>,
-    /// Also save call paths, in a profile; needs memory for all calls
+    /// Also save call paths, in a profile
     #[arg(long)]
     paths: bool,
     #[command(flatten)]
@@ -74,12 +73,13 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
         Conversion::Table(file) => tables::run(file, &args.tables, &args.traces, session, global),
         Conversion::Profile => {
             let options = Options { percentiles: true, call_graph: true, ..Options::default() };
-            let sink = (Summary::new(options), args.paths.then(TraceBuilder::default));
+            let waiting = args.paths.then(Waiting::new).transpose()?;
+            let sink = (Summary::new(options), waiting.as_ref().map(Waiting::calls));
             let read = session.one(single(args)?, sink)?;
             let source = read.source();
             let Read { sink: (summary, calls), names, meta, .. } = read;
             let mut profile = summary.finish(&names, &meta, source);
-            profile.paths = calls.map(|calls| RunPaths::of(&calls.finish(meta, names)));
+            profile.paths = calls.map(|calls| calls.run_paths(&names, &meta)).transpose()?;
             output::write_streamed(global, |out| out.write_all(profile.to_json().as_bytes()))?;
             Ok(session.exit())
         }

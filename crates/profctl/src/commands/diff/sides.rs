@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use profctl_analyze::diff::{Run, SeriesSink, Side};
-use profctl_analyze::summarize::{By, Options, Profile, Quality, RunPaths, SavedRun, Summary};
-use profctl_model::TraceBuilder;
+use profctl_analyze::summarize::{By, Options, Profile, Quality, SavedRun, Summary};
 
 use crate::args::{Global, Reading, Selection};
 use crate::exit::Failure;
 use crate::input::session::{ItemContent, Read, Session};
 use crate::input::{Inputs, PARTITION};
+use crate::spooled::{Calls, Waiting};
 
 /// What is kept of a run besides its profile.
 #[derive(Clone, Copy, Default)]
@@ -88,12 +88,12 @@ fn side(
     let files = inputs.arguments[0].files.len();
     let is_directory = inputs.arguments[0].is_directory;
     let selection = session.selection;
+    let waiting = keep.paths.then(Waiting::new).transpose()?;
     let sink = || -> RunSink {
         let options =
             Options { percentiles: keep.histograms, call_graph: true, ..Options::default() };
         let series = single.then(SeriesSink::default);
-        let trace = keep.paths.then(TraceBuilder::default);
-        (Summary::new(options), (series, trace))
+        (Summary::new(options), (series, waiting.as_ref().map(Waiting::calls)))
     };
     let mut side = Side { name: path.display().to_string(), runs: Vec::new(), skipped: 0 };
     let mut read = 0;
@@ -108,7 +108,7 @@ fn side(
                     ..run
                 }));
             }
-            ItemContent::Trace(read) => side.runs.push(Run { block, ..traced(*read) }),
+            ItemContent::Trace(read) => side.runs.push(Run { block, ..traced(*read)? }),
         }
         Ok(())
     })?;
@@ -145,13 +145,13 @@ fn saved(
     Ok(profile.into_runs(name).into_iter().map(run).collect())
 }
 
-fn traced(read: Read<RunSink>) -> Run {
+fn traced(read: Read<RunSink>) -> Result<Run, Failure> {
     let (source, facts) = (read.source(), read.facts());
-    let Read { sink: (summary, (series, trace)), names, meta, origin } = read;
+    let Read { sink: (summary, (series, calls)), names, meta, origin } = read;
     let profile = summary.finish(&names, &meta, source);
     let series = series.map(|series| series.finish(&names, &meta.timebase));
-    let paths = trace.map(|trace| RunPaths::of(&trace.finish(meta, names)));
-    Run { name: origin.name, block: None, profile, facts, series, paths }
+    let paths = calls.map(|calls| calls.run_paths(&names, &meta)).transpose()?;
+    Ok(Run { name: origin.name, block: None, profile, facts, series, paths })
 }
 
 /// The subdirectory of `side` that a run lies in, if it does not lie in `side` itself. A directory
@@ -193,7 +193,7 @@ fn joined(outer: Option<&str>, inner: Option<&str>) -> Option<String> {
 }
 
 /// Everything that is kept of a run, in one pass: its sums, and what else was asked for.
-type RunSink = (Summary, (Option<SeriesSink>, Option<TraceBuilder>));
+type RunSink = (Summary, (Option<SeriesSink>, Option<Calls>));
 
 #[cfg(test)]
 mod tests {

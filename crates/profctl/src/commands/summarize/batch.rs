@@ -92,7 +92,7 @@ fn one(
         || (Summary::new(options), None),
         |item| {
             let given = block.map(str::to_owned);
-            runs.extend(runs_of(item, |_| given.clone()));
+            runs.extend(runs_of(item, |_| given.clone())?);
             Ok(())
         },
     )?;

@@ -2,10 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use profctl_analyze::summarize::{
-    By, Matching, Options, Profile, RunPaths, SavedRun, Summary, TableOptions,
-};
-use profctl_model::TraceBuilder;
+use profctl_analyze::summarize::{By, Matching, Options, Profile, SavedRun, Summary, TableOptions};
 use profctl_render::table::Format;
 
 use self::batch::Batch;
@@ -14,6 +11,7 @@ use crate::args::{Global, Reading, Selection};
 use crate::duration::{self, Length};
 use crate::exit::{Exit, Failure};
 use crate::input::session::{Item, ItemContent, Read, Session};
+use crate::spooled::{Calls, Waiting};
 use crate::{output, read};
 
 mod batch;
@@ -53,7 +51,7 @@ pub(crate) struct Args {
     /// Cost of one probe event; adds columns with corrected times
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
     overhead: Option<Length>,
-    /// Also save call paths, for `flame --diff` and `report`; needs memory for all calls of a trace
+    /// Also save call paths, for `flame --diff` and `report`
     #[arg(long)]
     paths: bool,
     /// Write a part for `merge --runs`: keep the run even if it is the only one, and accept a
@@ -171,7 +169,7 @@ fn write_profile(profile: &mut Profile, args: &Args, global: &Global) -> Result<
 }
 
 /// What an input is read into.
-type Sink = (Summary, Option<TraceBuilder>);
+type Sink = (Summary, Option<Calls>);
 
 fn options(args: &Args, global: &Global) -> Options {
     Options {
@@ -188,17 +186,19 @@ fn profile(args: &Args, session: &mut Session<'_>, global: &Global) -> Result<Pr
     let keeps_runs = global.format() == Format::Json;
     let mut runs: Vec<SavedRun> = Vec::new();
     let mut merged: Option<Profile> = None;
+    let waiting = args.paths.then(Waiting::new).transpose()?;
     session.each_of_some(
         &args.traces,
-        || (Summary::new(options), args.paths.then(TraceBuilder::default)),
+        || (Summary::new(options), waiting.as_ref().map(Waiting::calls)),
         |item| {
             if keeps_runs {
-                runs.extend(runs_of(item, |name| {
+                let block = |name: &str| {
                     args.block.clone().or_else(|| block(&args.traces, Path::new(name)))
-                }));
+                };
+                runs.extend(runs_of(item, block)?);
                 return Ok(());
             }
-            let (one, _) = finished(item.content);
+            let (one, _) = finished(item.content)?;
             let Some(merged) = &mut merged else {
                 merged = Some(one);
                 return Ok(());
@@ -217,15 +217,15 @@ fn profile(args: &Args, session: &mut Session<'_>, global: &Global) -> Result<Pr
 }
 
 /// The profile of an input, and what its head says.
-fn finished(content: ItemContent<Sink>) -> (Profile, Vec<(String, String)>) {
+fn finished(content: ItemContent<Sink>) -> Result<(Profile, Vec<(String, String)>), Failure> {
     match content {
-        ItemContent::Profile(profile) => (*profile, Vec::new()),
+        ItemContent::Profile(profile) => Ok((*profile, Vec::new())),
         ItemContent::Trace(read) => {
             let (source, facts) = (read.source(), read.facts());
             let Read { sink: (summary, calls), names, meta, .. } = *read;
             let mut profile = summary.finish(&names, &meta, source);
-            profile.paths = calls.map(|calls| RunPaths::of(&calls.finish(meta, names)));
-            (profile, facts)
+            profile.paths = calls.map(|calls| calls.run_paths(&names, &meta)).transpose()?;
+            Ok((profile, facts))
         }
     }
 }
@@ -234,14 +234,14 @@ fn finished(content: ItemContent<Sink>) -> (Profile, Vec<(String, String)>) {
 fn runs_of(
     item: Item<Sink>,
     block: impl Fn(&str) -> Option<String>,
-) -> impl Iterator<Item = SavedRun> {
+) -> Result<impl Iterator<Item = SavedRun>, Failure> {
     let name = item.name;
-    let (one, facts) = finished(item.content);
-    one.into_runs(&name).into_iter().map(move |run| SavedRun {
+    let (one, facts) = finished(item.content)?;
+    Ok(one.into_runs(&name).into_iter().map(move |run| SavedRun {
         block: run.block.or_else(|| block(&name)),
         facts: if run.facts.is_empty() { facts.clone() } else { run.facts },
         ..run
-    })
+    }))
 }
 
 /// Histograms cost a quarter of the time: they are collected if a percentile will be shown, or
