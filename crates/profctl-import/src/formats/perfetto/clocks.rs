@@ -6,6 +6,8 @@ use super::wire::Fields;
 
 /// The clock of packets that name none: the time since boot.
 pub(super) const BOOT_TIME: u32 = 6;
+/// The clock of times that events state themselves.
+pub(super) const MONOTONIC: u32 = 3;
 
 /// How clocks are read.
 #[derive(Clone, Default, Debug)]

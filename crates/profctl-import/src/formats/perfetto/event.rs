@@ -7,6 +7,8 @@ use super::wire::{Fields, Value};
 pub(super) enum Kind {
     Begin,
     End,
+    /// As long as it states.
+    Complete,
     Instant,
     Counter,
     Other,
@@ -22,6 +24,8 @@ pub(super) struct Said<'a> {
     /// The time in the older way: as such, or since the event before.
     pub(super) microseconds: Option<i64>,
     pub(super) microseconds_later: Option<i64>,
+    /// How long a complete event lasted, in nanoseconds.
+    pub(super) length: u64,
 }
 
 impl<'a> Said<'a> {
@@ -34,8 +38,9 @@ impl<'a> Said<'a> {
             track: None,
             microseconds: None,
             microseconds_later: None,
+            length: 0,
         };
-        let (mut kind, mut phase) = (0, 0);
+        let (mut kind, mut legacy) = (0, Legacy::default());
         let mut fields = Fields::of(event);
         for (number, value) in fields.by_ref() {
             match (number, value) {
@@ -45,36 +50,48 @@ impl<'a> Said<'a> {
                 (11, Value::Number(track)) => said.track = Some(track),
                 (1, Value::Number(n)) => said.microseconds_later = Some(n as i64),
                 (16, Value::Number(n)) => said.microseconds = Some(n as i64),
-                (6, Value::Bytes(legacy)) => {
-                    let (id, letter) = legacy_event(legacy);
-                    said.name_id = said.name_id.or(id);
-                    phase = letter;
-                }
+                (6, Value::Bytes(bytes)) => legacy = Legacy::of(bytes),
                 _ => {}
             }
         }
-        said.kind = match (kind, phase as u8) {
-            (1, _) | (0, b'B') => Kind::Begin,
-            (2, _) | (0, b'E') => Kind::End,
-            (3, _) | (0, b'I' | b'i') => Kind::Instant,
-            (4, _) | (0, b'C') => Kind::Counter,
+        said.name_id = said.name_id.or(legacy.name_id);
+        said.length = legacy.microseconds.unwrap_or(0).saturating_mul(1000);
+        said.kind = match (legacy.phase, kind) {
+            (b'B', _) | (0, 1) => Kind::Begin,
+            (b'E', _) | (0, 2) => Kind::End,
+            (b'X', _) if legacy.microseconds.is_some() => Kind::Complete,
+            (b'I' | b'i', _) | (0, 3) => Kind::Instant,
+            (b'C', _) | (0, 4) => Kind::Counter,
             _ => Kind::Other,
         };
         (!fields.is_wrong()).then_some(said)
     }
 }
 
-/// The name and the phase of an event in the notation of Chrome's JSON.
-fn legacy_event(legacy: &[u8]) -> (Option<u64>, u64) {
-    let (mut id, mut phase) = (None, 0);
-    for (number, value) in Fields::of(legacy) {
-        match (number, value) {
-            (1, Value::Number(number)) => id = Some(number),
-            (2, Value::Number(number)) => phase = number,
-            _ => {}
+/// An event in the notation of Chrome's JSON.
+#[derive(Clone, Copy, Debug, Default)]
+struct Legacy {
+    name_id: Option<u64>,
+    /// Its letter; 0 if its kind says what it is.
+    phase: u8,
+    microseconds: Option<u64>,
+}
+
+impl Legacy {
+    fn of(bytes: &[u8]) -> Self {
+        let mut legacy = Self::default();
+        for (number, value) in Fields::of(bytes) {
+            match (number, value) {
+                (1, Value::Number(number)) => legacy.name_id = Some(number),
+                (2, Value::Number(number)) => {
+                    legacy.phase = u8::try_from(number).unwrap_or(u8::MAX);
+                }
+                (3, Value::Number(number)) => legacy.microseconds = Some(number),
+                _ => {}
+            }
         }
+        legacy
     }
-    (id, phase)
 }
 
 /// The track and the clock that a packet sets for those after it on its sequence.

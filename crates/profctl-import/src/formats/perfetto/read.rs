@@ -6,7 +6,7 @@ use std::sync::Arc;
 use profctl_model::FuncKind;
 use profctl_model::diag::codes::{CUT_RECORD, SKIPPED_RECORD};
 
-use super::clocks::{self, BOOT_TIME};
+use super::clocks::{self, BOOT_TIME, MONOTONIC};
 use super::event::{Kind, Said};
 use super::memory::{Memory, Sequence};
 use super::packet::{self, Item, Packet, Payload};
@@ -236,13 +236,7 @@ impl Reading<'_> {
             self.out.diag(&SKIPPED_RECORD, self.offset, || "an invalid event".into());
             return;
         };
-        let mut time = time;
-        if said.microseconds.is_some() || said.microseconds_later.is_some() {
-            let sequence = self.sequence_mut(packet.sequence);
-            let stated = said.microseconds_later.map(|n| sequence.microseconds.saturating_add(n));
-            sequence.microseconds = said.microseconds.or(stated).unwrap_or_default();
-            time = time.or(u64::try_from(sequence.microseconds.saturating_mul(1000)).ok());
-        }
+        let time = self.stated_time(&said, packet.sequence).or(time);
         let Some(time) = time else {
             self.out.diag(&SKIPPED_RECORD, self.offset, || "an event without a time".into());
             return;
@@ -272,13 +266,32 @@ impl Reading<'_> {
                 self.out.enter(at, name, Stated::NOTHING);
             }
             Kind::End => self.out.exit(at, None, Stated::NOTHING),
+            Kind::Complete => {
+                let name = self.func(name);
+                self.out.complete(at, name, said.length, None);
+            }
             Kind::Instant => {
                 let name = self.out.func(&String::from_utf8_lossy(name), FuncKind::Mark);
                 self.out.instant(at, name);
             }
             Kind::Counter => self.not_read("it is the value of a counter"),
-            Kind::Other => self.not_read("its phase is none of begin, end and instant"),
+            Kind::Other => self.not_read("its phase is none of begin, end, complete and instant"),
         }
+    }
+
+    /// The time that an event states itself, in the older way.
+    fn stated_time(&mut self, said: &Said<'_>, id: u32) -> Option<u64> {
+        let microseconds = match said.microseconds_later {
+            Some(later) => {
+                let latest = &mut self.sequence_mut(id).microseconds;
+                *latest = latest.saturating_add(later);
+                *latest
+            }
+            // Those after it count from the event before it.
+            None => said.microseconds?,
+        };
+        let stamp = u64::try_from(microseconds).ok()?.saturating_mul(1000);
+        Some(self.memory.clocks.time(MONOTONIC, stamp).unwrap_or(stamp).min(u64::MAX - 1))
     }
 
     fn lane(&mut self, track: u64) -> LaneRef {

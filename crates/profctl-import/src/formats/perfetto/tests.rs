@@ -419,6 +419,83 @@ fn what_tracebox_records_is_read() {
     assert!(threads.into_iter().any(|ids| ids == (Some(70), Some(71))));
 }
 
+/// As Chrome wrote events before 2021: letters instead of kinds, and times in microseconds, by
+/// Perfetto's `track_event.proto`: a time that is stated as such does not move those that follow.
+#[test]
+fn events_in_the_notation_of_json_are_read() {
+    let thread = [number(1, 70), number(2, 71), text(5, b"main"), number(6, 1000)].concat();
+    let on = |time: Vec<u8>, name: &str, legacy: &[Vec<u8>]| {
+        let event = [time, text(23, name.as_bytes()), text(6, &legacy.concat())].concat();
+        text(1, &[number(10, 1), text(11, &event)].concat())
+    };
+    let phase = |letter: u8| number(2, letter.into());
+    let (later, once) = (|microseconds| number(1, microseconds), |time| number(16, time));
+    check(
+        &[
+            text(1, &[number(10, 1), text(44, &thread)].concat()),
+            on(later(5), "task", &[phase(b'B')]),
+            on(once(1002), "early", &[phase(b'I')]),
+            on(later(10), "step", &[phase(b'X'), number(3, 7)]),
+            on(later(20), "", &[phase(b'E')]),
+            on(later(1), "flow", &[phase(b's')]),
+            on(later(1), "endless", &[phase(b'X')]),
+        ],
+        expect![[r#"
+            main-71 0 task 1005000+30000 net 23000
+            main-71 1 step 1015000+7000 net 7000
+            main-71 mark early 1002000
+            perfetto/not-read 2; +97: its phase is none of begin, end, complete and instant; +116: its phase is none of begin, end, complete and instant
+        "#]],
+    );
+}
+
+/// Fields of the events of drivers by `mdss.proto`, `systrace.proto`, `sde.proto` and others.
+#[test]
+fn what_drivers_mark_is_read() {
+    let (letter, name) = (|field, letter: u8| number(field, letter.into()), text);
+    let event = |time: u64, kind: u64, fields: &[Vec<u8>]| {
+        text(2, &[number(1, time), number(2, 7), text(kind, &fields.concat())].concat())
+    };
+    let events = [
+        event(10, 80, &[name(2, b"mdss"), number(3, 1)]),
+        event(11, 331, &[number(1, 1), name(2, b"zero")]),
+        event(12, 333, &[name(2, b"sde"), letter(3, b'B')]),
+        event(13, 348, &[name(4, b"dpu"), letter(5, b'B')]),
+        event(14, 349, &[name(4, b"g2d"), letter(5, b'I')]),
+        event(15, 350, &[name(1, b"mali"), letter(3, b'B')]),
+        event(16, 467, &[name(4, b"lwis"), letter(2, b'B')]),
+        event(17, 484, &[name(2, b"samsung"), letter(4, b'B')]),
+        event(18, 484, &[letter(4, b'E')]),
+        event(19, 467, &[letter(2, b'E')]),
+        event(20, 350, &[letter(3, b'E')]),
+        event(21, 348, &[letter(5, b'E')]),
+        // Without a letter, it says whether a slice begins.
+        event(22, 333, &[name(2, b"sde"), number(5, 0)]),
+        event(23, 331, &[number(1, 2)]),
+        event(24, 331, &[number(1, 4), name(2, b"level"), number(4, 9)]),
+        event(25, 80, &[name(2, b"mdss")]),
+        // Neither a flag nor a letter that is known: an event of the kernel like others.
+        event(26, 331, &[number(1, 8)]),
+        event(27, 350, &[letter(3, b'?')]),
+    ];
+    let bundle = [number(1, 0), events.concat()].concat();
+    check(
+        &[text(1, &text(1, &bundle))],
+        expect![[r#"
+        7 0 mdss 10+15 net 3
+        7 1 zero 11+12 net 2
+        7 2 sde 12+10 net 2
+        7 3 dpu 13+8 net 3
+        7 4 mali 15+5 net 2
+        7 5 lwis 16+3 net 2
+        7 6 samsung 17+1 net 1
+        7 mark g2d 14
+        7 mark level 24
+        perfetto/not-read 2; +0: it holds an event of the kernel that is no call; +0: it holds an event of the kernel that is no call
+    "#]],
+    );
+}
+
 #[test]
 fn names_of_kernel_threads_are_no_paths() {
     // Three threads that a switch comes to: a kernel thread, a program by its path, one by a word.
