@@ -96,4 +96,13 @@ mod tests {
         assert_eq!(interrupt("irq:", "irq=25 name=virtio0-req.0").name, "irq:virtio0-req.0");
         assert_eq!(interrupt("irq:", "").name, "irq:unknown");
     }
+
+    #[test]
+    fn more_than_can_be_served_at_once_are_not_kept() {
+        let (mut serving, cpu) = (Serving::default(), CpuId::from_index(0));
+        for interrupt in 0..2 * OPEN_MAX {
+            serving.enter(cpu, FuncId::from_index(interrupt));
+        }
+        assert_eq!(serving.on(Some(cpu)), Some(FuncId::from_index(OPEN_MAX - 1)));
+    }
 }

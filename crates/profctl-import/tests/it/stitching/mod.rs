@@ -126,6 +126,17 @@ fn the_exits_of_calls_that_were_entered_at_once_say_which_is_the_interrupt() {
 }
 
 #[test]
+fn calls_that_were_entered_at_once_keep_what_is_said_of_them() {
+    let text = plain_with(
+        "entries=tied",
+        "0 > main; 2 > f; 2 > g; 2 incomplete seen=entry; 5 < f; 9 < g; 10 < main",
+    );
+    let outcome = read_text(&text);
+    let partial = ["f", "g"].map(|name| sums(&outcome)[name].partial);
+    assert_eq!(partial, [0, 1]);
+}
+
+#[test]
 fn calls_are_tied_only_where_entries_may_be_and_came_at_once() {
     let events = ["0 > a; 0 > b; 5 < a; 9 < b", "0 > a; 3 > b; 5 < a; 9 < b"];
     for (header, events) in [("", events[0]), ("entries=tied", events[1])] {
@@ -190,6 +201,18 @@ fn an_incomplete_call_lasts_as_it_was_seen_unless_its_record_says_how_long() {
 }
 
 #[test]
+fn a_call_whose_end_was_not_seen_ends_no_earlier_than_what_was_seen_of_it() {
+    check(
+        "0 > f; 10 . x 1; 5 ~ f seen=entry",
+        &expect![[r"
+            f: 0 calls, 1 partial, 10 9
+            x: 1 calls, 0 partial, 1 1
+            stitch/backwards 1
+        "]],
+    );
+}
+
+#[test]
 fn a_call_around_the_window_is_in_it() {
     for events in ["0 > a; 100 < a", "0 . a 100; 100 ! m", "0 > b; 1 > a; 99 < a; 100 < b"] {
         let outcome = read(plain(events).as_bytes(), &options([Some(40), Some(60)])).unwrap();
@@ -238,6 +261,19 @@ fn an_interrupt_is_a_call_and_not_a_function() {
     assert_eq!((stolen(&before), kind(&before)), (5, FuncKind::Function));
     let only = read("0 > a; 10 irq>; 10 > handler; 15 < handler; 15 irq<; 60 < a");
     assert_eq!((stolen(&only), kind(&only)), (5, FuncKind::Interrupt));
+}
+
+#[test]
+fn what_is_called_straight_from_an_entry_is_an_interrupt_whatever_was_before() {
+    // The end of the inner interrupt comes behind calls that are none.
+    let text = plain(
+        "0 > a; 1 irq>; 2 > h; 3 irq>; 4 < h; 4 . x 1; 5 > y; 6 irq<; 7 . z 1; 8 < y; 9 > x; \
+         10 < x; 12 < a",
+    );
+    let outcome = read_text(&text);
+    let interrupts = outcome.recorded.spans.iter().filter(|span| span.interrupt);
+    let told = interrupts.map(|span| (outcome.func(span.func).name.as_str(), span.start.0));
+    assert_eq!(told.collect::<Vec<_>>(), [("h", 2), ("x", 9)]);
 }
 
 #[test]

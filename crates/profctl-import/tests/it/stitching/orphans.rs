@@ -1,5 +1,7 @@
 //! Calls whose callers are seen when they return, or never.
 
+use std::fmt::Write as _;
+
 use expect_test::expect;
 
 use super::{Sums, calls, check, plain, read_text, sums};
@@ -31,6 +33,33 @@ fn exits_at_the_start_that_show_their_depths_nest_as_well() {
             stitch/unmatched-exit 3
         "]],
     );
+}
+
+#[test]
+fn a_call_that_was_open_at_the_start_is_seen_from_the_first_record() {
+    // Who left first is not known.
+    for events in ["5 < depth=3; 20 < b depth=2", "5 <; 20 < b"] {
+        assert_eq!(calls(&plain(events)), ["b 5..20 15"], "{events}");
+    }
+}
+
+#[test]
+fn no_call_was_open_at_the_start_below_one_that_was_seen_further_out() {
+    // Who left first is not known, and `y` was met before.
+    let events = "0 b-2 . y 1 depth=0; 5 a-1 < depth=2; 6 a-1 . y 1 depth=0; 9 a-1 < z depth=1";
+    assert_eq!(calls(&plain(events)), ["y 0..1 1", "y 6..7 1", "z 9..9 0"]);
+}
+
+#[test]
+fn very_many_calls_below_an_exit_without_entry_count_once() {
+    let mut events = "0 > g; ".to_owned();
+    for n in 1..=5000 {
+        write!(events, "{n} . f 1; ").unwrap();
+    }
+    let outcome = read_text(&plain(&(events + "6000 < g; 9000 < f")));
+    let sums = sums(&outcome);
+    assert_eq!(sums["f"], Sums { calls: 5000, partial: 1, elapsed: 9000, net: 8000 });
+    assert_eq!(sums["g"], Sums { calls: 1, partial: 0, elapsed: 6000, net: 1000 });
 }
 
 #[test]
@@ -146,6 +175,16 @@ fn exits_without_names_behind_a_loss_are_those_of_the_calls_before_it() {
             stitch/gap 1
             stitch/lost-events 3
             stitch/unmatched-exit 2
+        "]],
+    );
+    check(
+        "0 > f depth=0; 1 > g depth=1; 4 lost 3; 10 < depth=0",
+        &expect![[r"
+            f: 0 calls, 2 partial, 1 1
+            g: 0 calls, 1 partial, 0 0
+            stitch/gap 1
+            stitch/lost-events 3
+            stitch/unmatched-exit 1
         "]],
     );
     check(
