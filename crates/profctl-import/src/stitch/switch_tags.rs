@@ -11,7 +11,7 @@
 //!                             A put aside                           held back   fits A: A is back
 //! ```
 
-use profctl_model::{Code, FuncId, RunState, Severity, SpanSink, ThreadId, Tick};
+use profctl_model::{Code, CpuId, FuncId, RunState, Severity, SpanSink, ThreadId, Tick};
 
 use super::lanes::Lane;
 use super::sched::Stamp;
@@ -57,6 +57,7 @@ enum State {
 #[derive(Debug)]
 struct Held {
     since: Tick,
+    cpu: Option<CpuId>,
     events: Vec<HeldEvent>,
     /// Calls that were entered since and are open.
     open: Vec<Option<FuncId>>,
@@ -146,7 +147,7 @@ pub(super) fn switch<S: SpanSink>(
             State::Running(thread) => suspend(stitcher, thread, Stamp { time, cpu: lane.cpu }),
             State::Switching => {}
             State::Returning(held) => {
-                let thread = settle(stitcher, &held, lane);
+                let thread = settle(stitcher, &held);
                 suspend(stitcher, thread, Stamp { time, cpu: lane.cpu });
             }
         }
@@ -160,7 +161,7 @@ pub(super) fn switch<S: SpanSink>(
         // The capture began inside the switch, or its entry was lost.
         State::Running(thread) => suspend(stitcher, thread, Stamp { time, cpu: lane.cpu }),
         State::Returning(held) => {
-            let thread = settle(stitcher, &held, lane);
+            let thread = settle(stitcher, &held);
             suspend(stitcher, thread, Stamp { time, cpu: lane.cpu });
         }
         State::Unused | State::Switching => {}
@@ -173,6 +174,7 @@ pub(super) fn switch<S: SpanSink>(
         let candidates = stitcher.tags.suspended.clone();
         State::Returning(Held {
             since: time,
+            cpu: lane.cpu,
             events: Vec::new(),
             open: Vec::new(),
             exits: 0,
@@ -226,7 +228,7 @@ pub(super) fn call<S: SpanSink>(
                 _ => {}
             }
             if decided && let State::Returning(held) = std::mem::take(&mut stitcher.tags.state) {
-                let thread = settle(stitcher, &held, lane);
+                let thread = settle(stitcher, &held);
                 stitcher.tags.state = State::Running(thread);
             }
             return;
@@ -236,7 +238,7 @@ pub(super) fn call<S: SpanSink>(
 }
 
 /// Decides whose the held events are, and replays them there.
-fn settle<S: SpanSink>(stitcher: &mut Stitcher<S>, held: &Held, lane: Lane) -> ThreadId {
+fn settle<S: SpanSink>(stitcher: &mut Stitcher<S>, held: &Held) -> ThreadId {
     let fitting = if held.exits == 0 { &[][..] } else { &held.candidates[..] };
     let thread = match fitting.first() {
         Some(&thread) => thread,
@@ -250,12 +252,12 @@ fn settle<S: SpanSink>(stitcher: &mut Stitcher<S>, held: &Held, lane: Lane) -> T
     }
     stitcher.tags.suspended.retain(|suspended| *suspended != thread);
     let switcher = switcher(stitcher);
-    let at = Stamp { time: held.since, cpu: lane.cpu };
+    let at = Stamp { time: held.since, cpu: held.cpu };
     let (sched, mut out) = stitcher.scheduler();
     sched.switch(at, Some((switcher, RunState::Sleeping)), Some(thread), &mut out);
     for &HeldEvent { event, func, time, place } in &held.events {
         let event = Event { offset: 0, ..event };
-        stitcher.call(&event, func, thread, lane.cpu, time, place.view());
+        stitcher.call(&event, func, thread, held.cpu, time, place.view());
     }
     thread
 }
@@ -265,7 +267,7 @@ pub(super) fn finish<S: SpanSink>(stitcher: &mut Stitcher<S>) {
     if let State::Returning(held) = std::mem::take(&mut stitcher.tags.state)
         && !held.events.is_empty()
     {
-        settle(stitcher, &held, Lane { cpu: None, thread: None });
+        settle(stitcher, &held);
     }
 }
 
