@@ -15,7 +15,7 @@ pub(super) struct Clock {
     pub(super) span: Option<(Tick, Tick)>,
     /// For synthetic timelines: how far each CPU has come; row 0 is "no CPU".
     laid: Vec<Tick>,
-    /// For recorded ones: the latest time of each CPU, without events on the fast path of a stack.
+    /// For recorded ones: the latest time of each CPU.
     seen: IdVec<CpuId, Option<Tick>>,
 }
 
@@ -54,11 +54,17 @@ impl Clock {
             Some((first, last)) if time >= *first => *last = time.max(*last),
             _ => self.begin(time),
         }
+        self.see(cpu, time);
+        time
+    }
+
+    /// A CPU was at work at `time`.
+    #[inline]
+    fn see(&mut self, cpu: Option<CpuId>, time: Tick) {
         if let Some(cpu) = cpu {
             let seen = self.seen.grow_to(cpu);
             *seen = (*seen).max(Some(time));
         }
-        time
     }
 
     /// The last time known on a CPU, of which `of_stacks` is the latest on its stacks, before a loss
@@ -165,13 +171,17 @@ impl Clock {
         }
     }
 
-    /// Takes over how far a copy has come.
-    pub(super) fn update(&mut self, cpu: Option<CpuId>, local: LocalClock) {
+    /// Takes over how far a copy has come, with events of which the last was at `time`.
+    pub(super) fn update(&mut self, cpu: Option<CpuId>, local: LocalClock, time: Tick) {
         match local {
             LocalClock::Laid(Laid { now }) => self.lay(cpu, now),
-            LocalClock::Stamped(Stamped { reached }) => self.reach(reached),
+            LocalClock::Stamped(Stamped { reached }) => {
+                self.reach(reached);
+                self.see(cpu, time);
+            }
             LocalClock::Counted(Counted { last, now, reached, .. }) => {
                 self.reach(reached);
+                self.see(cpu, time);
                 if let Some((_, latest, unfolded)) = &mut self.counter {
                     *latest = Some(last);
                     *unfolded = now.0;

@@ -241,7 +241,9 @@ impl<S: SpanSink> Stitcher<S> {
             LocalClock::Stamped(clock) => stack.usual(core, events, caller, clock, funcs),
             LocalClock::Counted(clock) => stack.usual(core, events, caller, clock, funcs),
         };
-        clock.update(caller.cpu, local);
+        if taken > 0 {
+            clock.update(caller.cpu, local, stack.last);
+        }
         taken
     }
 

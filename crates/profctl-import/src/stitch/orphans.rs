@@ -41,22 +41,13 @@ impl Below {
     }
 }
 
-/// When something began, and how long its thread had been off the CPU until then: in all, and within
-/// the window.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Since {
-    pub(super) start: Tick,
-    pub(super) off_total: Ticks,
-    pub(super) off_inside: Ticks,
-}
-
 /// What ended below a call: in all, and within the window that was asked for.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Ended {
     pub(super) all: Below,
     pub(super) inside: Below,
     /// When the first of it began.
-    pub(super) since: Option<Since>,
+    pub(super) since: Option<Tick>,
 }
 
 impl Ended {
@@ -64,7 +55,7 @@ impl Ended {
         self.all.add(other.all);
         self.inside.add(other.inside);
         let both = [self.since, other.since].into_iter().flatten();
-        self.since = both.min_by_key(|since| since.start);
+        self.since = both.min();
     }
 }
 
@@ -92,6 +83,7 @@ impl Orphans {
     }
 
     /// The number of frames on which the highest of them stand.
+    #[inline]
     pub(super) fn level(&self) -> Option<usize> {
         self.groups.last().map(|group| group.level)
     }

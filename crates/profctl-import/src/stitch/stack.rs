@@ -7,6 +7,7 @@
 mod close;
 mod credit;
 mod late;
+mod off_cpu;
 mod segment;
 mod unmatched;
 mod usual;
@@ -16,12 +17,13 @@ use profctl_model::hash::FastMap;
 use profctl_model::{CpuId, Fidelity, FuncId, Late, Span, SpanSink, ThreadId, Tick, Ticks};
 
 use super::groups::OpenGroups;
-use super::orphans::{Below, Orphans, Since};
+use super::orphans::{Below, Orphans};
 use super::outermost::Outermost;
 use super::shared::Core;
 use super::{BlockView, depth_at};
 use crate::emit::{Event, NO_DEPTH, UNSTATED, unseen};
 use late::{Nested, Recents};
+use off_cpu::Off;
 use usual::UsualFrom;
 
 /// Where and when something happens on a stack.
@@ -63,7 +65,7 @@ impl Frame {
 }
 
 /// What of an open call lies in the window that was asked for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Inside {
     below: Below,
     /// `Stack::off_inside` at its entry.
@@ -100,8 +102,9 @@ pub(super) struct Stack {
     watched: Vec<Watched>,
     /// Callees that may have come late; the deepest last.
     recent: Recents,
-    /// Calls that were passed on as nested in an open one, while that may turn out otherwise.
-    nested: Vec<Nested>,
+    /// Calls that were passed on as nested in an open one, while that may turn out otherwise; by the
+    /// number of frames below the innermost such one.
+    nested: Vec<Vec<Nested>>,
     /// Whether all callees are kept there: so it is while the times of callees are recorded, and
     /// exits state lengths.
     keeps_recent: bool,
@@ -121,11 +124,11 @@ pub(super) struct Stack {
     /// The latest time known to lie within the open calls.
     reached: Tick,
     pub(super) cpu: Option<CpuId>,
-    /// All time off the CPU so far; the same within the window; both at the beginning of the segment;
-    /// and since when it is off.
+    /// All time off the CPU so far; the same within the window; the latest intervals of it; and since
+    /// when it is off.
     off_total: Ticks,
     off_inside: Ticks,
-    at_begin: Option<Since>,
+    offs: Vec<Off>,
     off_since: Option<Tick>,
     /// Levels at which an interrupt entry was announced.
     interrupts: Vec<usize>,
@@ -178,26 +181,6 @@ impl Stack {
         self.reached = self.reached.max(time);
     }
 
-    pub(super) fn switched_out(&mut self, time: Tick) {
-        self.still_there(time);
-        self.off_since = Some(time.max(self.last));
-    }
-
-    pub(super) fn switched_in<S>(&mut self, core: &Core<S>, time: Tick) {
-        self.still_there(time);
-        if let Some(since) = self.off_since.take() {
-            self.off_total += time - since;
-            if let Some((start, end)) = core.window.overlap(since, time) {
-                self.off_inside += end - start;
-            }
-        }
-    }
-
-    /// Whether it is on a CPU is not known any more.
-    pub(super) fn lost_track(&mut self) {
-        self.off_since = None;
-    }
-
     /// What every entry does first: frames at its depth or deeper have lost their exit. But where
     /// exits may be late, what is shown at the depth of the top frame hit it on its way out (an
     /// interrupt, a preemption), and its exit is still to come.
@@ -235,11 +218,6 @@ impl Stack {
         if !core.setup.quirks.exits_are_paired {
             self.watched.push(Watched { level: 0, outermost: Outermost::default() });
         }
-    }
-
-    /// What begins now.
-    fn since(&self, start: Tick) -> Since {
-        Since { start, off_total: self.off_total, off_inside: self.off_inside }
     }
 
     /// Whether a call that begins now is called straight from the entry of an interrupt.
@@ -325,9 +303,8 @@ impl Stack {
             interrupt,
             fidelity: Fidelity::EXACT,
         };
-        let since = self.since(at.time);
         let inside = (Below::default(), Ticks(0));
-        self.hand_on(core, &span, inside, depth, since, Outermost::default());
+        self.hand_on(core, &span, inside, depth, Outermost::default());
         self.reached = self.reached.max(span.end);
     }
 

@@ -26,6 +26,7 @@ impl<S: SpanSink> Stitcher<S> {
         stack.cpu = lane.cpu;
         let at = Moment { thread, cpu: lane.cpu, time, offset: event.offset };
         stack.partial_end(core, at, event.extra != UNSTATED);
+        stack.review();
         self.clock.lay(lane.cpu, time);
     }
 

@@ -135,7 +135,7 @@ fn by_depth(steps: &[Step], start: usize, dropped: &[bool]) -> String {
     text
 }
 
-fn texts() -> impl Strategy<Value = String> {
+pub(crate) fn texts() -> impl Strategy<Value = String> {
     let drops = prop::collection::vec(prop::bool::weighted(0.2), 0..40);
     (steps(), any::<bool>(), 0..4_usize, drops).prop_map(|(steps, named, start, drops)| {
         if named { by_name(&steps) } else { by_depth(&steps, start, &drops) }

@@ -7,17 +7,13 @@ use super::late::Moved;
 use super::{Frame, Inside, Moment, Stack, Stated};
 use crate::emit::{UNSTATED, unseen};
 use crate::stitch::BlockView;
-use crate::stitch::orphans::{Below, Since};
 use crate::stitch::outermost::Outermost;
 use crate::stitch::shared::Core;
 
 /// A frame that was taken off its stack.
 pub(super) struct Popped {
     pub(super) frame: Frame,
-    /// What of its callees, and of its time off the CPU, lies in the window.
-    pub(super) inside: (Below, Ticks),
-    /// When it began.
-    pub(super) since: Since,
+    pub(super) inside: Inside,
     /// What was passed on as outermost below it, if it may get callers.
     pub(super) outermost: Outermost,
 }
@@ -29,23 +25,17 @@ impl Stack {
         let frame = self.frames.pop()?;
         let level = self.frames.len();
         self.groups.pop(frame.group);
-        if !self.orphans.is_empty() && self.orphans.level().is_some_and(|above| above > level) {
+        if self.orphans.level().is_some_and(|above| above > level) {
             let forgotten = self.orphans.forget_above(level);
             if let Some(watched) = self.watched.last_mut() {
                 watched.outermost.append(forgotten);
             }
         }
-        let off_total = frame.off_base;
-        let mut since = Since { start: frame.start, off_total, off_inside: Ticks(0) };
-        let mut inside = (Below::default(), Ticks(0));
-        if let Some(Inside { below, off_base }) = self.inside.pop() {
-            since.off_inside = off_base;
-            inside = (below, self.off_inside - off_base);
-        }
+        let inside = self.inside.pop().unwrap_or_default();
         let own = |watched: &mut super::Watched| watched.level == level && !self.by_name;
         let watched = self.watched.pop_if(own);
         let outermost = watched.map(|watched| watched.outermost).unwrap_or_default();
-        Some(Popped { frame, inside, since, outermost })
+        Some(Popped { frame, inside, outermost })
     }
 
     /// Ends the top frame.
@@ -58,7 +48,7 @@ impl Stack {
         fidelity: Fidelity,
         view: Option<BlockView<'_>>,
     ) {
-        let Some(Popped { frame, mut inside, since, outermost }) = self.pop() else { return };
+        let Some(Popped { frame, mut inside, outermost }) = self.pop() else { return };
         let mut fidelity = fidelity;
         fidelity.start_inferred |= frame.unseen & unseen::ENTRY != 0;
         fidelity.end_inferred |= frame.unseen & unseen::EXIT != 0;
@@ -74,14 +64,16 @@ impl Stack {
             Some(stated) => stated,
             None => seen,
         };
-        let off_cpu = (self.off_total - frame.off_base).min(wall);
+        // The thread may have been switched out between the return and the record of it.
+        let (off_total, off_inside) = self.off_until(frame.start + wall);
+        let off_cpu = (off_total - frame.off_base).min(wall);
         let elapsed = wall - off_cpu;
         let mut below = frame.below;
         let mut moved = Moved::default();
         if self.recent.last().is_some() {
             let exceeds = below.elapsed > elapsed && !fidelity.is_partial();
             let limit = exceeds.then_some((frame.start + wall, elapsed));
-            moved = self.settle_recent(core, at, limit, &mut below, &mut inside.0);
+            moved = self.settle_recent(core, at, limit, &mut below, &mut inside.below);
         }
         let mut end = moved.start().map_or(at.time, |late| late.min(at.time));
         if is_stated {
@@ -122,7 +114,8 @@ impl Stack {
             interrupt: frame.interrupt,
             fidelity,
         };
-        self.hand_on(core, &span, inside, frame.depth, since, outermost);
+        let inside = (inside.below, off_inside - inside.off_base);
+        self.hand_on(core, &span, inside, frame.depth, outermost);
         if moved.start().is_some() {
             self.follow(core, at, &frame, moved);
         }

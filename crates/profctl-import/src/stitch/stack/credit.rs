@@ -3,14 +3,13 @@
 use profctl_model::{Span, SpanSink, Ticks};
 
 use super::Stack;
-use crate::stitch::orphans::{Below, Ended, Since};
+use crate::stitch::orphans::{Below, Ended};
 use crate::stitch::outermost::{Outermost, one_call};
 use crate::stitch::shared::Core;
 
 impl Stack {
     /// Emits a call, and adds it to its caller. `inside` is what of its callees and of its time off
-    /// the CPU lies in the window, `since` is its start, `outermost` what was passed on as
-    /// outermost below it.
+    /// the CPU lies in the window, `outermost` what was passed on as outermost below it.
     #[inline]
     pub(super) fn hand_on<S: SpanSink>(
         &mut self,
@@ -18,10 +17,9 @@ impl Stack {
         span: &Span,
         inside: (Below, Ticks),
         depth: u32,
-        since: Since,
         mut outermost: Outermost,
     ) {
-        let since = Some(since);
+        let since = Some(span.start);
         let all = part_of_caller(span);
         if !core.is_windowed {
             core.emit(span);
@@ -57,7 +55,7 @@ impl Stack {
         own: &mut Outermost,
     ) {
         if !span.outermost {
-            if self.keeps_recent || core.setup.quirks.exits_may_be_late {
+            if self.may_come_late(core) {
                 let group = core.group(span.func, span.interrupt);
                 self.note_nested(group, span.start, one_call(span));
             }

@@ -33,7 +33,7 @@ pub(super) struct Recent {
     pub(super) level: u32,
     interrupt: bool,
     /// Whether it is shown at the depth of its caller, or came behind one that is.
-    pub(super) beside: bool,
+    beside: bool,
     start: Tick,
     elapsed: Ticks,
     /// It and all calls below it.
@@ -115,8 +115,6 @@ const KEPT: usize = 512;
 /// A call that was passed on as nested in one of its function (or whatever calls are grouped by).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Nested {
-    /// The number of frames below the innermost such one.
-    level: usize,
     start: Tick,
     call: Enclosed,
 }
@@ -175,8 +173,15 @@ impl Stack {
     /// The same for a usual callee, which made `calls` with its own.
     #[inline]
     pub(super) fn note_usual(&mut self, level: usize, start: Tick, elapsed: Ticks, calls: u64) {
-        let (level, interrupt, beside) = (level as u32, false, false);
+        let (level, interrupt) = (level as u32, false);
+        let beside = self.recent.is_behind(level);
         self.recent.push(Recent { level, interrupt, beside, start, elapsed, calls });
+    }
+
+    /// Whether a callee of the top frame may turn out to have come late.
+    #[inline]
+    pub(super) fn may_come_late<S: SpanSink>(&self, core: &Core<S>) -> bool {
+        self.keeps_recent || core.setup.quirks.exits_may_be_late || !core.is_recorded()
     }
 
     /// Notes a call that was passed on as nested, if what is around it may come to be elsewhere.
@@ -185,9 +190,13 @@ impl Stack {
         let Some(level) = self.frames.iter().rposition(|frame| frame.group == group) else {
             return;
         };
-        self.nested.push(Nested { level, start, call });
-        if self.nested.len() >= NESTED_KEPT {
-            self.nested.drain(..NESTED_KEPT / 2);
+        if self.nested.len() <= level {
+            self.nested.resize_with(level + 1, Vec::new);
+        }
+        let nested = &mut self.nested[level];
+        nested.push(Nested { start, call });
+        if nested.len() >= NESTED_KEPT {
+            nested.drain(..NESTED_KEPT / 2);
         }
     }
 
@@ -269,10 +278,9 @@ impl Stack {
             return;
         }
         let mut outermost = Outermost::default();
-        for nested in &self.nested {
-            if nested.level == level && nested.start >= start {
-                outermost.add_call(&nested.call);
-            }
+        let nested = self.nested.get(level).map_or(&[][..], |nested| nested);
+        for nested in nested.iter().filter(|nested| nested.start >= start) {
+            outermost.add_call(&nested.call);
         }
         for calls in outermost.take(at.thread, |_| true) {
             core.sink.record(Record::Outermost(&calls), &core.names);
@@ -285,16 +293,39 @@ impl Stack {
         while self.recent.pop_if(|recent| recent.level as usize > level).is_some() {}
     }
 
-    /// Forgets which calls were nested in a call that is taken off the stack.
+    /// Forgets which calls were nested in a call that is taken off the stack, with so many frames
+    /// below it.
     #[inline]
     pub(super) fn forget_nested(&mut self, level: usize) {
-        if !self.nested.is_empty() {
-            self.forget_some_nested(level);
+        if let Some(nested) = self.nested.get_mut(level) {
+            nested.clear();
         }
     }
+}
 
-    #[inline(never)]
-    fn forget_some_nested(&mut self, level: usize) {
-        while self.nested.pop_if(|nested| nested.level >= level).is_some() {}
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_latest_callees_are_kept_and_all_are_counted() {
+        let mut recents = Recents::default();
+        let callee = Recent {
+            level: 1,
+            interrupt: false,
+            beside: false,
+            start: Tick(0),
+            elapsed: Ticks(0),
+            calls: 1,
+        };
+        for n in 1..=5 * KEPT {
+            recents.inside.push(Below::default());
+            recents.push(Recent { start: Tick(n as u64), ..callee });
+            assert_eq!(recents.count(), n);
+            assert!(recents.list.len() < KEPT);
+            assert_eq!(recents.inside.len(), recents.list.len());
+        }
+        recents.truncate(5 * KEPT - 3);
+        assert_eq!(recents.last().map(|last| last.start), Some(Tick(5 * KEPT as u64 - 3)));
     }
 }

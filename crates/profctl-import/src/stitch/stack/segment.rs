@@ -13,7 +13,6 @@ impl Stack {
         self.begin = Some(time);
         // Until an exit shows otherwise.
         self.keeps_recent = core.is_recorded();
-        self.at_begin = Some(self.since(time));
         self.unseen_above = if core.setup.quirks.exits_are_paired { 0 } else { u32::MAX };
     }
 

@@ -6,7 +6,7 @@ use profctl_model::{Fidelity, FuncId, Late, Record, Span, SpanSink, Ticks};
 
 use super::{Moment, Stack};
 use crate::emit::NO_DEPTH;
-use crate::stitch::orphans::{Ended, Since};
+use crate::stitch::orphans::Ended;
 use crate::stitch::outermost::{Key, Outermost};
 use crate::stitch::shared::Core;
 use crate::stitch::{BlockView, depth_at};
@@ -86,9 +86,9 @@ impl Stack {
         // Calls that were open at the beginning end from the inside out. Without depths, whatever is
         // left on an empty stack was open then, and is around all that ended so far.
         let was_open = self.frames.is_empty() && (self.by_name || depth < self.unseen_above);
-        self.unseen_above = self.unseen_above.min(depth);
         // The next one to be left on an empty stack is around this one.
         let depth = if is_around_all { 1 } else { depth };
+        self.unseen_above = self.unseen_above.min(depth);
         let Some(func) = func else {
             // No call to credit: its callees stay with its caller.
             self.give_back(depth, ended, outermost);
@@ -100,7 +100,7 @@ impl Stack {
         };
         let seen = at.time - earliest;
         // It was open when the first of its callees began.
-        let at_least = ended.since.map_or(Ticks(0), |since| at.time - since.start);
+        let at_least = ended.since.map_or(Ticks(0), |since| at.time - since);
         let wall = match stated {
             Some(stated) => stated.min(seen),
             None if was_open => seen,
@@ -115,15 +115,9 @@ impl Stack {
     fn complete<S: SpanSink>(&mut self, core: &mut Core<S>, at: Moment, known: Known) {
         let Known { func, depth, wall, ended, mut outermost, fidelity } = known;
         let below = ended.all;
-        let mut since = self.watched_since(at);
         let start = at.time - wall;
-        if let Some(first) = ended.since.filter(|first| start > since.start && first.start >= start)
-        {
-            // Whether the thread was off before its first callee is not known.
-            since = first;
-        }
-        since.start = start;
-        let off_cpu = (self.off_total - since.off_total).min(wall - below.elapsed);
+        let (off_before, off_inside_before) = self.off_until(start);
+        let off_cpu = (self.off_total - off_before).min(wall - below.elapsed);
         let elapsed = wall - off_cpu;
         if below.elapsed > elapsed {
             core.diags.count(&codes::CLAMPED, 1);
@@ -155,16 +149,7 @@ impl Stack {
             fidelity,
         };
         self.settle_orphans(depth);
-        let off_inside = (self.off_inside - since.off_inside).min(off_cpu);
-        self.hand_on(core, &span, (ended.inside, off_inside), depth, since, outermost);
-    }
-
-    /// Since when what happens on top of the stack is watched.
-    fn watched_since(&self, at: Moment) -> Since {
-        let Some(top) = self.frames.last() else {
-            return self.at_begin.unwrap_or_else(|| self.since(at.time));
-        };
-        let off_inside = self.inside.last().map_or(Ticks(0), |inside| inside.off_base);
-        Since { start: top.start, off_total: top.off_base, off_inside }
+        let off_inside = (self.off_inside - off_inside_before).min(off_cpu);
+        self.hand_on(core, &span, (ended.inside, off_inside), depth, outermost);
     }
 }

@@ -37,13 +37,14 @@ impl Stack {
     /// Finds out from which level on events can be usual; to be called after every one that was not.
     pub(in crate::stitch) fn review(&mut self) {
         let above = |level: Option<usize>| level.map_or(0, |level| level + 1);
-        let recent = self.recent.last().filter(|recent| !self.keeps_recent || recent.beside);
+        // Where not all callees are kept, the next one at the level of one that may have come late says
+        // whether it did: neither an entry nor an exit to that level is usual.
+        let recent = self.recent.last().filter(|_| !self.keeps_recent);
         let recent = recent.map(|recent| recent.level as usize);
         let calls = above(self.orphans.level())
             .max(above(recent))
             .max(above(self.interrupts.last().copied()))
             .max(usize::from(self.unseen_above > 0));
-        // The next callee beside it says whether it may have come late: no exit to its level is usual.
         self.usual_from =
             UsualFrom { calls, exits: calls.max(above(recent.map(|level| level + 1))) };
     }
@@ -67,7 +68,7 @@ impl Stack {
         let is_long = events.get(LONG).is_some_and(|event| event.lane == caller.lane);
         let mut run = Run {
             expected: if level < self.usual_from.calls { NONE } else { expected },
-            takes_any_depth: depth_at(NO_DEPTH, level) == expected,
+            takes_any_depth: self.by_name && depth_at(NO_DEPTH, level) == expected,
             last: self.last,
             reached: self.reached,
             notes_all: self.keeps_recent || watches,
@@ -75,7 +76,7 @@ impl Stack {
             keeps: self.keeps_recent,
             is_long,
             outermost: Table::default(),
-            notes_nested: self.keeps_recent || core.setup.quirks.exits_may_be_late,
+            notes_nested: self.may_come_late(core),
             stack: self,
             core,
             caller,
@@ -221,7 +222,10 @@ impl<S: SpanSink> Run<'_, S> {
         let stack = &*self.stack;
         stack.frames.last().is_some_and(|top| {
             top.is_usual
-                && (exit.depth == NO_DEPTH || u32::from(exit.depth) == top.depth)
+                && match exit.depth {
+                    NO_DEPTH => stack.by_name,
+                    depth => u32::from(depth) == top.depth,
+                }
                 && func.is_none_or(|func| func == top.func)
                 && top.off_base == stack.off_total
                 && stack.frames.len() >= stack.usual_from.exits
@@ -241,7 +245,10 @@ impl<S: SpanSink> Run<'_, S> {
         exit.kind == EventKind::Exit
             && exit.lane == enter.lane
             && (exit.name == enter.name || exit.name == NameRef::ANONYMOUS)
-            && (exit.depth == NO_DEPTH || u32::from(exit.depth) == self.expected)
+            && match exit.depth {
+                NO_DEPTH => self.stack.by_name,
+                depth => u32::from(depth) == self.expected,
+            }
     }
 
     #[expect(

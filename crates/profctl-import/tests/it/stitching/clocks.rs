@@ -23,13 +23,26 @@ fn calls_before_any_time_are_in_the_span_of_the_trace() {
 fn without_timestamps_interrupts_at_the_end_are_late_if_they_do_not_fit() {
     let text = "# profctl plain 1 timeline=synthetic\n\
                 - > a depth=0\n- > b depth=1\n- . irq_early^ 2 depth=2\n- . c 5 depth=2\n\
-                - . irq_enter^ 3 depth=2\n- . irq^ 40 depth=2\n- < b depth=1 wall=10\n\
-                - < a depth=0 wall=100\n";
+                - . irq_enter^ 3 depth=2\n- > irq^ depth=2\n- . rearm 6 depth=3\n\
+                - < irq^ depth=2 wall=40\n- < b depth=1 wall=10\n- < a depth=0 wall=100\n";
     let outcome = read_text(text);
     let net = |name: &str| sums(&outcome)[name].net;
     // The early interrupt hit b; the last one, which is two calls, did not.
-    assert_eq!([net("a"), net("b"), net("c"), net("irq")], [47, 3, 5, 40]);
+    assert_eq!([net("a"), net("b"), net("c"), net("irq")], [47, 3, 5, 34]);
     assert_eq!(outcome.count("stitch/clamped"), 0);
+}
+
+#[test]
+fn without_timestamps_an_interrupt_that_is_followed_by_a_call_is_not_late() {
+    for end in ["< irq^ depth=2 wall=40", "~ irq^ seen=entry"] {
+        let events = format!(
+            "- > a depth=0; - > b depth=1; - > irq^ depth=2; - . c 40 depth=3; - {end}; \
+             - . c 5 depth=2; - < b depth=1 wall=10; - < a depth=0 wall=100"
+        );
+        let outcome = read_text(&plain_with("timeline=synthetic", &events));
+        assert_eq!(sums(&outcome)["b"].net, 0, "{end}");
+        assert_eq!(outcome.count("stitch/clamped"), 1, "{end}");
+    }
 }
 
 #[test]

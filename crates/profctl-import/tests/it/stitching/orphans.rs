@@ -51,6 +51,12 @@ fn no_call_was_open_at_the_start_below_one_that_was_seen_further_out() {
 }
 
 #[test]
+fn without_depths_an_exit_without_entry_is_of_a_callee_of_the_open_call() {
+    let events = "0 > a; 0 > b; 5 < x wall=5; 10 < b wall=2; 20 < a wall=20";
+    assert_eq!(calls(&plain(events)), ["x 0..5 5", "b 0..10 0", "a 0..20 18"]);
+}
+
+#[test]
 fn very_many_calls_below_an_exit_without_entry_count_once() {
     let mut events = "0 > g; ".to_owned();
     for n in 1..=5000 {

@@ -1,5 +1,7 @@
 //! What is known of threads: their states, their names, when they were last seen.
 
+use std::fmt::Write as _;
+
 use expect_test::expect;
 use profctl_model::{RunState, ThreadId, ThreadState, Tick};
 
@@ -31,8 +33,12 @@ fn time_off_the_cpu_is_clipped_to_the_window() {
 
 #[test]
 fn what_one_cpu_lost_is_missing_since_its_own_last_event() {
-    // The other one goes on; usual events and others count.
-    for (events, last) in [("4 cpu0 a-1 > f; 5 cpu0 a-1 < f", 5), ("6 cpu0 a-1 ! mark", 6)] {
+    // The other one goes on; usual events and others count, and those of a thread that moved on.
+    for (events, last) in [
+        ("4 cpu0 a-1 > f; 5 cpu0 a-1 < f", 5),
+        ("6 cpu0 a-1 ! mark", 6),
+        ("4 cpu0 a-1 > f; 5 cpu0 a-1 < f; 9 cpu1 a-1 . f 1", 5),
+    ] {
         let text = plain(&format!(
             "0 cpu0 switch x-9 a-1; 1 cpu0 a-1 > f; 2 cpu0 a-1 > f; 3 cpu0 a-1 < f; {events};
              0 cpu1 b-2 > g; 90 cpu1 b-2 < g; 100 cpu0 lost 3; 110 cpu0 switch c-3 a-1"
@@ -106,6 +112,62 @@ fn how_long_a_thread_is_off_the_cpu_is_not_known_across_a_loss() {
     let events = "0 cpu0 switch b-2 a-1; 1 cpu0 a-1 > f; 5 cpu0 switch a-1 b-2; 8 cpu0 lost 3;
                   12 cpu0 a-1 > g; 20 cpu0 switch b-2 a-1; 25 cpu0 a-1 < g";
     assert_eq!(calls(&plain(events)), ["f 1..5 4", "g 12..25 13"]);
+}
+
+#[test]
+fn a_call_that_is_known_at_its_end_was_off_the_cpu_for_what_lies_in_it() {
+    // Where it seems to begin off the CPU, stamps are rough.
+    for (length, expected) in [
+        (5, ["r 55..60 5", "f 0..70 25"]),
+        (12, ["r 48..60 12", "f 0..70 18"]),
+        (48, ["r 12..60 8", "f 0..70 22"]),
+        (55, ["r 5..60 15", "f 0..70 15"]),
+    ] {
+        let returned = format!("= r {length} depth=1");
+        let left = format!("< r wall={length} depth=1");
+        for end in [returned, left] {
+            let events = format!(
+                "0 switch b-2 a-1; 0 a-1 > f depth=0; 10 switch a-1 b-2; 50 switch b-2 a-1; \
+                 60 a-1 {end}; 70 a-1 < f depth=0"
+            );
+            assert_eq!(calls(&plain(&events)), expected, "{end}");
+        }
+    }
+    // No call was open, and nothing was called before.
+    let events = "0 switch b-2 a-1; 10 switch a-1 b-2; 50 switch b-2 a-1; 60 a-1 = r 55";
+    assert_eq!(calls(&plain(events)), ["r 5..60 15"]);
+    let mut events = "0 switch b-2 a-1; ".to_owned();
+    for n in 1..2000 {
+        write!(events, "{n}0 switch a-1 b-2; {n}5 switch b-2 a-1; ").unwrap();
+    }
+    assert_eq!(calls(&plain(&(events + "20000 a-1 = r 13"))), ["r 19987..20000 8"]);
+}
+
+#[test]
+fn time_of_callees_is_not_off_the_cpu() {
+    let events = "0 switch b-2 a-1; 0 a-1 > f depth=0; 7 a-1 . x 8 depth=2; 10 switch a-1 b-2; \
+                  15 switch b-2 a-1; 16 a-1 = r 10 depth=1; 20 a-1 < f depth=0";
+    assert_eq!(calls(&plain(events)), ["x 7..15 8", "r 6..16 0", "f 0..20 7"]);
+    assert_eq!(read_text(&plain(events)).count("stitch/clamped"), 0);
+}
+
+#[test]
+fn time_off_the_cpu_behind_the_end_that_an_exit_states_is_not_of_the_call() {
+    let events = "0 switch b-2 a-1; 0 a-1 > m depth=0; 5 a-1 > f depth=1; 15 switch a-1 b-2; \
+                  50 switch b-2 a-1; 60 a-1 < f wall=9 depth=1; 70 a-1 < m depth=0";
+    assert_eq!(calls(&plain(events)), ["f 5..60 9", "m 0..70 26"]);
+}
+
+#[test]
+fn time_off_the_cpu_of_a_call_that_is_known_at_its_end_is_clipped_to_the_window() {
+    check_window(
+        "0 cpu0 switch b-2 a-1; 10 cpu0 switch a-1 b-2; 20 cpu0 switch b-2 a-1; \
+         50 cpu0 switch a-1 b-2; 80 cpu0 switch b-2 a-1; 90 cpu0 a-1 = r 60",
+        [Some(0), Some(60)],
+        &expect![[r"
+            r: 0 calls, 1 partial, 20 20
+        "]],
+    );
 }
 
 #[test]
@@ -202,4 +264,65 @@ fn switches_without_threads_are_followed_by_what_is_left() {
     // Nothing was left, so these are of a new thread.
     let events = "0 > a; 2 switch> swtch; 3 switch< swtch; 5 > b; 8 < b";
     assert_eq!(calls_besides_swtch(events), ["b 5..8 3", "a 0..2 2"]);
+}
+
+/// Each call with its thread.
+fn threads_of_calls(events: &str) -> Vec<String> {
+    let outcome = read_text(&plain(events));
+    let spans = outcome.recorded.spans.iter().filter(|it| outcome.func(it.func).name != "swtch");
+    let told = spans.map(|span| {
+        let thread = &outcome.threads[span.thread.index()].name;
+        format!("{} {thread}", outcome.func(span.func).name)
+    });
+    told.collect()
+}
+
+#[test]
+fn the_exits_behind_a_switch_say_whose_calls_follow() {
+    let two = "0 > a; 1 > read; 2 switch> swtch; 3 switch< swtch; 4 > b; 5 > read; \
+               6 switch> swtch; 7 switch< swtch; 8 < read";
+    for (events, expected) in [
+        // Both are in `read`, but one only was called by `b`.
+        ("9 < b", ["read stack1", "b stack1", "read all", "a all"]),
+        // Of those that fit so far, the one that waited longest.
+        ("9 > x; 10 < x", ["read all", "x all", "a all", "read stack1"]),
+        ("9 < z", ["read all", "z all", "a all", "read stack1"]),
+    ] {
+        let found = threads_of_calls(&format!("{two}; {events}"));
+        assert_eq!(found[..4], expected, "{events}");
+    }
+    // Nobody is in `z`.
+    let events = "0 > a; 2 switch> swtch; 3 switch< swtch; 5 < z; 6 > x; 7 < x";
+    assert_eq!(threads_of_calls(events), ["z stack1", "x stack1", "a all"]);
+}
+
+#[test]
+fn more_than_one_stack_that_fits_is_said() {
+    let events = "0 > a; 1 > read; 2 switch> swtch; 3 switch< swtch; 4 > b; 5 > read; \
+                  6 switch> swtch; 7 switch< swtch; 8 < read";
+    for (more, times) in [("", 1), ("; 9 < b", 0)] {
+        let outcome = read_text(&plain(&format!("{events}{more}")));
+        assert_eq!(outcome.count("stitch/ambiguous-switch"), times, "{more}");
+    }
+}
+
+#[test]
+fn what_a_switch_calls_is_the_switchs_until_it_has_ended() {
+    let events = "0 > a; 1 switch> swtch; 2 switch> swtch; 3 switch< swtch; 4 > idle; 5 < idle; \
+                  6 switch< swtch; 7 < a";
+    assert_eq!(threads_of_calls(events), ["idle switch", "a all"]);
+}
+
+#[test]
+fn behind_a_loss_no_stack_comes_back() {
+    let events = "0 > a; 2 switch> swtch; 3 lost 3; 4 switch< swtch; 5 <; 6 > b; 7 < b";
+    assert_eq!(threads_of_calls(events), ["a all", "b stack1"]);
+}
+
+#[test]
+fn calls_behind_the_last_switch_have_their_cpu() {
+    let events = "0 cpu3 > a; 1 cpu3 switch> swtch; 2 cpu3 switch< swtch; 3 cpu3 > b";
+    let outcome = read_text(&plain(events));
+    assert_eq!(outcome.cpus, [3]);
+    assert!(outcome.recorded.spans.iter().all(|span| span.cpu.is_some()));
 }
