@@ -30,7 +30,7 @@ const SEED: u64 = 1;
 /// The part of the permutations that may be omitted, those with the most alarms.
 const LEFT_OUT: f64 = 0.1;
 
-/// How many alarms such a deal has at least, and how many times as many as usual.
+/// How many alarms such a deal exceeds, and how many times as many as usual.
 const STANDS_OUT: (usize, usize) = (10, 5);
 
 /// How much chances may differ and be equal: runs that measure the same make permutations that differ in

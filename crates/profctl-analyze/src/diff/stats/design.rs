@@ -29,7 +29,7 @@ impl Layout {
     /// Blocks that hold several runs are measurements, else runs are. If each side is a single
     /// block, runs are the observations, and the result is marked as confounded.
     pub(super) fn new(design: &Design) -> Self {
-        let (before, n_before) = numbered(&design.before, 0);
+        let (before, n_before) = numbered(&design.before);
         if design.paired {
             let mut both: BTreeMap<u32, usize> = BTreeMap::new();
             for label in design.before.iter().chain(&design.after) {
@@ -50,7 +50,7 @@ impl Layout {
                 };
             }
         }
-        let (after, n_after) = numbered(&design.after, 0);
+        let (after, n_after) = numbered(&design.after);
         let (runs_before, runs_after) = (before.len(), after.len());
         if n_before <= 1 && n_after <= 1 || n_before == runs_before && n_after == runs_after {
             return Self {
@@ -68,12 +68,12 @@ impl Layout {
     }
 }
 
-/// Labels to numbers from `first`, in the order of the labels.
-fn numbered(labels: &[u32], first: usize) -> (Vec<usize>, usize) {
+/// Labels to numbers from 0, in the order of the labels.
+fn numbered(labels: &[u32]) -> (Vec<usize>, usize) {
     let mut distinct = labels.to_vec();
     distinct.sort_unstable();
     distinct.dedup();
-    let number = |label: &u32| first + distinct.partition_point(|known| known < label);
+    let number = |label: &u32| distinct.partition_point(|known| known < label);
     (labels.iter().map(number).collect(), distinct.len())
 }
 

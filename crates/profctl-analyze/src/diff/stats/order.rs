@@ -56,7 +56,7 @@ pub(super) fn median(sorted: &[f64]) -> f64 {
 /// Fan's seventh definition).
 pub(super) fn quantile(sorted: &[f64], share: f64) -> f64 {
     let position = share * (sorted.len() - 1) as f64;
-    let below = (position.floor() as usize).min(sorted.len() - 1);
+    let below = position.floor() as usize;
     let above = (below + 1).min(sorted.len() - 1);
     sorted[below] + (position - below as f64) * (sorted[above] - sorted[below])
 }

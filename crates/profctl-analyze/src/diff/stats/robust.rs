@@ -17,7 +17,7 @@ const SPAN: f64 = 0.4;
 
 const NODES: usize = 128;
 
-/// Fits a scaled F distribution to at least 3 variances.
+/// Fits a scaled F distribution; plainly where variances are too few for a tenth of them to be one.
 pub(super) fn fit(x: &[f64], df1: &[f64], covariate: Option<&[f64]>) -> Fitted {
     let n = x.len();
     let middle = median(&sorted(x.to_vec()));
@@ -34,7 +34,8 @@ pub(super) fn fit(x: &[f64], df1: &[f64], covariate: Option<&[f64]>) -> Fitted {
         }
     }
     let z: Vec<f64> = x.iter().map(|x| x.ln()).collect();
-    let trend = covariate.map_or_else(|| vec![trimmed_mean(&z); n], |at| lowess(at, &z, SPAN));
+    // A level trend cancels out below, whatever its height.
+    let trend = covariate.map_or_else(|| vec![0.0; n], |at| lowess(at, &z, SPAN));
     let moved = moved_in(z.iter().zip(&trend).map(|(z, trend)| z - trend).collect());
     let center = mean(&moved);
     let spread = moved.iter().map(|z| (z - center) * (z - center)).sum::<f64>() / (n - 1) as f64;
@@ -43,7 +44,9 @@ pub(super) fn fit(x: &[f64], df1: &[f64], covariate: Option<&[f64]>) -> Fitted {
     let excess = |d0: f64| (spread / moments(df, d0, &nodes).1).ln();
     let d0 = if excess(f64::INFINITY) <= 0.0 {
         f64::INFINITY
-    } else if plain.d0.is_infinite() || excess(plain.d0) >= 0.0 {
+    } else if plain.d0.is_infinite() {
+        return plain;
+    } else if excess(plain.d0) >= 0.0 {
         plain.d0
     } else {
         let share = solve(plain.d0 / (1.0 + plain.d0), 1.0, |share| {
@@ -51,20 +54,10 @@ pub(super) fn fit(x: &[f64], df1: &[f64], covariate: Option<&[f64]>) -> Fitted {
         });
         share / (1.0 - share)
     };
-    if d0.is_infinite() && plain.d0.is_infinite() && excess(f64::INFINITY) > 0.0 {
-        return plain;
-    }
     let correction = center - moments(df, d0, &nodes).0;
     let scale: Vec<f64> = trend.iter().map(|trend| (trend + correction).exp()).collect();
     let ratios: Vec<f64> = x.iter().zip(&scale).map(|(x, scale)| x / scale).collect();
     Fitted { scale, d0, d0_each: lean(&ratios, df, d0) }
-}
-
-/// The mean without the upper and the lower tenth.
-fn trimmed_mean(z: &[f64]) -> f64 {
-    let z = sorted(z.to_vec());
-    let cut = (MOVED_IN.1 * z.len() as f64) as usize;
-    mean(&z[cut..z.len() - cut])
 }
 
 fn moved_in(residuals: Vec<f64>) -> Vec<f64> {

@@ -14,11 +14,10 @@ pub(super) fn spline(x: &[f64], y: &[f64], df: usize) -> (Vec<f64>, usize) {
         .map(|knot| (knot - low) / (high - low))
         .collect();
     let last = knots[df - 1];
-    // Hastie, Tibshirani and Friedman (2009), formula 5.4: cubic between knots, straight outside.
-    let cube = |value: f64| value.max(0.0).powi(3);
-    let bend = |value: f64, knot: usize| {
-        (cube(value - knots[knot]) - cube(value - last)) / (last - knots[knot])
-    };
+    // Hastie, Tibshirani and Friedman (2009), formula 5.4: cubic between knots. No point is beyond the
+    // last one, where curves are straight.
+    let bend =
+        |value: f64, knot: usize| (value - knots[knot]).max(0.0).powi(3) / (last - knots[knot]);
     let mut columns: Vec<Vec<f64>> = vec![Vec::with_capacity(x.len()); df];
     for value in x {
         let value = (value - low) / (high - low);
@@ -61,7 +60,7 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
 
 /// Cleveland's (1979) robust locally weighted regression: each point is fitted to the share `span`
 /// of points nearest to it, outliers are downweighted in three more rounds, and points closer than
-/// a hundredth of the range share a fit.
+/// a hundredth of the range share a fit. There are at least two points.
 pub(super) fn lowess(x: &[f64], y: &[f64], span: f64) -> Vec<f64> {
     let n = x.len();
     let mut order: Vec<usize> = (0..n).collect();
@@ -70,9 +69,6 @@ pub(super) fn lowess(x: &[f64], y: &[f64], span: f64) -> Vec<f64> {
     let y: Vec<f64> = order.iter().map(|&idx| y[idx]).collect();
     let mut curve = vec![0.0; n];
     let mut trust = vec![1.0; n];
-    if n < 2 {
-        return y;
-    }
     let n_near = ((span * n as f64 + 1e-7) as usize).clamp(2, n);
     for round in 0..=ROUNDS {
         walk(&x, &y, &trust, n_near, &mut curve);

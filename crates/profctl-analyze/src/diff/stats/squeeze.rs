@@ -38,7 +38,7 @@ pub(super) fn squeeze(
     let pick = |values: &[f64]| -> Vec<f64> { known.iter().map(|&idx| values[idx]).collect() };
     let covariate = covariate.filter(|values| values.iter().all(|value| value.is_finite()));
     let (x, df1, at) = (pick(variances), pick(df), covariate.map(pick));
-    let fitted = if robust && x.len() > 2 {
+    let fitted = if robust {
         robust::fit(&x, &df1, at.as_deref())
     } else {
         prior::fit(&x, &df1, at.as_deref())

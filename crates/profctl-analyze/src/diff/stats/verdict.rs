@@ -101,11 +101,7 @@ pub(super) fn judge(estimates: &[Option<Estimate>], options: &Options) -> Vec<Te
         .collect();
     let corrected = |of: fn(&Tested) -> f64| {
         // Weighted (Genovese, Roeder and Wasserman 2006).
-        let weighted = rows.iter().map(|row| {
-            let p = of(row) / row.weight;
-            // Not tested stays so.
-            if p > 1.0 { 1.0 } else { p }
-        });
+        let weighted = rows.iter().map(|row| of(row) / row.weight);
         adjust(&weighted.collect::<Vec<_>>(), options.correction)
     };
     let (q, q_equivalent) = (corrected(|row| row.p), corrected(|row| row.p_equivalent));
