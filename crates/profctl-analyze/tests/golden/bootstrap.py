@@ -166,8 +166,17 @@ if __name__ == "__main__":
         print("length of a line", n, *block_length([float(k) for k in range(n)]))
     for n, phi in [(3, 0.9), (4, 0.9), (10, 0.9), (100, 0.6), (500, 0.95), (400, -0.5)]:
         print("size", n, phi, effective_sample_size(series(n, phi)))
-    for n, period in [(12, 30), (40, 30), (100, 90), (100, 300)]:
+    print("size of signs", effective_sample_size([1.0, -1.0, 1.0, -1.0]))
+    for n, period in [(12, 6), (12, 30), (40, 30), (100, 90), (100, 300)]:
         wave = [math.sin(2 * math.pi * k / period) for k in range(n)]
         print("length of a wave", n, period, *block_length(wave))
-    for n, m, phi in [(2, 1, 0.5), (4, 5, 0.5), (12, 30, 0.6), (100, 200, 0.9), (600, 1300, 0.8)]:
+    for n, m, phi in [
+        (2, 1, 0.5),
+        (2, 2, 0.5),
+        (4, 5, 0.5),
+        (12, 30, 0.6),
+        (60, 60, 0.8),
+        (100, 200, 0.9),
+        (600, 1300, 0.8),
+    ]:
         print("ratio", n, m, phi, *ratio(blocks(n, phi, 2.0), blocks(m, phi, 3.0), 7))

@@ -259,7 +259,9 @@ mod tests {
             let line: Vec<f64> = (0..n).map(f64::from).collect();
             assert_eq!(block_length(&line), expected, "a line of {n} values");
         }
-        for (n, period, expected) in [(12, 30, 2), (40, 30, 7), (100, 90, 19), (100, 300, 25)] {
+        for (n, period, expected) in
+            [(12, 6, 4), (12, 30, 2), (40, 30, 7), (100, 90, 19), (100, 300, 25)]
+        {
             let wave = |k| (std::f64::consts::TAU * f64::from(k) / f64::from(period)).sin();
             assert_eq!(block_length(&(0..n).map(wave).collect::<Vec<f64>>()), expected, "a wave");
         }
@@ -269,8 +271,10 @@ mod tests {
     fn intervals_are_those_of_another_program() {
         for (n, m, phi, ratio, low, high) in [
             (2, 1, 0.5, 1.269_146_176_404_240_9, 1.178_462_021_836_462_3, 1.5),
+            (2, 2, 0.5, 1.5, 1.269_146_176_404_240_9, 1.772_845_430_913_817_3),
             (4, 5, 0.5, 1.514_458_512_463_01, 1.336_481_391_751_430_9, 1.654_318_453_534_966_4),
             (12, 30, 0.6, 1.572_307_268_220_942, 1.446_222_793_548_075_8, 1.729_540_799_504_631_5),
+            (60, 60, 0.8, 1.5, 1.413_525_965_294_074_1, 1.593_949_267_164_748_8),
             (
                 100,
                 200,
@@ -309,5 +313,6 @@ mod tests {
             let found = effective_sample_size(&series(n, phi));
             assert!((found - expected).abs() < 1e-9, "{n} values, {phi}: {found}");
         }
+        assert!((effective_sample_size(&[1.0, -1.0, 1.0, -1.0]) - 4.0).abs() < 1e-12);
     }
 }

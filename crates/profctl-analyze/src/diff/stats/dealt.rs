@@ -261,3 +261,228 @@ fn dealt(contrast: &Contrast, variance: &Variance, deal: &Deal) -> Option<(f64, 
     };
     Some((change, (variance.pulled(rest.max(0.0), contrast.df) * unit).sqrt()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diff::stats::design::{Layout, contrast};
+    use crate::diff::stats::verdict::{Estimate, judge};
+    use crate::diff::stats::{Design, Row, WithinRuns};
+
+    /// A contrast of so many measurements, or pairs, all of them known.
+    fn of_size(n_before: usize, n_after: usize) -> Contrast {
+        let named = vec![Some(0.0); n_before + n_after];
+        let pairs = (n_after == 0).then(Vec::new);
+        Contrast { weights: vec![1.0; named.len()], named, n_before, pairs, ..Contrast::default() }
+    }
+
+    fn prior(df: f64) -> Variance {
+        let (expected, d0_dealt, least) = (1e-4, 12.0, 4e-6);
+        Variance { post: 0.0, df: 0.0, df_dealt: df + d0_dealt, expected, d0_dealt, least }
+    }
+
+    #[test]
+    fn all_deals_are_tried_where_they_are_few() {
+        // The ways to choose the smaller side, without the true one and its mirror image.
+        for (n_before, n_after, chosen, expected) in [
+            (2, 3, 2, 9),
+            (3, 2, 2, 9),
+            (3, 3, 3, 18),
+            (5, 5, 5, 250),
+            (2, 12, 2, 90),
+            (1, 15, 1, 15),
+        ] {
+            let (contrast, variance) = (of_size(n_before, n_after), prior(4.0));
+            let mut found = deals(&[(&contrast, &variance)]);
+            let what = format!("{n_before} and {n_after}");
+            let truth: Deal = (0..n_before + n_after).map(|at| at >= n_before).collect();
+            let mirror: Deal = truth.iter().map(|side| !side).collect();
+            assert!(!found.contains(&truth) && !found.contains(&mirror), "{what}");
+            let sizes = found.iter().map(|deal| deal.iter().filter(|&&side| side).count());
+            assert!(sizes.into_iter().all(|size| size == chosen), "{what}");
+            found.sort_unstable();
+            found.dedup();
+            assert_eq!(found.len(), expected, "{what}");
+        }
+        for (n_pairs, expected) in [(3, 6), (7, 126)] {
+            let (contrast, variance) = (of_size(n_pairs, 0), prior(4.0));
+            let mut found = deals(&[(&contrast, &variance)]);
+            found.sort_unstable();
+            found.dedup();
+            assert_eq!(found.len(), expected, "{n_pairs} pairs");
+        }
+    }
+
+    #[test]
+    fn some_deals_are_tried_where_they_are_many() {
+        for (n_before, n_after) in [(6, 6), (1, 16), (8, 0), (20, 0)] {
+            let (contrast, variance) = (of_size(n_before, n_after), prior(4.0));
+            let found = deals(&[(&contrast, &variance)]);
+            let n = n_before + n_after;
+            let what = format!("{n_before} and {n_after}");
+            assert!((200..=TRIALS).contains(&found.len()), "{what}: {}", found.len());
+            // Each is on either side as often as on the other, or as sides are large.
+            let share = if n_after == 0 { 0.5 } else { n_before as f64 / n as f64 };
+            for at in 0..n {
+                let on = found.iter().filter(|deal| deal[at]).count() as f64;
+                let mean = found.len() as f64 * share;
+                let sd = (mean * (1.0 - share)).sqrt();
+                assert!((on - mean).abs() < 4.0 * sd, "{what}: {on} of {at}");
+            }
+        }
+    }
+
+    const CHANGES: [f64; 4] = [0.34, 0.16, -0.25, 0.12];
+
+    /// The functions of `tests/golden/dealt.py`.
+    fn rows(n: usize, n_functions: usize, kind: &str) -> Vec<Row> {
+        let value = |function: usize, run: usize| {
+            let random = function * function * 7919 + run * 104_729 + function * run * run * 31;
+            let random = (random % 101) as f64 / 101.0 - 0.5;
+            let change = CHANGES.get(function).filter(|_| run >= n).unwrap_or(&0.0);
+            let (size, pattern) = match kind {
+                _ if function < 4 => (0.02, 0),
+                "noisy" => (0.25, 0),
+                "both" if function >= 16 => (0.25, 0),
+                "many" => (0.02, 0b1001_0110_1100 >> (function % 5)),
+                _ => (0.02, 0b0101_1010),
+            };
+            let is_slow = pattern >> (run % 8) & 1 == 1;
+            let is_known = (function, run) != (7, 2);
+            let value = size * random + change + if is_slow { 0.2 } else { 0.0 };
+            if is_known { value } else { f64::NAN }
+        };
+        let row = |function: usize| {
+            let of = |from: usize| (from..from + n).map(|run| value(function, run)).collect();
+            let is_vague = |run: usize| function % 5 == 1 && run == function % 8;
+            let variance = [0, n]
+                .map(|from| (from..from + n).map(|run| if is_vague(run) { 4.0 } else { 1.0 }));
+            Row {
+                before: of(0),
+                after: of(n),
+                within: WithinRuns {
+                    variance: variance.map(Iterator::collect),
+                    ..WithinRuns::default()
+                },
+                ..Row::default()
+            }
+        };
+        (0..n_functions).map(row).collect()
+    }
+
+    fn contrasts(rows: &[Row], n: usize, paired: bool) -> Vec<Contrast> {
+        let layout = Layout::new(&Design { paired, ..Design::of_runs(n, n) });
+        let options = Options { runs_min: 2, ..Options::default() };
+        rows.iter().map(|row| contrast(row, &layout, &options).unwrap()).collect()
+    }
+
+    #[test]
+    fn changes_of_a_deal_are_those_of_numpy() {
+        for (function, on, paired, change, se) in [
+            (
+                6,
+                [0, 1, 4, 5].as_slice(),
+                false,
+                -0.041_936_405_178_979_43,
+                0.028_845_653_468_407_75,
+            ),
+            (7, &[0, 3, 4], false, 0.076_938_943_894_389_43, 0.026_567_218_371_033_773),
+            (6, &[0, 3], true, 0.017_035_527_082_119_97, 0.025_395_009_628_199_943),
+            (7, &[0, 3], true, -0.036_303_630_363_036_3, 0.031_510_604_831_660_19),
+        ] {
+            let contrast = &contrasts(&rows(4, 8, "noisy"), 4, paired)[function];
+            let deal: Deal = (0..contrast.named.len()).map(|at| on.contains(&at)).collect();
+            let found = dealt(contrast, &prior(contrast.df), &deal).unwrap();
+            let what = format!("{function}, {on:?}: {found:?}");
+            assert!((found.0 - change).abs() < 1e-14 && (found.1 - se).abs() < 1e-14, "{what}");
+        }
+        let mut one_sided = of_size(2, 2);
+        one_sided.named[..2].fill(None);
+        let deal = [false, false, true, true];
+        assert_eq!(dealt(&one_sided, &prior(1.0), &deal.to_vec()), None);
+        assert_eq!(dealt(&one_sided, &prior(1.0), &deal.map(|side| !side).to_vec()), None);
+    }
+
+    /// The shares expected are those of `tests/golden/dealt.py`.
+    #[test]
+    fn shares_of_false_ones_are_those_of_scipy() {
+        let (beyond, zero) = (Rule::BeyondMargin, Rule::NotZero);
+        let changed = |share: f64| [0, 1, 2, 3].map(|function| (function, share)).to_vec();
+        let and = |share: f64, others: &[(usize, f64)]| [&changed(share), others].concat();
+        for (paired, n, n_functions, kind, rule, expected) in [
+            (false, 4, 90, "noisy", beyond, and(0.095_588_235, &[(36, 0.095_588_235)])),
+            // Two deals have more findings than others, and are as good as these.
+            (
+                false,
+                4,
+                44,
+                "both",
+                zero,
+                and(
+                    0.235_294_118,
+                    &[
+                        (16, 0.255_882_353),
+                        (17, 0.325_980_392),
+                        (26, 0.255_882_353),
+                        (36, 0.235_294_118),
+                        (40, 0.325_980_392),
+                    ],
+                ),
+            ),
+            (false, 3, 20, "noisy", beyond, changed(0.037_037_037)),
+            (
+                false,
+                3,
+                20,
+                "noisy",
+                zero,
+                and(0.259_259_259, &[(14, 0.351_851_852), (18, 0.351_851_852)]),
+            ),
+            (true, 5, 24, "noisy", beyond, changed(0.022_222_222)),
+            (
+                true,
+                5,
+                24,
+                "noisy",
+                zero,
+                and(0.188_888_889, &[(6, 0.211_111_111), (7, 0.211_111_111), (14, 0.225)]),
+            ),
+            // Two deals stand out and are left out, then more than may be.
+            (false, 4, 24, "few", beyond, changed(0.0)),
+            (false, 4, 24, "few", zero, changed(0.060_606_061)),
+            (false, 4, 60, "many", beyond, changed(0.043_010_753)),
+            (false, 4, 60, "many", zero, changed(0.357_923_497)),
+        ] {
+            let options = Options::default();
+            let contrasts = contrasts(&rows(n, n_functions, kind), n, paired);
+            let variances: Vec<Variance> =
+                contrasts.iter().map(|contrast| prior(contrast.df)).collect();
+            let estimate = |(at, (contrast, variance)): (usize, (&Contrast, &Variance))| {
+                let post = variance.pulled(contrast.variance * contrast.df, contrast.df);
+                Some(Estimate {
+                    change: contrast.estimate,
+                    se: (post * contrast.unit).sqrt(),
+                    df: variance.df_dealt,
+                    margin: contrast.margin,
+                    weight: [1.8, 0.2][at % 2],
+                })
+            };
+            let estimates: Vec<Option<Estimate>> =
+                contrasts.iter().zip(&variances).enumerate().map(estimate).collect();
+            let judged = judge(&estimates, &options);
+            let contrasts: Vec<Option<&Contrast>> = contrasts.iter().map(Some).collect();
+            let variances: Vec<Option<&Variance>> = variances.iter().map(Some).collect();
+            let shares = false_share(rule, &judged, &contrasts, &variances, &options);
+            let what = format!("{paired}, {n}, {kind}, {rule:?}");
+            for (function, share) in shares.into_iter().enumerate() {
+                match expected.iter().find(|(expected, _)| *expected == function) {
+                    Some((_, expected)) => {
+                        let found = (share - expected).abs() < 1e-9;
+                        assert!(found, "{what}: {share} of {function}, not {expected}");
+                    }
+                    None => assert!(share.is_nan(), "{what}: {share} of {function}"),
+                }
+            }
+        }
+    }
+}

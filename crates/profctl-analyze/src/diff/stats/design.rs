@@ -269,3 +269,118 @@ impl SingleCalls {
         Some(Self { left, variance })
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::float_cmp, reason = "the numbers compared are exact")]
+mod tests {
+    use super::*;
+    use crate::diff::stats::WithinRuns;
+
+    const NAN: f64 = f64::NAN;
+
+    fn layout(before: &[u32], after: &[u32], paired: bool) -> Layout {
+        Layout::new(&Design { before: before.to_vec(), after: after.to_vec(), paired })
+    }
+
+    fn row(before: &[f64], after: &[f64]) -> Row {
+        Row { before: before.to_vec(), after: after.to_vec(), ..Row::default() }
+    }
+
+    #[test]
+    fn runs_of_a_block_are_one_measurement() {
+        let mut within = (0.0, 0.0);
+        let values = [1.0, 3.0, 10.0, NAN, NAN, 4.0, 7.0, 13.0];
+        let weights = [1.0, 1.0, 0.5, 1.0, 1.0, 0.5, 1.0, 1.0];
+        let found = measurements(&values, &weights, &[0, 0, 1, 1, 2, 3, 3, 3], 4, &mut within);
+        // The mean of the last is (4 / 2 + 7 + 13) / 2.5.
+        let expected = [Some((2.0, 1.0)), Some((10.0, 0.5)), None, Some((8.8, 1.0))];
+        for (found, expected) in found.iter().zip(expected) {
+            assert_eq!(found.map(|(_, weight)| weight), expected.map(|(_, weight)| weight));
+            let values = (found.map_or(0.0, |one| one.0), expected.map_or(0.0, |one| one.0));
+            assert!((values.0 - values.1).abs() < 1e-12, "{values:?}");
+        }
+        // 2, and 11.52 + 3.24 + 17.64 around 8.8.
+        assert!((within.0 - 34.4).abs() < 1e-12 && within.1 == 3.0, "{within:?}");
+    }
+
+    #[test]
+    fn a_run_counts_by_its_precision() {
+        let variance = [vec![1.0, 4.0, NAN], vec![2.0, 0.0, 8.0]];
+        let row = Row {
+            within: WithinRuns { variance, ..WithinRuns::default() },
+            ..row(&[1.0; 4], &[1.0; 3])
+        };
+        // In the middle of five is 2; of the fourth run nothing is known.
+        let [before, after] = precisions(&row, &Options::default());
+        assert_eq!((before, after), (vec![1.0, 0.5, 1.0, 1.0], vec![1.0, 1.0, 0.25]));
+        // The clock alone makes a variance of (0.001 / ln 2)².
+        let variance = [vec![1e-9; 3], vec![1e-9, 1e-7, 4.162_737_962_011_217e-6]];
+        let row = Row { within: WithinRuns { variance, ..WithinRuns::default() }, ..row };
+        let [_, after] = precisions(&row, &Options::default());
+        assert!(after[..2] == [1.0; 2] && (after[2] - 0.5).abs() < 1e-12, "{after:?}");
+    }
+
+    #[test]
+    fn a_change_of_blocks_is_worked_out_by_hand() {
+        let options = Options::default();
+        let runs = row(&[1.0, 3.0, 6.0, 8.0], &[9.0, 11.0, 13.0]);
+        let found = contrast(&runs, &layout(&[0, 0, 1, 1], &[0, 1, 1], false), &options).unwrap();
+        // Blocks of 2 and 7, of 9 and 12: squares of 12.5 and 4.5 by two degrees of freedom.
+        assert_eq!((found.estimate, found.variance, found.df, found.unit), (6.0, 8.5, 2.0, 1.0));
+        assert_eq!(found.within, (2.0, 3.0));
+        assert_eq!((found.middle, found.n_before), (7.5, 2));
+        assert_eq!(found.named, [2.0, 7.0, 9.0, 12.0].map(Some));
+        let one = layout(&[0, 0, 1, 1], &[0, 0, 0], false);
+        assert!(contrast(&runs, &one, &options).is_none(), "one block is too few");
+        let found = contrast(&runs, &layout(&[0, 1, 2, 3], &[0, 1, 2], false), &options).unwrap();
+        assert_eq!((found.estimate, found.variance, found.df), (6.5, 37.0 / 5.0, 5.0));
+        assert_eq!(found.within, (0.0, 0.0));
+        let many = Options { blocks_min: 4, ..options };
+        assert!(contrast(&runs, &layout(&[0, 1, 2, 3], &[0, 1, 2], false), &many).is_some());
+    }
+
+    #[test]
+    fn a_change_of_pairs_is_worked_out_by_hand() {
+        let pairs = layout(&[0, 1, 2, 3], &[0, 1, 2, 3], true);
+        let options = Options::default();
+        let mut runs = row(&[1.0, 2.0, 3.0, NAN], &[2.0, 4.0, 6.0, 9.0]);
+        let found = contrast(&runs, &pairs, &options).unwrap();
+        assert_eq!((found.estimate, found.variance, found.df), (2.0, 1.0, 2.0));
+        assert_eq!(found.pairs, Some(vec![1.0, 2.0, 3.0]));
+        // A run of three times the variance makes that of its difference twice as large.
+        runs.within.variance = [vec![1.0; 4], vec![1.0, 1.0, 3.0, 1.0]];
+        let found = contrast(&runs, &pairs, &options).unwrap();
+        assert_eq!(found.weights, [1.0, 1.0, 0.5, 0.0]);
+        // A mean of 4.5 / 2.5, and squares of 0.64 + 0.04 + 1.44 / 2.
+        for (found, expected) in [(found.estimate, 1.8), (found.variance, 0.7), (found.unit, 0.4)] {
+            assert!((found - expected).abs() < 1e-12, "{found}, not {expected}");
+        }
+        let apart = row(&[1.0, 2.0, 3.0, NAN, NAN], &[NAN, NAN, 3.0, 4.0, 5.0]);
+        let five = layout(&[0, 1, 2, 3, 4], &[0, 1, 2, 3, 4], true);
+        assert!(contrast(&apart, &five, &options).is_none(), "one pair");
+    }
+
+    #[test]
+    fn single_calls_are_those_of_the_measurements() {
+        let mut runs = row(&[1.0, 2.0, 3.0], &[2.0, 4.0, 7.0]);
+        runs.within = WithinRuns {
+            variance: [vec![1.0, 2.0, 3.0], vec![10.0, 20.0, 30.0]],
+            without_largest: [vec![0.5, 1.5, 2.5], vec![1.0, 3.0, 5.0]],
+            is_mixture: true,
+        };
+        let of = |runs: &Row, paired: bool, n: usize| {
+            SingleCalls::of(runs, &layout(&[0, 1, 2], &[0, 1, 2], paired), [n; 2])
+        };
+        let found = of(&runs, false, 3).unwrap();
+        assert_eq!(found.left, [0.5, 1.5, 2.5, 1.0, 3.0, 5.0].map(Some));
+        assert_eq!(found.variance, [1.0, 2.0, 3.0, 10.0, 20.0, 30.0].map(Some));
+        let found = of(&runs, true, 5).unwrap();
+        assert_eq!(found.left, [0.5, 1.5, 2.5].map(Some));
+        assert_eq!(found.variance, [11.0, 22.0, 33.0].map(Some));
+        assert!(of(&runs, true, 6).is_none(), "chance is excluded otherwise");
+        runs.within.is_mixture = false;
+        assert!(of(&runs, false, 3).unwrap().variance.is_empty());
+        runs.within.without_largest[1].clear();
+        assert!(of(&runs, false, 3).is_none(), "nothing is known");
+    }
+}

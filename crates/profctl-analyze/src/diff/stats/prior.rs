@@ -58,3 +58,21 @@ fn spline_df(covariate: &[f64]) -> usize {
     distinct.dedup();
     (1 + usize::from(n >= 3) + usize::from(n >= 6) + usize::from(n >= 30)).min(distinct.len())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_variances_say_little_of_their_prior() {
+        let one = fit(&[3.0], &[4.0], None);
+        assert_eq!((one.scale, one.d0, one.d0_each), (vec![3.0], 0.0, vec![0.0]));
+        // `scipy.special.polygamma(1, d0 / 2)` is the variance of the logarithms less
+        // `polygamma(1, 2)`.
+        let two = fit(&[1.0, 100.0], &[4.0; 2], None);
+        assert!((two.d0 - 0.671_682_994_405_125_2).abs() < 1e-9, "{two:?}");
+        assert!((two.scale[1] - 1.745_741_556_236_562_4).abs() < 1e-9, "{two:?}");
+        let none = fit(&[0.0; 3], &[4.0; 3], None);
+        assert!(none.d0 == f64::INFINITY && (none.scale[0] / 1e-5 - 1.0).abs() < 1e-12, "{none:?}");
+    }
+}

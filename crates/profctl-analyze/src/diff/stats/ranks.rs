@@ -200,6 +200,7 @@ fn signed_rank_exact(differences: &[f64]) -> f64 {
 }
 
 #[cfg(test)]
+#[expect(clippy::float_cmp, reason = "the numbers compared are exact")]
 mod tests {
     use super::*;
 
@@ -211,5 +212,72 @@ mod tests {
             let exact = exact_lower(&two_sided_counts(m, n));
             assert!(normal.abs_diff(exact) <= 1, "{m} and {n}: {normal}, not {exact}");
         }
+    }
+
+    fn values(n: u32, factor: u32, more: u32, modulus: u32, unit: f64) -> Vec<f64> {
+        (0..n).map(|k| f64::from((k * k * factor + k * more) % modulus) / unit).collect()
+    }
+
+    /// `scipy.stats.mannwhitneyu` (1.17), exact and asymptotic, and the differences whose places are the
+    /// exact ones, or `norm.isf(0.025)` standard deviations from the middle.
+    #[test]
+    fn many_values_are_compared_by_the_normal_distribution() {
+        let after: Vec<f64> =
+            values(25, 53, 10, 103, 7.1).iter().map(|value| value + 2.0).collect();
+        // Of 50 values the 212th difference is exact, of 51 the 220th is (the exact one is the 221st).
+        for (n, p, shift, low, high) in [
+            (
+                25,
+                0.441_038_139_391_331_2,
+                0.953_722_334_004_024_4,
+                -1.414_486_921_529_174_9,
+                3.386_317_907_444_668_8,
+            ),
+            (
+                26,
+                0.565_502_339_417_350_2,
+                0.811_871_227_364_185_4,
+                -1.661_971_830_985_916,
+                3.158_953_722_334_003_6,
+            ),
+        ] {
+            let found = hodges_lehmann(&values(n, 37, 0, 101, 7.0), &after);
+            for (found, expected) in
+                [(found.p, p), (found.shift, shift), (found.low, low), (found.high, high)]
+            {
+                assert!((found - expected).abs() < 1e-12, "{n}: {found}, not {expected}");
+            }
+        }
+    }
+
+    /// `scipy.stats.wilcoxon`, exact and with the correction of the normal distribution.
+    #[test]
+    fn many_pairs_are_compared_by_the_normal_distribution() {
+        for (n, expected) in [(50, 0.055_465_717_070_337_206), (51, 0.042_422_086_338_244_985)] {
+            let pairs: Vec<f64> = values(n, 37, 5, 211, 1.0)
+                .iter()
+                .enumerate()
+                .map(|(k, value)| (value - 80.0) / 7.0 + k as f64 * 0.01)
+                .collect();
+            let found = signed_rank_exact(&pairs);
+            assert!((found - expected).abs() < 1e-12, "{n}: {found}");
+        }
+    }
+
+    #[test]
+    fn intervals_of_few_values_are_exact() {
+        // The 6th of 36 differences: of 924 assignments, 19 have a U of at most 5, 30 of at most 6, and
+        // 2.5 % of them are 23.1.
+        let before: Vec<f64> = (0..6).map(f64::from).collect();
+        let after: Vec<f64> = (0..6).map(|k| 100.0 + 7.0 * f64::from(k)).collect();
+        let mut differences: Vec<f64> = after
+            .iter()
+            .flat_map(|after| before.iter().map(move |before| after - before))
+            .collect();
+        differences.sort_by(f64::total_cmp);
+        let found = hodges_lehmann(&before, &after);
+        assert_eq!((found.low, found.high), (differences[5], differences[30]));
+        // Five equal values have rank 3; the 8 is on either side as often as on the other.
+        assert_eq!(mann_whitney_exact(&[7.0, 7.0, 7.0], &[7.0, 7.0, 8.0]), 1.0);
     }
 }

@@ -40,7 +40,41 @@ pub(super) fn account_for(contrast: &Contrast, change: f64, deal: &[bool]) -> bo
 
 #[cfg(test)]
 mod tests {
+    use super::account_for;
+    use crate::diff::stats::design::{Contrast, SingleCalls};
     use crate::diff::stats::{Design, Options, Row, Tested, Verdict, WithinRuns, test};
+
+    #[test]
+    fn what_single_calls_account_for_is_worked_out_by_hand() {
+        let of = |left: &[f64], variance: &[f64], paired: bool, change: f64, deal: &[bool]| {
+            let known = |value: &f64| Some(*value).filter(|value| value.is_finite());
+            let calls = SingleCalls {
+                left: left.iter().map(known).collect(),
+                variance: variance.iter().map(known).collect(),
+            };
+            let pairs = paired.then(Vec::new);
+            let contrast = Contrast { single_calls: Some(calls), pairs, ..Contrast::default() };
+            account_for(&contrast, change, deal)
+        };
+        // Without the largest calls, 7 less 3 is left.
+        let (left, deal) = ([1.0, 5.0, f64::NAN, 7.0], [false, false, true, true]);
+        for (change, expected) in [(7.9, false), (8.1, true), (-1.0, true)] {
+            assert_eq!(of(&left, &[], false, change, &deal), expected, "{change}");
+        }
+        let back = deal.map(|side| !side);
+        assert!(!of(&left, &[], false, -7.9, &back) && of(&left, &[], false, -8.1, &back));
+        // Of pairs, (1 + 5 - 7) / 3.
+        assert!(!of(&left, &[], true, -0.66, &deal) && of(&left, &[], true, -0.67, &deal));
+        // Variances of (2 + 6) / 4, and of 3: 2.5 standard errors are 5.59. Of pairs, of 11 / 9: 2.76.
+        let variance = [2.0, 6.0, f64::NAN, 3.0];
+        let left = [0.0, 0.0, 9.0, 9.0];
+        assert!(!of(&left, &variance, false, 5.6, &deal));
+        assert!(of(&left, &variance, false, 5.58, &deal));
+        let left = [9.0; 4];
+        assert!(!of(&left, &variance, true, 2.77, &[false; 4]));
+        assert!(of(&left, &variance, true, 2.76, &[false; 4]));
+        assert!(!account_for(&Contrast::default(), 1.0, &[]), "nothing is known");
+    }
 
     /// Functions whose runs differ by about 0.1 %, the first of which is `odd`.
     fn with_others(odd: Row) -> Tested {

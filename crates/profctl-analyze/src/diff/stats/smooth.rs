@@ -206,3 +206,53 @@ impl Curve {
         }
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::float_cmp, reason = "the numbers compared are exact")]
+mod tests {
+    use super::*;
+
+    type Fit = fn(&[f64], &[f64]) -> Vec<f64>;
+
+    #[test]
+    fn curves_follow_their_units() {
+        // The size of the numbers must not decide which points are near, alike, or far off.
+        let x: Vec<f64> = (0..60).map(|k| f64::from(k * k % 37) / 10.0).collect();
+        let y: Vec<f64> = (0..60).map(|k| f64::from(k * k * k % 41) / 41.0).collect();
+        let times = |values: &[f64], factor: f64, more: f64| -> Vec<f64> {
+            values.iter().map(|value| more + factor * value).collect()
+        };
+        let curves: [Fit; 2] = [|x, y| lowess(x, y, 0.4), |x, y| spline(x, y, 4).0];
+        for curve in curves {
+            let expected = curve(&x, &y);
+            for (of_x, more, of_y) in [(1.0, 100.0, 1.0), (1e-4, 5.0, 1.0), (1.0, 0.0, 1e-9)] {
+                let found = curve(&times(&x, of_x, more), &times(&y, of_y, 0.0));
+                for (found, expected) in found.iter().zip(&expected) {
+                    let off = (found / of_y - expected).abs();
+                    assert!(off < 1e-9, "{of_x} x + {more}, {of_y} y: {found}, not {expected}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn points_on_a_line_are_trusted_whatever_one_other_does() {
+        // The nearest 8 of 40 are 3 on each side, and one without weight. The point that is off keeps
+        // its weight of 1 in 1 + 2 (63/64)³ + 2 (7/8)³ ..., as the median distance is nothing.
+        let x: Vec<f64> = (0..40).map(f64::from).collect();
+        let y: Vec<f64> = (0..40).map(|k| if k == 20 { 1.0 } else { 0.0 }).collect();
+        let near = |distance: f64| (1.0 - distance.powi(3)).powi(3);
+        let expected = 1.0 / (1.0 + 2.0 * (near(0.25) + near(0.5) + near(0.75)));
+        let found = lowess(&x, &y, 0.2);
+        assert!((found[20] - expected).abs() < 1e-12, "{}", found[20]);
+        assert!(found[..16].iter().chain(&found[25..]).all(|value| *value == 0.0));
+    }
+
+    #[test]
+    fn between_known_points_a_curve_is_straight() {
+        let curve = Curve::through(&[4.0, 1.0, 2.0], &[9.0, 3.0, 7.0]);
+        let found = [0.0, 1.0, 1.25, 2.0, 3.0, 4.0, 5.0].map(|x| curve.at(x));
+        assert_eq!(found, [3.0, 3.0, 4.0, 7.0, 8.0, 9.0, 9.0]);
+        assert!(Curve::through(&[], &[]).at(1.0).is_nan());
+    }
+}

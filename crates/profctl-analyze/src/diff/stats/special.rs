@@ -370,7 +370,14 @@ mod tests {
             (12.0, -0.007_547_205_368_998_914),
             (40.0, -0.000_640_820_271_835_298_5),
         ] {
-            assert!((tetragamma(x) / expected - 1.0).abs() < 1e-11, "{x}: {}", tetragamma(x));
+            assert!((tetragamma(x) / expected - 1.0).abs() < 1e-12, "{x}: {}", tetragamma(x));
+        }
+        for (x, expected) in [
+            (0.5, 4.934_802_200_544_68),
+            (12.0, 0.086_901_872_871_768_4),
+            (40.0, 0.025_315_103_841_291_03),
+        ] {
+            assert!((trigamma(x) / expected - 1.0).abs() < 1e-13, "{x}: {}", trigamma(x));
         }
         for (a, b, expected) in [
             (0.5, 20.0, -0.919_251_844_406_603_9),
@@ -378,11 +385,28 @@ mod tests {
             (30.0, 40.0, -48.301_749_095_916_12),
             (10.0, 10.0, -13.736_229_227_036_555),
             (0.25, 5.0, 0.904_700_444_659_326_2),
+            (0.5, 1e8, -8.637_975_427_801_484),
         ] {
             for found in [ln_beta(a, b), ln_beta(b, a)] {
                 assert!((found / expected - 1.0).abs() < 1e-13, "{a}, {b}: {found}");
             }
         }
+    }
+
+    #[test]
+    fn quantiles_of_f_keep_the_digits_of_small_tails() {
+        for x in [1e-12, 1e-3, 1.0, 1e3, 1e12] {
+            let found = f_quantile(f_tails(x, 4.0, 20.0), 4.0, 20.0);
+            assert!((found / x - 1.0).abs() < 1e-10, "{x}: {found}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_known_of_what_is_not_a_number() {
+        assert!(t_upper(f64::NAN, 5.0).is_nan() && t_upper(1.0, f64::NAN).is_nan());
+        assert!(
+            t_upper(f64::INFINITY, f64::NAN).is_nan() && t_upper(f64::NAN, f64::INFINITY).is_nan()
+        );
     }
 
     type Function = &'static dyn Fn(f64) -> f64;

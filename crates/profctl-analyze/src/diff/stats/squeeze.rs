@@ -94,3 +94,54 @@ impl Squeezed {
             .unzip();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const VARIANCES: [f64; 8] = [1.0, 9.0, 2.0, 30.0, 4.0, 5.0, 60.0, 7.0];
+    const AT: [f64; 8] = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0];
+
+    #[test]
+    fn a_function_without_freedom_has_the_variance_of_its_neighbors() {
+        let known = squeeze(&VARIANCES, &[4.0; 8], Some(&AT), false);
+        assert!(known.d0_usual.is_finite());
+        for (own, freedom) in [(0.5, 0.0), (f64::NAN, 4.0)] {
+            let (variances, df) =
+                ([&VARIANCES[..], &[own]].concat(), [&[4.0; 8][..], &[freedom]].concat());
+            let found = squeeze(&variances, &df, Some(&[&AT[..], &[2.5]].concat()), false);
+            assert_eq!(found.expected[..8], known.expected);
+            assert_eq!(found.post[..8], known.post);
+            assert_eq!((found.d0_usual, found.pooled), (known.d0_usual, 32.0));
+            let between = (known.expected[2] * known.expected[3]).sqrt();
+            assert!((found.expected[8] / between - 1.0).abs() < 1e-12, "{}", found.expected[8]);
+        }
+        let found = squeeze(
+            &[&VARIANCES[..], &[0.5]].concat(),
+            &[&[4.0; 8][..], &[0.0]].concat(),
+            None,
+            false,
+        );
+        assert_eq!((found.post[8], found.expected[8]), (found.expected[0], found.expected[0]));
+    }
+
+    #[test]
+    fn pulled_variances_are_means_by_degrees_of_freedom() {
+        let mut squeezed = Squeezed {
+            expected: vec![4.0; 3],
+            d0: vec![f64::INFINITY, 2.0, 12.0],
+            d0_usual: 12.0,
+            post: Vec::new(),
+            df: Vec::new(),
+            pooled: 15.0,
+        };
+        let (variances, df) = ([10.0, 10.0, 10.0], [4.0, 4.0, 4.0]);
+        squeezed.pull(&variances, &df);
+        assert_eq!(squeezed.post, [4.0, 8.0, 5.5]);
+        assert_eq!(squeezed.df, [15.0, 6.0, 15.0]);
+        squeezed.weigh_at_most(&[2.0, 8.0, 8.0], &variances, &df);
+        assert_eq!(squeezed.post, [8.0, 8.0, 6.0]);
+        assert_eq!(squeezed.df, [6.0, 6.0, 12.0]);
+        assert_eq!((squeezed.d0_usual, squeezed.d0), (8.0, vec![2.0, 2.0, 8.0]));
+    }
+}

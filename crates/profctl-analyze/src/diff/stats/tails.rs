@@ -152,12 +152,26 @@ mod tests {
         assert!((88..=99).contains(&held), "{held} of 100");
     }
 
+    /// The quantiles of the studentized means of a million resamples by `numpy.random` are 1.174 and
+    /// 1.762; those of 999 resamples are up to 0.005 and 0.05 off.
+    #[test]
+    fn intervals_are_as_skewed_as_runs_are() {
+        let side = |lengths: [u64; 8]| -> Vec<Distribution> {
+            lengths.map(|length| Distribution::new([(length, 50)].into_iter())).to_vec()
+        };
+        let before = side([1000, 1020, 1050, 1100, 1130, 1150, 1200, 1210]);
+        let after = side([1300, 1305, 1310, 1320, 1350, 1400, 1600, 2200]);
+        let (low, high) = tail_interval(&before, &after, 1).unwrap();
+        assert!((low - 1.174).abs() < 0.015 && (high - 1.762).abs() < 0.12, "{low} to {high}");
+    }
+
     #[test]
     fn few_runs_have_no_interval() {
         let mut random = Random(2);
         let (few, many) = (side(7, 0.0, &mut random), side(9, 0.0, &mut random));
         assert_eq!(tail_interval(&few, &many, 1), None);
         assert_eq!(tail_interval(&many, &few, 1), None);
+        assert_eq!(tail_interval(&few, &few, 1), None);
         let alike = vec![few[0].clone(); 8];
         assert!(
             tail_interval(&alike, &alike, 1).is_some_and(|(low, high)| (low, high) == (1.0, 1.0))

@@ -92,6 +92,15 @@ mod tests {
         let calm = found(vec![of(0.5); 20], 0.1).expect("20 are enough");
         assert_eq!(calm.ratio, 0.0);
         assert_eq!(components(&vec![of(7.0); 20], &layout(true), 0.1), None, "of pairs");
+        let calm = |variance| {
+            let within = (variance, 16.0);
+            Some(Contrast { variance, df: 6.0, within, ..Contrast::default() })
+        };
+        assert!(found(vec![calm(0.011); 20], 0.1).is_some(), "a deviation of 0.105");
+        assert_eq!(found(vec![calm(0.009); 20], 0.1), None, "a deviation of 0.095");
+        let boots = Design { before: vec![0, 0, 1, 1, 2, 2], after: vec![0, 0], paired: false };
+        let uneven = components(&vec![of(7.0); 20], &Layout::new(&boots), 0.1);
+        assert_eq!(uneven.map(|uneven| uneven.runs), Some(2.0), "8 runs of 4 boots");
     }
 
     #[test]

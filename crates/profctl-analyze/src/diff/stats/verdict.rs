@@ -287,6 +287,13 @@ mod tests {
             let found = runs_needed(&row, &now, level, &options, &mut Quantiles::default());
             assert_eq!(found, expected, "{estimate}");
         }
+        // Without a prior, the few degrees of freedom of few runs matter.
+        for (estimate, sides, expected) in [(0.3, 2.0, 7), (0.5, 2.0, 4), (0.4, 1.0, 5)] {
+            let row = Tested { estimate, margin, ..Tested::not_tested() };
+            let now = Replication { variance: 0.01, d0: 0.0, sides, n: 1 };
+            let found = runs_needed(&row, &now, 0.004, &options, &mut Quantiles::default());
+            assert_eq!(found, Some(expected), "{estimate}");
+        }
     }
 
     #[test]
@@ -298,5 +305,94 @@ mod tests {
         assert_eq!(level(&[open, open, row(Verdict::NotTested, f64::NAN)]), 0.025);
         assert_eq!(level(&[row(Verdict::Regressed, 0.04), open, open, open]), 0.04);
         assert_eq!(level(&[row(Verdict::Regressed, 0.001), open, open, open]), 0.0125);
+    }
+
+    /// The chances of `scipy.stats.t.sf`, divided by the weights and corrected by
+    /// `scipy.stats.false_discovery_control`.
+    #[test]
+    fn chances_and_intervals_are_those_of_scipy() {
+        let estimate = |change, se, weight| {
+            Some(Estimate { change, se, df: 7.0, margin: 1.05_f64.log2(), weight })
+        };
+        let rows = judge(
+            &[
+                estimate(0.30, 0.05, 1.5),
+                estimate(0.12, 0.03, 1.5),
+                None,
+                estimate(0.01, 0.02, 1.5),
+                estimate(-0.25, 0.05, 0.25),
+                estimate(0.02, 0.04, 0.25),
+            ],
+            &Options::default(),
+        );
+        let (first, second, calm, last) = (&rows[0], &rows[1], &rows[3], &rows[5]);
+        for (found, expected) in [
+            (first.t, 6.0),
+            (first.p, 0.000_542_258_342_002_810_7),
+            (first.q, 0.001_807_527_806_676_035_6),
+            (first.p_regressed, 0.001_253_595_126_424_544_8),
+            (first.q_regressed, 0.004_178_650_421_415_149),
+            (rows[4].p_improved, 0.004_415_511_621_379_447_5),
+            (rows[4].q_improved, 0.088_310_232_427_588_95),
+            (second.q_regressed, 0.118_473_153_563_973_2),
+            (calm.p_equivalent, 0.009_700_464_572_132_373),
+            (calm.q_equivalent, 0.032_334_881_907_107_91),
+            (last.q, 1.0),
+            (last.q_equivalent, 0.832_288_670_727_979_6),
+            // The margin, and `t.isf(0.01, 7) + t.isf(0.2, 7)` standard errors.
+            (first.mde, 0.265_088_388_450_512_7),
+            (second.mde, 0.187_208_764_226_866_8),
+            (first.ci_low, 0.181_768_787_420_360_76),
+            (first.ci_high, 0.418_231_212_579_639_24),
+        ] {
+            assert!((found / expected - 1.0).abs() < 1e-9, "{found}, not {expected}");
+        }
+        let (low, high) = first.interval(0.95);
+        assert!((low - first.ci_low).abs() < 1e-12 && (high - first.ci_high).abs() < 1e-12);
+        assert!(rows[2].q.is_nan() && rows[2].mde.is_nan());
+        let said: Vec<Verdict> = rows.iter().map(|row| row.verdict).collect();
+        let (suspect, open) = (Verdict::Suspect, Verdict::Inconclusive);
+        let expected =
+            [Verdict::Regressed, suspect, Verdict::NotTested, Verdict::Equivalent, open, open];
+        assert_eq!(said, expected);
+        // Two of five are selected.
+        assert!((selected_level(&rows) - 0.98).abs() < 1e-12, "{}", selected_level(&rows));
+    }
+
+    #[test]
+    fn without_noise_a_distance_is_certain() {
+        let found = [0.0, 1e-300, -1e-300].map(|distance| chance(distance, 0.0, 5.0));
+        assert_eq!(found, [0.5, 0.0, 1.0]);
+    }
+
+    #[test]
+    fn what_chance_explains_is_taken_back() {
+        let found = |row: &Tested, beyond_margin, not_zero| {
+            let mut row = *row;
+            reconsider(&mut row, beyond_margin, not_zero, &Options::default());
+            (row.verdict, row.retracted, row.q_dealt)
+        };
+        let slow = Tested {
+            estimate: 0.2,
+            margin: 0.07,
+            q: 0.01,
+            q_regressed: 0.02,
+            q_improved: 1.0,
+            q_equivalent: 1.0,
+            verdict: Verdict::Regressed,
+            ..Tested::not_tested()
+        };
+        let (regressed, suspect, open) =
+            (Verdict::Regressed, Verdict::Suspect, Verdict::Inconclusive);
+        // No more than the rate is allowed.
+        assert_eq!(found(&slow, 0.05, 0.05), (regressed, false, 0.05));
+        assert_eq!(found(&slow, 0.06, 0.05), (suspect, false, 0.06));
+        assert_eq!(found(&slow, 0.06, 0.07), (open, true, 0.06));
+        assert_eq!(found(&slow, 0.01, 0.07), (regressed, false, 0.01));
+        let maybe = Tested { q_regressed: 0.3, verdict: suspect, ..slow };
+        assert_eq!(found(&maybe, f64::NAN, 0.05), (suspect, false, 0.05));
+        assert_eq!(found(&maybe, f64::NAN, 0.07), (open, true, 0.07));
+        let near = Tested { estimate: 0.07, q: 0.01, q_regressed: 0.3, verdict: open, ..slow };
+        assert_eq!(found(&near, f64::NAN, 0.01), (open, false, 0.01), "no more than the margin");
     }
 }

@@ -5,4 +5,5 @@
 mod alarms;
 mod checks;
 mod golden;
+mod parts;
 mod single;
