@@ -32,7 +32,7 @@ pub(super) fn find(sides: [&Side; 2], rows: &[stats::Row], least: f64) -> Vec<Od
         if n < RUNS_MIN {
             continue;
         }
-        let off = offsets(rows, after, n);
+        let off = offsets(rows, after, n, |run, other| run != other);
         let shifts: Vec<f64> = off.iter().map(|off| median(off.clone())).collect();
         let spreads: Vec<f64> =
             off.iter().map(|off| median(off.iter().map(|off| off.abs()).collect())).collect();
@@ -52,8 +52,13 @@ pub(super) fn find(sides: [&Side; 2], rows: &[stats::Row], least: f64) -> Vec<Od
     found
 }
 
-/// How far each function of a run is from its median over the other runs of the side.
-fn offsets(rows: &[stats::Row], after: bool, n: usize) -> Vec<Vec<f64>> {
+/// How far each function of a run is from its median over the runs of the side with which `compares`.
+fn offsets(
+    rows: &[stats::Row],
+    after: bool,
+    n: usize,
+    compares: fn(usize, usize) -> bool,
+) -> Vec<Vec<f64>> {
     let mut off = vec![Vec::new(); n];
     for row in rows {
         let values = if after { &row.after } else { &row.before };
@@ -61,7 +66,7 @@ fn offsets(rows: &[stats::Row], after: bool, n: usize) -> Vec<Vec<f64>> {
             continue;
         }
         for run in 0..n {
-            let others = (0..n).filter(|&other| other != run).map(|other| values[other]);
+            let others = (0..n).filter(|&other| compares(run, other)).map(|other| values[other]);
             let middle = median(others.filter(|value| value.is_finite()).collect());
             if values[run].is_finite() && middle.is_finite() {
                 off[run].push(values[run] - middle);
@@ -87,7 +92,9 @@ pub(super) fn drift(sides: [&Side; 2], rows: &[stats::Row]) -> Option<f64> {
     let (mut xy, mut xx, mut yy, mut df) = (0.0, 0.0, 0.0, -1.0);
     for (after, side) in [(false, sides[0]), (true, sides[1])] {
         let n = side.runs.len();
-        let shifts: Vec<f64> = offsets(rows, after, n).into_iter().map(median).collect();
+        // All from one middle: from that of the others, a run at the end would be farther off.
+        let off = offsets(rows, after, n, |_, _| true);
+        let shifts: Vec<f64> = off.into_iter().map(median).collect();
         if n < RUNS_MIN + 1 || !shifts.iter().all(|shift| shift.is_finite()) {
             return None;
         }
@@ -144,11 +151,47 @@ fn digits(text: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::diff::Run;
+    use crate::testing::Calls;
 
     #[test]
     fn numbers_in_names_count_as_numbers() {
         let mut names = ["run10", "run2", "run1", "b", "run02a", "run"];
         names.sort_by(|a, b| natural_order(a, b));
         assert_eq!(names, ["b", "run", "run1", "run2", "run02a", "run10"]);
+    }
+
+    fn side(names: &[&str]) -> Side {
+        let run = |name: &&str| Run {
+            name: (*name).into(),
+            block: None,
+            profile: Calls::parse("").profile(),
+            facts: Vec::new(),
+            series: None,
+            paths: None,
+        };
+        Side { name: String::new(), runs: names.iter().map(run).collect(), skipped: 0 }
+    }
+
+    #[test]
+    fn a_drift_is_the_slope_times_half_of_the_runs() {
+        let (before, after) =
+            (side(&["run2", "run10", "run1", "run9"]), side(&["a", "b", "c", "d"]));
+        // Each run is 0.02 slower than the one before, but for `rest`, whose slope is 0.
+        let found = |rest: f64| {
+            let at = |place: f64, sign: f64| 0.02 * place + sign * rest;
+            let (first, second, third, last) =
+                (at(0.0, 1.0), at(1.0, -1.0), at(2.0, -1.0), at(3.0, 1.0));
+            let row = |height: f64| stats::Row {
+                before: [second, last, first, third].map(|value| value + height).to_vec(),
+                after: [first, second, third, last].map(|value| value + height).to_vec(),
+                ..stats::Row::default()
+            };
+            drift([&before, &after], &[1.0, 2.0, 3.0].map(row))
+        };
+        // `scipy.stats.t.isf(0.005, 5)` is 4.032, and the slope 0.05 / rest times as large as its
+        // error.
+        assert!((found(0.0123).unwrap() - 0.08).abs() < 1e-12);
+        assert_eq!(found(0.0125), None);
     }
 }
