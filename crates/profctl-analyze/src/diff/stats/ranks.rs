@@ -53,7 +53,7 @@ pub fn mann_whitney_exact(before: &[f64], after: &[f64]) -> f64 {
         let variance = (dealt * before.len()) as f64 * spread / (n * (n - 1)) as f64;
         return normal_p(sum - expected, variance);
     }
-    if ranks.iter().all(|rank| rank.fract() == 0.0) && distinct(&ranks) {
+    if distinct(&ranks) {
         let ways = two_sided_counts(before.len(), dealt);
         return uneven(&ways, (before.len() * dealt) as f64 / 2.0, sum - expected);
     }
@@ -73,6 +73,7 @@ pub fn mann_whitney_exact(before: &[f64], after: &[f64]) -> f64 {
     uneven(&ways[dealt], 2.0 * expected, 2.0 * (sum - expected))
 }
 
+/// Whether no values were equal: equal ones have equal ranks, of which the whole part is enough.
 fn distinct(ranks: &[f64]) -> bool {
     let mut seen = vec![false; ranks.len() + 1];
     ranks.iter().all(|rank| !std::mem::replace(&mut seen[*rank as usize], true))

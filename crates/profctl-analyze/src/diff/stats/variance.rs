@@ -46,10 +46,7 @@ pub(super) fn components(
     let runs = layout.before.len() + layout.after.len();
     let runs = runs as f64 / (layout.n_before + layout.n_after) as f64;
     // Below the floor it is the clock that varies, not the function.
-    let known = contrasts
-        .iter()
-        .flatten()
-        .filter(|one| one.within.1 > 0.0 && one.within.0 > floor * floor && one.df > 0.0);
+    let known = contrasts.iter().flatten().filter(|one| one.within.0 > floor * floor);
     let quotients: Vec<f64> = known
         .map(|one| {
             let expected = f_quantile(Tails { lower: 0.5, upper: 0.5 }, one.df, one.within.1);

@@ -66,8 +66,7 @@ impl Tested {
         if self.estimate.is_nan() {
             return (f64::NAN, f64::NAN);
         }
-        let reach =
-            if self.se > 0.0 { self.se * t_quantile((1.0 - level) / 2.0, self.df) } else { 0.0 };
+        let reach = self.se * t_quantile((1.0 - level) / 2.0, self.df);
         (self.estimate - reach, self.estimate + reach)
     }
 }
@@ -144,7 +143,7 @@ fn chances(known: Estimate, quantiles: &mut Quantiles) -> Tested {
         verdict: Verdict::Inconclusive,
         ..Tested::not_tested()
     };
-    let reach = if se > 0.0 { se * quantiles.t((1.0 - CONFIDENCE) / 2.0, df) } else { 0.0 };
+    let reach = se * quantiles.t((1.0 - CONFIDENCE) / 2.0, df);
     (row.ci_low, row.ci_high) = (estimate - reach, estimate + reach);
     row
 }
