@@ -1,5 +1,5 @@
-"""Prints the shares that the test of `diff::stats::dealt` expects, worked out from docs/statistics.md
-("Permutation check") with numpy 2.4 and scipy 1.17:
+"""Prints the shares that the tests of `diff::stats::dealt` expect, worked out from
+docs/statistics.md ("Permutation check") with numpy 2.4 and scipy 1.17:
 
     python3 dealt.py
 """
@@ -11,15 +11,23 @@ import numpy as np
 from scipy import stats
 
 FDR, MARGIN, D0, EXPECTED, LEAST = 0.05, math.log2(1.05), 12.0, 1e-4, 4e-6
-N = 4
 # Half of the functions are of a measure that has more of the error rate than the other.
 WEIGHTS = [1.8, 0.2]
-CASES = [(False, 4, 90, "noisy"), (False, 3, 20, "noisy"), (True, 5, 24, "noisy"), (False, 4, 24, "few"), (False, 4, 44, "both"), (False, 4, 60, "many")]
+# Pairs or not, runs per side, functions, and what they are like.
+CASES = [
+    (False, 4, 90, "noisy"),
+    (False, 3, 20, "noisy"),
+    (True, 5, 24, "noisy"),
+    (False, 4, 24, "few"),
+    (False, 4, 44, "both"),
+    (False, 4, 60, "many"),
+]
 
 
 def value(function, run, n, kind):
-    """Functions that change, are noisy, or in two states, most of them by a pattern they share."""
-    random = (function * function * 7919 + run * 104729 + function * run * run * 31) % 101 / 101 - 0.5
+    """Four functions change; the others are noisy, or in two states by a pattern they share."""
+    random = function * function * 7919 + run * 104729 + function * run * run * 31
+    random = random % 101 / 101 - 0.5
     change = [0.34, 0.16, -0.25, 0.12][function] if function < 4 and run >= n else 0.0
     is_noisy = kind == "noisy" and function >= 4 or kind == "both" and function >= 16
     size = 0.25 if is_noisy else 0.02
@@ -41,8 +49,9 @@ def compare(function, on, n, paired, kind):
     """The change if the runs `on` are after (or pairs are swapped), its error and its freedom."""
     runs = [run for run in range(n if paired else 2 * n) if known(function, run)]
     if paired:
-        d = np.array([value(function, run + n, n, kind) - value(function, run, n, kind) for run in runs])
-        w = np.array([2 / (1 / weight(function, run) + 1 / weight(function, run + n)) for run in runs])
+        pairs = [(run, run + n) for run in runs]
+        d = np.array([value(function, b, n, kind) - value(function, a, n, kind) for a, b in pairs])
+        w = np.array([2 / (1 / weight(function, a) + 1 / weight(function, b)) for a, b in pairs])
         d = np.where([run in on for run in runs], -d, d)
         change, unit, df = np.average(d, weights=w), 1 / w.sum(), len(d) - 1
         squares = (w * (d - change) ** 2).sum()
@@ -51,7 +60,8 @@ def compare(function, on, n, paired, kind):
         w = np.array([weight(function, run) for run in runs])
         after = np.array([run in on for run in runs])
         means = [np.average(y[side], weights=w[side]) for side in (~after, after)]
-        change, unit, df = means[1] - means[0], sum(1 / w[side].sum() for side in (~after, after)), len(y) - 2
+        unit = sum(1 / w[side].sum() for side in (~after, after))
+        change, df = means[1] - means[0], len(y) - 2
         squares = (w * (y - np.where(after, means[1], means[0])) ** 2).sum()
     variance = max((max(squares, LEAST * df) + D0 * EXPECTED) / (df + D0), LEAST)
     return change, math.sqrt(variance * unit), df + D0
@@ -78,16 +88,22 @@ def shares(rule, functions, n, paired, kind):
     deals = [deal for deal in deals if deal not in (truth, everyone - truth)]
     true = {function: compare(function, truth, n, paired, kind) for function in functions}
     p = {function: chance(true[function], function, rule) for function in functions}
+
+
+    def adjusted(times, distance):
+        """Corrected chances, by their weights."""
+        chances = [
+            times * stats.t.sf(distance(c) / se, df) / WEIGHTS[f % 2]
+            for f, (c, se, df) in true.items()
+        ]
+        return stats.false_discovery_control(np.minimum(chances, 1))
+
     # Adjusted in each direction for changes beyond the margin, in both at once for others.
-    def adjusted(ps):
-        return dict(zip(functions, stats.false_discovery_control(np.minimum(ps, 1))))
     if rule == "margin":
-        q = {function: 1.0 for function in functions}
-        for sign in (1, -1):
-            one = adjusted([stats.t.sf((sign * c - MARGIN) / se, df) / WEIGHTS[f % 2] for f, (c, se, df) in true.items()])
-            q = {function: min(q[function], one[function]) for function in functions}
+        slower, faster = adjusted(1, lambda c: c - MARGIN), adjusted(1, lambda c: -c - MARGIN)
+        q = dict(zip(functions, np.minimum(slower, faster)))
     else:
-        q = adjusted([2 * stats.t.sf(abs(c) / se, df) / WEIGHTS[f % 2] for f, (c, se, df) in true.items()])
+        q = dict(zip(functions, adjusted(2, abs)))
     reported = [f for f in functions if q[f] <= FDR and abs(true[f][0]) > MARGIN]
     alone = FDR / len(functions)
     tie = 1 + 1e-9
@@ -95,17 +111,18 @@ def shares(rule, functions, n, paired, kind):
     of_deals = []
     for deal in deals:
         found = {f: chance(compare(f, deal, n, paired, kind), f, rule) for f in functions}
-        of_deals.append({f: c for f, c in found.items() if c <= tie * (last if f in reported else max(last, alone))})
+        level = {f: tie * (last if f in reported else max(last, alone)) for f in functions}
+        of_deals.append({f: c for f, c in found.items() if c <= level[f]})
     usual = sorted(len(of) for of in of_deals)[len(of_deals) // 2]
     # Up to a tenth of the deals may be left out.
     ranked = sorted(of_deals, key=len)
-    while len(of_deals) - len(ranked) < math.ceil(len(of_deals) / 10) and len(ranked[-1]) > max(10, 5 * usual):
-        ranked.pop()
+    for _ in range(math.ceil(len(of_deals) / 10)):
+        if len(ranked[-1]) > max(10, 5 * usual):
+            ranked.pop()
     result, least = {}, 1.0
     for f in sorted(reported, key=lambda f: -p[f]):
-        lucky = sum(
-            c <= tie * (p[f] if g in reported else max(p[f], alone)) for of in ranked for g, c in of.items()
-        )
+        level = {g: tie * (p[f] if g in reported else max(p[f], alone)) for g in functions}
+        lucky = sum(c <= level[g] for of in ranked for g, c in of.items())
         lucky /= 1 if rule == "margin" else 2
         alike = sum(p[g] <= p[f] * tie and (true[g][0] > 0) == (true[f][0] > 0) for g in reported)
         least = min(least, lucky / len(ranked) / alike)
@@ -114,10 +131,16 @@ def shares(rule, functions, n, paired, kind):
 
 
 if __name__ == "__main__":
-    for function, on, paired in [(6, {0, 1, 4, 5}, False), (7, {0, 3, 4}, False), (6, {0, 3}, True), (7, {0, 3}, True)]:
+    for function, on, paired in [
+        (6, {0, 1, 4, 5}, False),
+        (7, {0, 3, 4}, False),
+        (6, {0, 3}, True),
+        (7, {0, 3}, True),
+    ]:
         print(paired, function, on, *map(repr, compare(function, on, 4, paired, "noisy")[:2]))
     for paired, n, functions, kind in CASES:
         for rule in ("margin", "zero"):
             deals, out, usual, found = shares(rule, range(functions), n, paired, kind)
             found = [(function, float(share)) for function, share in sorted(found.items())]
-            print(paired, n, functions, kind, rule, f"{deals} deals, {out} out, {usual} usual", found)
+            counts = f"{deals} deals, {out} out, {usual} usual"
+            print(paired, n, functions, kind, rule, counts, found)
