@@ -65,16 +65,22 @@ impl Stack {
             None => seen,
         };
         // The thread may have been switched out between the return and the record of it.
-        let (off_total, off_inside) = self.off_until(frame.start + wall);
-        let off_cpu = (off_total - frame.off_base).min(wall);
-        let elapsed = wall - off_cpu;
+        let open = self.frames.len() + 1;
+        let off_until = |stack: &Self, late| stack.off_until(frame.start + wall, open, late);
+        let (mut off_total, mut off_inside) = off_until(self, None);
+        let mut elapsed = wall - (off_total - frame.off_base).min(wall);
         let mut below = frame.below;
         let mut moved = Moved::default();
         if self.recent.last().is_some() {
             let exceeds = below.elapsed > elapsed && !fidelity.is_partial();
             let limit = exceeds.then_some((frame.start + wall, elapsed));
             moved = self.settle_recent(core, at, limit, &mut below, &mut inside.below);
+            if moved.start().is_some() {
+                (off_total, off_inside) = off_until(self, moved.start());
+                elapsed = wall - (off_total - frame.off_base).min(wall);
+            }
         }
+        let off_cpu = wall - elapsed;
         let mut end = moved.start().map_or(at.time, |late| late.min(at.time));
         if is_stated {
             end = end.max(frame.start + wall);

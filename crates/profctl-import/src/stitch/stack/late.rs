@@ -109,7 +109,8 @@ impl Recents {
     }
 }
 
-/// Callees that are kept. Late ones are the last of an open call, so old ones can be forgotten.
+/// Callees that are kept, and nested calls of each level. Late ones are the last of an open call, so old
+/// ones can be forgotten.
 const KEPT: usize = 512;
 
 /// A call that was passed on as nested in one of its function (or whatever calls are grouped by).
@@ -118,9 +119,6 @@ pub(super) struct Nested {
     start: Tick,
     call: Enclosed,
 }
-
-/// The same for those.
-const NESTED_KEPT: usize = 4096;
 
 /// Callees of a call that came late to it, the first of them first.
 #[derive(Debug, Default)]
@@ -195,8 +193,8 @@ impl Stack {
         }
         let nested = &mut self.nested[level];
         nested.push(Nested { start, call });
-        if nested.len() >= NESTED_KEPT {
-            nested.drain(..NESTED_KEPT / 2);
+        if nested.len() >= KEPT {
+            nested.drain(..KEPT / 2);
         }
     }
 

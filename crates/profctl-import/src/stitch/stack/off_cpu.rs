@@ -9,9 +9,11 @@ use crate::stitch::shared::Core;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Off {
     middle: Tick,
-    /// All time off the CPU before it, and the same within the window.
-    total: Ticks,
+    length: Ticks,
+    /// What of it lies within the window.
     inside: Ticks,
+    /// How many calls were open.
+    open: usize,
 }
 
 /// Intervals that are kept. How long the thread was off the CPU before them is not asked for, unless
@@ -27,16 +29,15 @@ impl Stack {
     pub(in crate::stitch) fn switched_in<S>(&mut self, core: &Core<S>, time: Tick) {
         self.still_there(time);
         let Some(start) = self.off_since.take() else { return };
-        let length = time - start;
         if self.offs.len() >= KEPT {
             self.offs.drain(..KEPT / 2);
         }
-        let middle = start + Ticks(length.0 / 2);
-        self.offs.push(Off { middle, total: self.off_total, inside: self.off_inside });
+        let (length, overlap) = (time - start, core.window.overlap(start, time));
+        let inside = overlap.map_or(Ticks(0), |(start, end)| end - start);
+        let (middle, open) = (start + Ticks(length.0 / 2), self.frames.len());
+        self.offs.push(Off { middle, length, inside, open });
         self.off_total += length;
-        if let Some((start, end)) = core.window.overlap(start, time) {
-            self.off_inside += end - start;
-        }
+        self.off_inside += inside;
     }
 
     /// Whether it is on a CPU is not known any more.
@@ -44,11 +45,33 @@ impl Stack {
         self.off_since = None;
     }
 
-    /// How long the thread had been off the CPU when a call began or ended at `time`: in all, and
-    /// within the window. Neither happens off the CPU, so what looks like it, because stamps are
-    /// rougher than lengths, happened at the edge that is nearer.
-    pub(super) fn off_until(&self, time: Tick) -> (Ticks, Ticks) {
-        let later = self.offs.iter().rev().take_while(|off| off.middle >= time).last();
-        later.map_or((self.off_total, self.off_inside), |off| (off.total, off.inside))
+    /// How long the thread had been off the CPU when a call began at `time`: in all, and within the
+    /// window. That does not happen off the CPU, so what looks like it, because stamps are rougher
+    /// than lengths, happened at the edge that is nearer.
+    pub(super) fn off_before(&self, time: Tick) -> (Ticks, Ticks) {
+        self.off_but(|off| off.middle >= time, |_| false)
+    }
+
+    /// The same when a call ended, at `time` by its start and length. Its start may be stamped too
+    /// early, so intervals behind that count as well where one of its callees was open, unless these
+    /// came late, from `late` on. `open` calls were open with it.
+    pub(super) fn off_until(&self, time: Tick, open: usize, late: Option<Tick>) -> (Ticks, Ticks) {
+        let is_within = |off: &Off| off.open > open && late.is_none_or(|late| off.middle < late);
+        self.off_but(|off| off.middle >= time, is_within)
+    }
+
+    /// All time off the CPU without the latest intervals that are `later`, but for those of these that
+    /// count.
+    fn off_but(
+        &self,
+        later: impl Fn(&Off) -> bool,
+        counts: impl Fn(&Off) -> bool,
+    ) -> (Ticks, Ticks) {
+        let latest = self.offs.iter().rev().take_while(|off| later(off));
+        latest
+            .filter(|off| !counts(off))
+            .fold((self.off_total, self.off_inside), |(total, inside), off| {
+                (total - off.length, inside - off.inside)
+            })
     }
 }

@@ -116,7 +116,7 @@ impl Stack {
         let Known { func, depth, wall, ended, mut outermost, fidelity } = known;
         let below = ended.all;
         let start = at.time - wall;
-        let (off_before, off_inside_before) = self.off_until(start);
+        let (off_before, off_inside_before) = self.off_before(start);
         let off_cpu = (self.off_total - off_before).min(wall - below.elapsed);
         let elapsed = wall - off_cpu;
         if below.elapsed > elapsed {

@@ -156,6 +156,16 @@ fn time_off_the_cpu_behind_the_end_that_an_exit_states_is_not_of_the_call() {
     let events = "0 switch b-2 a-1; 0 a-1 > m depth=0; 5 a-1 > f depth=1; 15 switch a-1 b-2; \
                   50 switch b-2 a-1; 60 a-1 < f wall=9 depth=1; 70 a-1 < m depth=0";
     assert_eq!(calls(&plain(events)), ["f 5..60 9", "m 0..70 26"]);
+    // But it is where a callee was switched out that did not come late: f was stamped before it began,
+    // as kernels do when records are written in a row.
+    let events = "0 switch b-2 a-1; 0 a-1 > m depth=0; 5 a-1 > f depth=1; 52 a-1 > g depth=2; \
+                  55 switch a-1 b-2; 57 switch b-2 a-1; 58 a-1 < g wall=6 depth=2; \
+                  60 a-1 < f wall=9 depth=1; 70 a-1 < m depth=0";
+    assert_eq!(calls(&plain(events)), ["g 52..58 4", "f 5..60 3", "m 0..70 61"]);
+    let events = events.replace("wall=6", "wall=20");
+    let events = events.replace("58 a-1", "75 a-1").replace("60 a-1", "80 a-1");
+    let events = events.replace("70 a-1", "90 a-1");
+    assert_eq!(calls(&plain(&events)), ["g 52..75 18", "f 5..52 9", "m 0..90 61"]);
 }
 
 #[test]
