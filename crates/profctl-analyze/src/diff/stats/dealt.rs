@@ -334,7 +334,7 @@ mod tests {
 
     const CHANGES: [f64; 4] = [0.34, 0.16, -0.25, 0.12];
 
-    /// The functions of `tests/golden/dealt.py`.
+    /// The functions of `tests/golden/permutations.py`.
     fn rows(n: usize, n_functions: usize, kind: &str) -> Vec<Row> {
         let value = |function: usize, run: usize| {
             let random = function * function * 7919 + run * 104_729 + function * run * run * 31;
@@ -403,7 +403,7 @@ mod tests {
         assert_eq!(dealt(&one_sided, &prior(1.0), &deal.map(|side| !side).to_vec()), None);
     }
 
-    /// The shares expected are those of `tests/golden/dealt.py`.
+    /// The shares expected are those of `tests/golden/permutations.py`.
     #[test]
     fn shares_of_false_ones_are_those_of_scipy() {
         let (beyond, zero) = (Rule::BeyondMargin, Rule::NotZero);
@@ -411,7 +411,7 @@ mod tests {
         let and = |share: f64, others: &[(usize, f64)]| [&changed(share), others].concat();
         for (paired, n, n_functions, kind, rule, expected) in [
             (false, 4, 90, "noisy", beyond, and(0.095_588_235, &[(36, 0.095_588_235)])),
-            // Two deals have more findings than others, and are as good as these.
+            // Two assignments have more findings than others, and are as good as these.
             (
                 false,
                 4,
@@ -447,7 +447,7 @@ mod tests {
                 zero,
                 and(0.188_888_889, &[(6, 0.211_111_111), (7, 0.211_111_111), (14, 0.225)]),
             ),
-            // Two deals stand out and are left out, then more than may be.
+            // Two assignments have many findings and are omitted, then more than may be.
             (false, 4, 24, "few", beyond, changed(0.0)),
             (false, 4, 24, "few", zero, changed(0.060_606_061)),
             (false, 4, 60, "many", beyond, changed(0.043_010_753)),

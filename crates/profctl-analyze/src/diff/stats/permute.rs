@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn a_sample_of_deals_gives_the_share_of_all() {
-        // 8 722 of the 48 620 deals of 18 values, counted with `itertools.combinations`.
+        // 8 722 of the 48 620 permutations of 18 values, counted with `itertools.combinations`.
         let before: Vec<f64> = (0..9).map(|k| f64::from((7 * k * k + 3 * k) % 23) / 10.0).collect();
         let after: Vec<f64> =
             (0..9).map(|k| f64::from((5 * k * k + 11 * k) % 29) / 10.0 + 0.5).collect();

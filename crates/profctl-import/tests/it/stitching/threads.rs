@@ -301,7 +301,7 @@ fn the_exits_behind_a_switch_say_whose_calls_follow() {
         let found = threads_of_calls(&format!("{two}; {events}"));
         assert_eq!(found[..4], expected, "{events}");
     }
-    // Nobody is in `z`.
+    // No thread is in `z`.
     let events = "0 > a; 2 switch> swtch; 3 switch< swtch; 5 < z; 6 > x; 7 < x";
     assert_eq!(threads_of_calls(events), ["z stack1", "x stack1", "a all"]);
 }

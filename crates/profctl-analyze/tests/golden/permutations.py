@@ -1,7 +1,7 @@
-"""Prints the shares that the tests of `diff::stats::dealt` expect, worked out from
+"""Prints the shares that the tests of `diff::stats` expect, worked out from
 docs/statistics.md ("Permutation check") with numpy 2.4 and scipy 1.17:
 
-    python3 dealt.py
+    python3 permutations.py
 """
 
 import itertools
@@ -80,15 +80,14 @@ def chance(found, function, rule):
 def shares(rule, functions, n, paired, kind):
     truth = frozenset() if paired else frozenset(range(n, 2 * n))
     everyone = frozenset(range(n if paired else 2 * n))
-    deals = [
-        frozenset(deal)
+    assignments = [
+        frozenset(assignment)
         for size in (range(n + 1) if paired else [n])
-        for deal in itertools.combinations(everyone, size)
+        for assignment in itertools.combinations(everyone, size)
     ]
-    deals = [deal for deal in deals if deal not in (truth, everyone - truth)]
+    assignments = [one for one in assignments if one not in (truth, everyone - truth)]
     true = {function: compare(function, truth, n, paired, kind) for function in functions}
     p = {function: chance(true[function], function, rule) for function in functions}
-
 
     def adjusted(times, distance):
         """Corrected chances, by their weights."""
@@ -108,26 +107,26 @@ def shares(rule, functions, n, paired, kind):
     alone = FDR / len(functions)
     tie = 1 + 1e-9
     last = max(p[f] for f in reported)
-    of_deals = []
-    for deal in deals:
-        found = {f: chance(compare(f, deal, n, paired, kind), f, rule) for f in functions}
+    of_assignments = []
+    for assignment in assignments:
+        found = {f: chance(compare(f, assignment, n, paired, kind), f, rule) for f in functions}
         level = {f: tie * (last if f in reported else max(last, alone)) for f in functions}
-        of_deals.append({f: c for f, c in found.items() if c <= level[f]})
-    usual = sorted(len(of) for of in of_deals)[len(of_deals) // 2]
-    # Up to a tenth of the deals may be left out.
-    ranked = sorted(of_deals, key=len)
-    for _ in range(math.ceil(len(of_deals) / 10)):
+        of_assignments.append({f: c for f, c in found.items() if c <= level[f]})
+    usual = sorted(len(of) for of in of_assignments)[len(of_assignments) // 2]
+    # Up to a tenth of the assignments may be omitted.
+    ranked = sorted(of_assignments, key=len)
+    for _ in range(math.ceil(len(of_assignments) / 10)):
         if len(ranked[-1]) > max(10, 5 * usual):
             ranked.pop()
     result, least = {}, 1.0
     for f in sorted(reported, key=lambda f: -p[f]):
         level = {g: tie * (p[f] if g in reported else max(p[f], alone)) for g in functions}
-        lucky = sum(c <= level[g] for of in ranked for g, c in of.items())
-        lucky /= 1 if rule == "margin" else 2
+        by_chance = sum(c <= level[g] for of in ranked for g, c in of.items())
+        by_chance /= 1 if rule == "margin" else 2
         alike = sum(p[g] <= p[f] * tie and (true[g][0] > 0) == (true[f][0] > 0) for g in reported)
-        least = min(least, lucky / len(ranked) / alike)
+        least = min(least, by_chance / len(ranked) / alike)
         result[f] = least
-    return len(deals), len(deals) - len(ranked), usual, result
+    return len(assignments), len(assignments) - len(ranked), usual, result
 
 
 if __name__ == "__main__":
@@ -140,7 +139,7 @@ if __name__ == "__main__":
         print(paired, function, on, *map(repr, compare(function, on, 4, paired, "noisy")[:2]))
     for paired, n, functions, kind in CASES:
         for rule in ("margin", "zero"):
-            deals, out, usual, found = shares(rule, range(functions), n, paired, kind)
+            assignments, out, usual, found = shares(rule, range(functions), n, paired, kind)
             found = [(function, float(share)) for function, share in sorted(found.items())]
-            counts = f"{deals} deals, {out} out, {usual} usual"
+            counts = f"{assignments} assignments, {out} out, {usual} usual"
             print(paired, n, functions, kind, rule, counts, found)
