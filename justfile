@@ -56,6 +56,10 @@ fuzz-night:
 mutants SHARD="0/100" *ARGUMENTS="":
     cargo mutants --shard {{ SHARD }} {{ ARGUMENTS }}
 
+# Print how much of each file the tests reach (needs cargo-llvm-cov); `just coverage --html` shows the lines.
+coverage *ARGUMENTS="":
+    cargo llvm-cov --workspace --no-fail-fast {{ ARGUMENTS }}
+
 # Run the model and the stitcher under an interpreter that finds undefined behavior (needs the nightly compiler with miri).
 miri:
     MIRIFLAGS=-Zmiri-disable-isolation PROPTEST_CASES=4 cargo +nightly miri test --package profctl-model --lib

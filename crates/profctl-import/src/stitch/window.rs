@@ -34,7 +34,9 @@ impl Window {
         let end = span.start + span.wall;
         let ends_inside = self.until.is_none_or(|until| end.max(span.end) <= until);
         if self.holds(span.start) && ends_inside {
-            return Some(*span);
+            // A callee that took no time at the end of the window is not in it.
+            let Below { callees, descendants, .. } = below;
+            return Some(Span { callees, descendants, ..*span });
         }
         let (start, clipped_end) = self.overlap(span.start, end)?;
         let wall = clipped_end - start;

@@ -99,6 +99,20 @@ fn check_window(events: &str, window: [Option<u64>; 2], expected: &Expect) {
 }
 
 #[test]
+fn a_callee_that_took_no_time_at_the_end_of_a_window_is_not_counted() {
+    for (events, callees) in [
+        ("0 > a; 3 . b 2; 10 . c 0; 10 < a", [0, 1]),
+        ("0 > a; 3 . b 2; 10 > c; 10 . d 0; 10 < c; 10 < a", [0, 1]),
+    ] {
+        let options = options([None, Some(10)]);
+        let outcome = read(plain(events).as_bytes(), &options).unwrap();
+        let spans = &outcome.recorded.spans;
+        let found: Vec<_> = spans.iter().map(|span| (span.callees, span.descendants)).collect();
+        assert_eq!(found, callees.map(|n| (n, u64::from(n))), "{events}");
+    }
+}
+
+#[test]
 fn the_exit_of_a_call_that_was_ended_by_force_is_its_own() {
     check(
         "0 > a; 10 > b; 20 < a; 30 < b",
