@@ -171,6 +171,6 @@ impl Calibration {
         let net = |noises: &[Option<Noise>; 3]| Some(noises[Measure::Net.index()]?.sd);
         let mut noises: Vec<f64> = self.functions.values().filter_map(net).collect();
         noises.sort_by(f64::total_cmp);
-        noises.get(noises.len() / 2).map(|sd| sd.exp2() - 1.0)
+        (!noises.is_empty()).then(|| stats::median(&noises).exp2() - 1.0)
     }
 }

@@ -78,10 +78,7 @@ fn offsets(
 
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
-    match values.len() {
-        0 => f64::NAN,
-        n => f64::midpoint(values[(n - 1) / 2], values[n / 2]),
-    }
+    stats::median(&values)
 }
 
 /// How far all functions drift over the runs of both sides, in the order of the runs' names: the

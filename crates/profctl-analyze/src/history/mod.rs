@@ -300,7 +300,7 @@ impl History {
             })
             .collect();
         shares.sort_by(f64::total_cmp);
-        shares.get(shares.len() / 2).copied()
+        (!shares.is_empty()).then(|| stats::median(&shares))
     }
 
     /// What a function is known by in a history: compilers append to names what changes from build
@@ -391,9 +391,10 @@ fn share_between(values: &[f64], of_run: &[usize], builds: usize) -> Option<f64>
         groups.windows(2).map(|pair| (mean(pair[0]) - mean(pair[1])).powi(2) / 2.0).collect();
     between.sort_by(f64::total_cmp);
     // The median of a squared normal difference is 0.455 of its mean.
-    let between = between[between.len() / 2] / 0.455;
-    let n = mean(&groups.iter().map(|group| group.len() as f64).collect::<Vec<_>>());
-    let of_builds = (between - within / n).max(0.0);
+    let between = stats::median(&between) / 0.455;
+    // Of a build with few runs, more is left by them.
+    let by_runs = groups.iter().map(|group| within / group.len() as f64).sum::<f64>();
+    let of_builds = (between - by_runs / groups.len() as f64).max(0.0);
     let all = of_builds + within;
     (all > 0.0).then(|| of_builds / all)
 }
@@ -467,50 +468,4 @@ pub struct Found {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::fmt::Write;
-
-    use super::*;
-    use crate::diff::Run;
-    use crate::testing::Calls;
-
-    /// Builds of three runs in which `g` takes always the same and `f` as long as `of` says.
-    fn history(builds: u64, of: impl Fn(u64) -> u64) -> History {
-        let mut history = History::default();
-        for build in 0..builds {
-            let one = |run: u64| {
-                let mut line = String::new();
-                for call in 0..20 {
-                    let (at, noise) = (call * 10_000, (build * 7 + run * 3 + call) % 5);
-                    let (f, g) = (at + of(build) + noise, at + 5_000 + 1_000 + noise);
-                    write!(line, "{at} f( {f} ) {} g( {g} ) ", at + 5_000).unwrap();
-                }
-                let profile = Calls::parse(&line).profile();
-                let name = format!("b{build}-{run}");
-                Run { name, block: None, profile, facts: Vec::new(), series: None, paths: None }
-            };
-            let name = format!("b{build}");
-            let side = Side { name: name.clone(), runs: (0..3).map(one).collect(), skipped: 0 };
-            history.add(Build { name, ..Build::default() }, side);
-        }
-        history
-    }
-
-    #[test]
-    fn a_step_is_found_at_its_build_with_its_size() {
-        let found =
-            history(14, |build| if build < 8 { 1_000 } else { 1_300 }).find(&Options::default());
-        let of_f: Vec<_> =
-            found.changes.iter().filter(|one| one.function.as_deref() == Some("f")).collect();
-        let [step] = of_f[..] else { panic!("{:?}", found.changes) };
-        assert_eq!((step.previous, step.build, step.persistent), (7, 8, true));
-        assert!((step.ratio - 1.3).abs() < 0.01, "{step:?}");
-        assert!(step.interval.0 > 1.2 && step.interval.1 < 1.4, "{step:?}");
-        assert!(found.changes.iter().all(|one| one.function.as_deref() != Some("g")));
-    }
-
-    #[test]
-    fn without_a_step_nothing_is_found() {
-        assert_eq!(history(14, |_| 1_000).find(&Options::default()).changes, []);
-    }
-}
+mod tests;

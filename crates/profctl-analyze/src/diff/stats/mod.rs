@@ -36,6 +36,7 @@ use std::f64::consts::LN_2;
 pub use adjust::{adjust_bh, adjust_by};
 pub use bootstrap::{Block, Interval, block_bootstrap_ratio, effective_sample_size};
 pub use calibration::{Calibration, Change, Noise};
+pub(crate) use order::median;
 pub use permute::permutation_p;
 pub use plan::Plan;
 pub use ranks::{Shift, hodges_lehmann, mann_whitney_exact};

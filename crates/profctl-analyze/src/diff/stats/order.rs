@@ -43,7 +43,7 @@ impl Weighted {
 }
 
 /// The median of sorted values.
-pub(super) fn median(sorted: &[f64]) -> f64 {
+pub(crate) fn median(sorted: &[f64]) -> f64 {
     let n = sorted.len();
     match n {
         0 => f64::NAN,
