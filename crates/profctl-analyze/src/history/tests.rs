@@ -65,7 +65,7 @@ fn of_levels(functions: &[(&str, &[&[f64]])]) -> History {
 }
 
 /// See the next test.
-const SHARE: f64 = 0.529266001878;
+const SHARE: f64 = 0.529_266_001_878;
 
 const UNEQUAL: [&[f64]; 8] = [
     &[5.00, 5.06],

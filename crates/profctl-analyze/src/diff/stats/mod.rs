@@ -568,6 +568,6 @@ fn moderate(contrasts: &[Option<Contrast>], intensities: &[f64], floor: f64) -> 
         });
         trend[idx] = squeezed.expected[position].sqrt();
     }
-    let s0 = order::median(&order::sorted(squeezed.expected.clone())).sqrt();
+    let s0 = median(&order::sorted(squeezed.expected.clone())).sqrt();
     Moderated { rows, prior: Prior { d0: squeezed.d0_usual, s0, trend } }
 }
