@@ -176,7 +176,7 @@ fn a_change_that_later_ones_undo_did_not_stay() {
     // 1.2 × 1.25 ÷ 1.5 = 1: both together undo the first, and the last alone not the second.
     let steps = [("f", Net, 4, 1.2), ("f", Net, 8, 1.25), ("f", Net, 12, 1.0 / 1.5)];
     assert_eq!(settled(&steps), ["f net 12", "f net 8", "-f net 4"]);
-    // Another function, or measure, undoes nothing.
+    // Another function, or measure, reverses nothing.
     assert_eq!(settled(&[("f", Net, 4, 1.3), ("g", Net, 8, 1.0 / 1.3)]), ["g net 8", "f net 4"]);
     let other = settled(&[("f", Net, 4, 1.3), ("f", Elapsed, 8, 1.0 / 1.3)]);
     assert_eq!(other, ["f elapsed 8", "f net 4"]);
