@@ -197,7 +197,7 @@ fn lengths(sides: [&Side; 2]) -> Option<Warning> {
     let say = |confounds, rest: &str| {
         Some(Warning { code: "duration", message: message(rest), veto: false, confounds })
     };
-    if more.abs() <= DURATION_MAX.log2() || (more > 0.0) != (longer > 0.0) {
+    if more.abs() <= DURATION_MAX.log2() {
         return say(false, ", and make about as many calls");
     }
     // Where a user stopped the recording after a time, times of runs agree better than their calls.
@@ -205,7 +205,7 @@ fn lengths(sides: [&Side; 2]) -> Option<Warning> {
         logs.iter().flat_map(|side| side.iter().map(|log| (log - mean(side)).powi(2))).sum::<f64>()
     };
     let by_time = spread(&real) < spread(&calls) / 4.0;
-    let times = more.abs().exp2();
+    let times = (more * longer.signum()).exp2();
     let rest = format!(" and make {times:.2} times the calls: is it the same workload?");
     say(by_time || more < 0.0, &rest)
 }
@@ -268,4 +268,74 @@ fn unknown_loss(side: &Side) -> impl Iterator<Item = String> {
     let damaged = runs(|quality| quality.damaged > 0)
         .map(|runs| format!("{runs} could not be read to the end"));
     [lost, damaged].into_iter().flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use super::*;
+    use crate::testing::Calls;
+
+    /// Three runs alike: so long, with so many calls.
+    fn side(real: u64, calls: u64) -> Side {
+        let mut line = String::new();
+        for at in 0..calls - 1 {
+            write!(line, "{at} f( {at} ) ").unwrap();
+        }
+        write!(line, "{} f( {real} )", calls - 1).unwrap();
+        let run = |number| Run {
+            name: format!("run{number}"),
+            block: None,
+            profile: Calls::parse(&line).profile(),
+            facts: Vec::new(),
+            series: None,
+            paths: None,
+        };
+        Side { name: String::new(), runs: (0..3).map(run).collect(), skipped: 0 }
+    }
+
+    #[test]
+    fn sides_of_unequal_length_are_compared_by_their_calls() {
+        let same = " times longer, and make about as many calls";
+        for (before, after, expected) in [
+            ((1000, 100), (1050, 300), None),
+            ((1000, 100), (2000, 105), Some((false, format!("after last 2.00{same}")))),
+            ((2000, 105), (1000, 100), Some((false, format!("before last 2.00{same}")))),
+            // Longer and more, by either side.
+            (
+                (1000, 100),
+                (2000, 300),
+                Some((false, "after last 2.00 times longer and make 3.00".into())),
+            ),
+            (
+                (2000, 300),
+                (1000, 100),
+                Some((true, "before last 2.00 times longer and make 3.00".into())),
+            ),
+            // Longer, and yet less.
+            (
+                (1000, 100),
+                (2000, 50),
+                Some((true, "after last 2.00 times longer and make 0.50".into())),
+            ),
+            (
+                (2000, 50),
+                (1000, 100),
+                Some((false, "before last 2.00 times longer and make 0.50".into())),
+            ),
+        ] {
+            let (one, other) = (side(before.0, before.1), side(after.0, after.1));
+            let found = lengths([&one, &other]);
+            let told = found.as_ref().map(|found| (found.confounds, &*found.message));
+            match (told, expected) {
+                (None, None) => {}
+                (Some((confounds, message)), Some((expected, part))) => {
+                    assert!(message.starts_with(&format!("runs {part}")), "{message}");
+                    assert_eq!(confounds, expected, "{message}");
+                }
+                (told, expected) => panic!("{told:?}, not {expected:?}"),
+            }
+        }
+    }
 }
