@@ -182,12 +182,14 @@ fn chance(values: &mut Ranked, ranks: &[usize], strength: f64, level: f64) -> f6
     let mut random = Random(SEED);
     let mut shuffled = ranks.to_vec();
     let most = (level * (SHUFFLES + 1) as f64) as usize;
+    // The mirror image of an order is cut as well, but for rounding.
+    let as_good = strength - 1e-9 * strength.abs();
     let mut as_well = 0;
     for shuffles in 1..=SHUFFLES {
         for position in (1..shuffled.len()).rev() {
             shuffled.swap(position, random.below(position + 1));
         }
-        if values.best(&shuffled).is_some_and(|(_, other)| other >= strength * (1.0 - 1e-9)) {
+        if values.best(&shuffled).is_some_and(|(_, other)| other >= as_good) {
             as_well += 1;
             if as_well > most {
                 return (as_well + 1) as f64 / (shuffles + 1) as f64;
@@ -261,6 +263,44 @@ mod tests {
         assert_eq!(shortest(0.05), 7);
         assert_eq!(shortest(0.2), 6);
         assert_eq!(cuts(&[1.0, 1.01, 1.02, 2.0, 2.01, 2.02], 0.5, 0.05), Vec::new());
+    }
+
+    /// Every order of so many ranks.
+    fn orders(n: usize) -> Vec<Vec<usize>> {
+        let mut all = vec![Vec::new()];
+        for rank in 0..n {
+            let longer = |order: Vec<usize>| {
+                (0..=rank).map(move |place| {
+                    let mut order = order.clone();
+                    order.insert(place, rank);
+                    order
+                })
+            };
+            all = all.into_iter().flat_map(longer).collect();
+        }
+        all
+    }
+
+    #[test]
+    fn the_chance_is_the_share_of_all_orders_that_are_cut_as_well() {
+        let orders = orders(6);
+        for series in [
+            [1.0, 1.1, 1.3, 2.0, 2.2, 2.5],
+            [1.0, 1.9, 1.3, 1.7, 2.2, 2.5],
+            [1.0, 3.0, 1.1, 2.0, 5.0, 4.9],
+            [1.0, 1.5, 4.0, 1.2, 3.9, 1.1],
+            // The strength of the best cut is below 0.
+            [2.0, 3.2, 2.5, 3.4, 3.5, 1.3],
+        ] {
+            let (mut ranked, ranks) = Ranked::of(&series);
+            let (_, strength) = ranked.best(&ranks).unwrap();
+            let as_well = |order: &&Vec<usize>| ranked.best(order).unwrap().1 >= strength - 1e-9;
+            let exact = orders.iter().filter(as_well).count() as f64 / orders.len() as f64;
+            let found = chance(&mut ranked, &ranks, strength, 1.0);
+            // Three standard errors of 199 shuffles.
+            let near = 3.0 * (exact * (1.0 - exact) / 199.0).sqrt() + 1.0 / 200.0;
+            assert!((found - exact).abs() < near, "{series:?}: {found}, {exact}");
+        }
     }
 
     #[test]
