@@ -174,3 +174,26 @@ impl Calibration {
         (!noises.is_empty()).then(|| stats::median(&noises).exp2() - 1.0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_noise_of_a_baseline_is_that_of_its_middle_functions() {
+        let of = |deviations: &[f64]| {
+            let functions = deviations.iter().enumerate().map(|(at, &sd)| {
+                let mut noises = [None; 3];
+                noises[Measure::Net.index()] = Some(Noise { sd, df: 5.0 });
+                ((format!("f{at}"), None), noises)
+            });
+            let functions = functions.collect();
+            let found = Calibration { baseline: String::new(), runs: 3, functions }.median_noise();
+            found.map(|noise| (noise * 1e6).round() as i64)
+        };
+        assert_eq!(of(&[]), None);
+        // 2 to the 0.1 is 1.071773, to the 0.15 1.109569.
+        assert_eq!(of(&[0.3, 0.1, 0.05]), Some(71_773));
+        assert_eq!(of(&[0.3, 0.1, 0.05, 0.2]), Some(109_569));
+    }
+}

@@ -13,7 +13,7 @@ pub(super) fn sensitivity(functions: &[Function], measure: Measure) -> Option<f6
     let mut changes: Vec<f64> =
         functions.iter().filter_map(mde).filter(|mde| mde.is_finite()).collect();
     changes.sort_by(f64::total_cmp);
-    changes.get(changes.len() / 2).map(|mde| mde.exp2() - 1.0)
+    (!changes.is_empty()).then(|| stats::median(&changes).exp2() - 1.0)
 }
 
 /// Makes one verdict of those of the measures: the worst, and of equals the first.
