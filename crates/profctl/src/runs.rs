@@ -86,7 +86,7 @@ impl<'a> Runs<'a> {
         mut session: Session<'a>,
         wanted: Wanted<'_>,
     ) -> Result<Self, Failure> {
-        let temporary = Arc::new(Temporary::new().map_err(|error| no_room(&error))?);
+        let temporary = Arc::new(Temporary::default());
         let budget = usize::try_from(wanted.in_memory).unwrap_or(usize::MAX);
         let spill = || Spill::new(budget, Arc::clone(&temporary));
         let sink = || {

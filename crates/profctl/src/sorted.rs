@@ -67,7 +67,7 @@ impl<T: Record> Runs<T> {
         let file = match &self.file {
             Some(file) => file,
             None => {
-                let path = temporary.path("records");
+                let path = temporary.path("records")?;
                 let mut options = OpenOptions::new();
                 let file = options.read(true).write(true).create_new(true).open(path)?;
                 self.file.insert(Rc::new(file))
@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn lines_come_in_order_from_memory_and_disk() {
-        let temporary = Temporary::new().unwrap();
+        let temporary = Temporary::default();
         let mut sorter = Sorter::new(1000);
         let n = 5555;
         for i in 0..n {

@@ -4,25 +4,30 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use profctl_model::BlockStack;
 
 use crate::interrupt::Registered;
 
-/// A private directory that is gone when the last who holds it is.
-#[derive(Debug)]
+/// A private directory, made when a file is to be put into it, and gone when the last who holds it is.
+#[derive(Debug, Default)]
 pub(crate) struct Temporary {
-    root: tempfile::TempDir,
+    made: OnceLock<Directory>,
     files: AtomicU32,
+}
+
+#[derive(Debug)]
+struct Directory {
+    root: tempfile::TempDir,
     /// Removes it on signals.
     _registered: Registered,
 }
 
-impl Temporary {
+impl Directory {
     /// Makes one where the system keeps such things.
-    pub(crate) fn new() -> io::Result<Self> {
+    fn new() -> io::Result<Self> {
         let mut builder = tempfile::Builder::new();
         builder.prefix("profctl-");
         #[cfg(unix)]
@@ -32,12 +37,22 @@ impl Temporary {
         }
         let root = builder.tempdir()?;
         let registered = Registered::new(root.path());
-        Ok(Self { root, files: AtomicU32::new(0), _registered: registered })
+        Ok(Self { root, _registered: registered })
     }
+}
 
+impl Temporary {
     /// A path in it that was not given out before.
-    pub(crate) fn path(&self, what: &str) -> PathBuf {
-        self.root.path().join(format!("{what}-{}", self.files.fetch_add(1, Ordering::Relaxed)))
+    pub(crate) fn path(&self, what: &str) -> io::Result<PathBuf> {
+        let made = match self.made.get() {
+            Some(made) => made,
+            None => {
+                let made = Directory::new()?;
+                self.made.get_or_init(|| made)
+            }
+        };
+        let file = self.files.fetch_add(1, Ordering::Relaxed);
+        Ok(made.root.path().join(format!("{what}-{file}")))
     }
 }
 
@@ -76,7 +91,7 @@ impl BlockStack for Spill {
                 self.memory.push(block.to_vec());
                 return Ok(());
             }
-            self.file = Some(OnDisk::new(self.directory.path("calls"))?);
+            self.file = Some(OnDisk::new(self.directory.path("calls")?)?);
         }
         let disk = self.file.as_mut().expect("it was made above");
         disk.push(block)
@@ -133,13 +148,17 @@ mod tests {
 
     #[test]
     fn the_last_block_comes_first_wherever_it_lay() {
-        let directory = Arc::new(Temporary::new().unwrap());
-        let root = directory.root.path().to_owned();
+        let directory = Arc::new(Temporary::default());
         let mut spill = Spill::new(5, Arc::clone(&directory));
-        drop(directory);
-        for block in [&b"one"[..], b"2", b"three", b"", b"five5"] {
+        for block in [&b"one"[..], b"2"] {
             spill.push(block).unwrap();
         }
+        assert!(directory.made.get().is_none(), "nothing is on disk yet");
+        for block in [&b"three"[..], b"", b"five5"] {
+            spill.push(block).unwrap();
+        }
+        let root = directory.made.get().unwrap().root.path().to_owned();
+        drop(directory);
         assert_eq!(spill.memory.len(), 2);
         assert_eq!(spill.pop().unwrap().unwrap(), b"five5");
         spill.push(b"six").unwrap();

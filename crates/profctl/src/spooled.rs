@@ -1,7 +1,6 @@
 //! A trace whose calls wait on disk, for commands that need all of them and not at once: memory
 //! grows with functions, threads and the depth of calls, not with the trace.
 
-use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -48,14 +47,10 @@ impl Limits {
 }
 
 /// Where calls of several traces wait.
+#[derive(Default)]
 pub(crate) struct Waiting(Arc<Temporary>);
 
 impl Waiting {
-    /// A directory of its own.
-    pub(crate) fn new() -> Result<Self, Failure> {
-        Temporary::new().map(Arc::new).map(Self).map_err(|error| no_room(&error))
-    }
-
     /// None yet, of one more trace.
     pub(crate) fn calls(&self) -> Calls {
         Calls::within(Arc::clone(&self.0), Limits::default())
@@ -71,8 +66,8 @@ pub(crate) struct Calls {
 
 impl Calls {
     /// None yet.
-    pub(crate) fn new(limits: Limits) -> io::Result<Self> {
-        Ok(Self::within(Arc::new(Temporary::new()?), limits))
+    pub(crate) fn new(limits: Limits) -> Self {
+        Self::within(Arc::default(), limits)
     }
 
     fn within(temporary: Arc<Temporary>, limits: Limits) -> Self {
@@ -163,9 +158,8 @@ impl<'a> Spooled<'a> {
         session: &mut Session<'a>,
         limits: Limits,
     ) -> Result<Self, Failure> {
-        let calls = Calls::new(limits).map_err(|error| no_room(&error))?;
         let Read { sink: (calls, sums), names, meta, .. } =
-            session.one(trace, (calls, Sums::default()))?;
+            session.one(trace, (Calls::new(limits), Sums::default()))?;
         if sums.is_all() {
             return Err(Failure::of_sums(trace));
         }

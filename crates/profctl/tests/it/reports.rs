@@ -4,7 +4,7 @@ use std::io;
 
 use expect_test::expect;
 
-use crate::program::{CUT, Scratch, WHOLE, run, run_with_input};
+use crate::program::{CUT, Scratch, WHOLE, command, finish, run, run_with_input};
 
 #[test]
 fn the_flat_profile() {
@@ -266,4 +266,20 @@ fn info_says_what_a_trace_is() {
     assert_eq!(json["diagnostics"][0]["code"], "stitch/unclosed-entry");
     let csv = run(&["info", "--format", "csv", &trace]).quiet_success();
     assert!(csv.contains("stitch/unclosed-entry,3\r\n"), "{csv}");
+}
+
+#[test]
+fn small_traces_need_no_temporary_directory() {
+    let scratch = Scratch::new("no_temporary_directory");
+    let trace = scratch.file("trace.txt", WHOLE);
+    for arguments in [
+        &["tree"][..],
+        &["replay"],
+        &["summarize", "--paths", "--format", "json"],
+        &["convert", "--format", "folded", "-o", "-"],
+    ] {
+        let mut command = command(&[arguments, &[&trace]].concat());
+        let out = finish(command.env("TMPDIR", "/nowhere")).quiet_success();
+        assert!(out.contains("hardclock"), "{arguments:?}: {out}");
+    }
 }

@@ -382,9 +382,11 @@ fn a_signal_leaves_no_temporary_file() {
         fs::create_dir_all(&temporary).unwrap();
         let pipe = scratch.path("pipe");
         assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-        for arguments in [
-            ["convert", &pipe, "-o", &format!("{out}/calls.plain")],
-            ["convert", &pipe, "-o", &format!("{out}/calls.folded")],
+        // More calls than are kept in memory.
+        let many = "   1:200 200 -> f (20 us)\n".repeat(4 << 20);
+        for (arguments, text) in [
+            (["convert", &pipe, "-o", &format!("{out}/calls.plain")], WHOLE),
+            (["convert", &pipe, "-o", &format!("{out}/calls.folded")], &many),
         ] {
             let mut child = command(&arguments)
                 .env("TMPDIR", &temporary)
@@ -393,7 +395,7 @@ fn a_signal_leaves_no_temporary_file() {
                 .unwrap();
             // Stays open, so that the program waits for more.
             let mut input = fs::OpenOptions::new().write(true).open(&pipe).unwrap();
-            input.write_all(WHOLE.as_bytes()).unwrap();
+            input.write_all(text.as_bytes()).unwrap();
             let listed = |folder: &str| -> Vec<fs::DirEntry> {
                 fs::read_dir(folder).unwrap().map(Result::unwrap).collect()
             };

@@ -73,7 +73,7 @@ pub(crate) fn run(args: &Args, global: &Global) -> Result<Exit, Failure> {
         Conversion::Table(file) => tables::run(file, &args.tables, &args.traces, session, global),
         Conversion::Profile => {
             let options = Options { percentiles: true, call_graph: true, ..Options::default() };
-            let waiting = args.paths.then(Waiting::new).transpose()?;
+            let waiting = args.paths.then(Waiting::default);
             let sink = (Summary::new(options), waiting.as_ref().map(Waiting::calls));
             let read = session.one(single(args)?, sink)?;
             let source = read.source();

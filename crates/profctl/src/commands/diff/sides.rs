@@ -88,7 +88,7 @@ fn side(
     let files = inputs.arguments[0].files.len();
     let is_directory = inputs.arguments[0].is_directory;
     let selection = session.selection;
-    let waiting = keep.paths.then(Waiting::new).transpose()?;
+    let waiting = keep.paths.then(Waiting::default);
     let sink = || -> RunSink {
         let options =
             Options { percentiles: keep.histograms, call_graph: true, ..Options::default() };

@@ -21,7 +21,7 @@ use crate::exit::{Exit, Failure};
 use crate::input::session::Session;
 use crate::output::{self, NewFile};
 use crate::read;
-use crate::runs::{IN_MEMORY, Runs, Traced, Wanted};
+use crate::runs::{IN_MEMORY, Runs, Traced, Wanted, no_room};
 
 /// A failure of the tables in the words of the program.
 pub(crate) fn of_frame(error: Error) -> Failure {
@@ -150,6 +150,7 @@ fn database(
     };
     let in_memory = memory / columns.bytes_a_call();
     let path = (runs.calls() > in_memory).then(|| runs.temporary.path("spans"));
+    let path = path.transpose().map_err(|error| no_room(&error))?;
     let mut out = path.as_deref().map(NewFile::at).transpose()?;
     let mut file = match &mut out {
         Some(out) => Some(ParquetFile::new(out, &what).map_err(of_frame)?),

@@ -90,13 +90,9 @@ impl<'a> Streaming<'a> {
     }
 
     fn put_on_disk(&mut self, names: &Names) {
-        match Calls::new(Limits::default()) {
-            Ok(mut calls) => {
-                self.early.take_calls(|span| calls.span(span, names));
-                self.late = Some(calls);
-            }
-            Err(error) => self.fail(Failed::Other(no_room(&error))),
-        }
+        let mut calls = Calls::new(Limits::default());
+        self.early.take_calls(|span| calls.span(span, names));
+        self.late = Some(calls);
     }
 
     /// Drops marks that are not selected.

@@ -186,7 +186,7 @@ fn profile(args: &Args, session: &mut Session<'_>, global: &Global) -> Result<Pr
     let keeps_runs = global.format() == Format::Json;
     let mut runs: Vec<SavedRun> = Vec::new();
     let mut merged: Option<Profile> = None;
-    let waiting = args.paths.then(Waiting::new).transpose()?;
+    let waiting = args.paths.then(Waiting::default);
     session.each_of_some(
         &args.traces,
         || (Summary::new(options), waiting.as_ref().map(Waiting::calls)),
