@@ -23,6 +23,7 @@ use serde_json::Value;
 use crate::program::{Scratch, run, run_with_input};
 
 mod paths;
+mod selections;
 
 type Parts = Vec<(String, Vec<u8>)>;
 
