@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 use regex::Regex;
 
-use profctl_model::{Fidelity, Func, RunState, Tick, Ticks};
+use profctl_model::{Enclosed, Fidelity, Func, FuncTotals, RunState, Tick, Ticks};
 
 use super::*;
 
@@ -102,6 +102,72 @@ proptest! {
         let mut sink = Selected::new(Joined::default(), &selection);
         pass(&trace, &mut sink, funcs, &names);
         prop_assert_eq!(sink.finish(&names).0, kept(&trace));
+    }
+}
+
+/// What sums of functions were passed on.
+#[derive(Default)]
+struct Sums(Vec<FuncId>);
+
+impl SpanSink for Sums {
+    fn span(&mut self, _: &Span, _: &Names) {}
+    fn record(&mut self, record: Record<'_>, _: &Names) {
+        match record {
+            Record::Total(totals) => self.0.push(totals.func),
+            Record::Enclosed(calls) | Record::Outermost(calls) => self.0.push(calls.func),
+            _ => {}
+        }
+    }
+}
+
+impl SelectThreads for Sums {
+    fn separate_threads(&mut self) {}
+    fn keep_threads(&mut self, _: &dyn Fn(ThreadId) -> bool) {}
+}
+
+#[test]
+fn sums_of_functions_are_selected_as_calls_are() {
+    let mut names = Names::default();
+    let cpus = [0, 1].map(|cpu| names.cpu(cpu));
+    let funcs = ["f", "g"].map(|name| names.func(Func { name: name.into(), ..Func::default() }));
+    let matching = Some(Regex::new("g").unwrap());
+    for (selection, expected) in [
+        (Selection::default(), &[0, 0, 1, 0, 1, 1][..]),
+        (Selection { matching, ..Selection::default() }, &[1, 1, 1]),
+        // A sum of all calls is on no CPU.
+        (Selection { cpu: vec![1], ..Selection::default() }, &[1, 1]),
+    ] {
+        let mut sink = Selected::new(Sums::default(), &selection);
+        let enclosed = |func| Enclosed {
+            func: funcs[func],
+            thread: ThreadId::from_index(0),
+            cpu: Some(cpus[func]),
+            interrupt: false,
+            calls: 1,
+            wall: Ticks(1),
+            off_cpu: Ticks(0),
+            descendants: 0,
+        };
+        let total = FuncTotals {
+            func: funcs[0],
+            thread: ThreadId::from_index(0),
+            calls: 1,
+            elapsed: Ticks(1),
+            net: Ticks(1),
+        };
+        for record in [
+            Record::Total(&total),
+            Record::Enclosed(&enclosed(0)),
+            Record::Enclosed(&enclosed(1)),
+            Record::Outermost(&enclosed(0)),
+            Record::Outermost(&enclosed(1)),
+            Record::Total(&FuncTotals { func: funcs[1], ..total }),
+        ] {
+            sink.record(record, &names);
+        }
+        assert!(sink.has_calls);
+        let expected: Vec<_> = expected.iter().map(|&func| funcs[func]).collect();
+        assert_eq!(sink.finish(&names).0, expected, "{selection:?}");
     }
 }
 

@@ -82,3 +82,35 @@ fn a_cpu_a_thread_and_a_module_have_what_their_groups_have() {
         }
     });
 }
+
+/// What adds up over CPUs.
+const FIELDS: [&str; 5] = ["calls", "partial", "net", "elapsed", "outermost"];
+
+#[test]
+fn cpus_share_what_functions_have() {
+    for_every_fixture(|name, path, _, options| {
+        let path = path.to_str().expect("paths of fixtures are text");
+        let all = summary(path, options, &[]);
+        let cpus = summary(path, options, &["--by", "cpu"]);
+        let cpus = cpus["functions"].as_array().expect("these are rows").iter();
+        let cpus = cpus.map(|cpu| cpu["name"].as_str().unwrap().strip_prefix("cpu ").unwrap());
+        let cpus: Vec<_> = cpus.collect();
+        if cpus.len() < 2 || cpus.contains(&"?") {
+            return;
+        }
+        let mut left: BTreeMap<_, _> = rows(&all)
+            .into_iter()
+            .map(|(name, row)| (name, FIELDS.map(|field| row[field].as_i64().unwrap())))
+            .collect();
+        for cpu in &cpus {
+            for (function, row) in rows(&summary(path, options, &["--cpu", cpu])) {
+                let left = left.get_mut(&function).expect("it is a function of the trace");
+                for (left, field) in left.iter_mut().zip(FIELDS) {
+                    *left -= row[field].as_i64().unwrap();
+                }
+            }
+        }
+        left.retain(|_, left| *left != [0; FIELDS.len()]);
+        assert!(left.is_empty(), "{name}: {left:?}");
+    });
+}
