@@ -570,3 +570,6 @@ fn spend(comparison: &Comparison, budget: &Budget) -> Spent {
     };
     Spent { budget: budget.clone(), before, after, state }
 }
+
+#[cfg(test)]
+mod tests;
