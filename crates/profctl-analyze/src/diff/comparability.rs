@@ -478,4 +478,37 @@ mod tests {
         assert_eq!(said(0.1, 0.41, false), []);
         assert_eq!(said(0.1, 0.39, true), []);
     }
+
+    #[test]
+    fn runs_that_were_stopped_after_a_time_are_confounded() {
+        let confounds = |real: [u64; 3]| {
+            let of = |times: u64| {
+                let mut all = side(1000, 20);
+                for ((run, real), calls) in all.runs.iter_mut().zip(real).zip([76, 100, 132]) {
+                    run.profile = side(times * real, times * calls).runs.remove(0).profile;
+                }
+                all
+            };
+            lengths([&of(1), &of(2)]).unwrap().confounds
+        };
+        // Less than half as far apart as the calls: `np.log2([76, 132])` is 0.4 off that of 100, and
+        // `np.log2([880, 1136])` 0.184, `np.log2([860, 1163])` 0.218 off that of 1000.
+        assert!(confounds([880, 1000, 1136]));
+        assert!(!confounds([860, 1000, 1163]));
+    }
+
+    #[test]
+    fn an_unknown_loss_is_a_veto_unless_any_loss_is_allowed() {
+        let (one, mut other) = (side(1000, 20), side(1000, 20));
+        other.runs[0].profile.quality.lost_events = None;
+        let sides = [&one, &other];
+        let merged = sides.map(|side| side.merged().unwrap());
+        let found = |loss_max| {
+            let options = Options { loss_max, ..Options::default() };
+            let found = check(sides, merged.each_ref(), [1.0; 2], &options);
+            found.iter().map(|of| (of.code, of.veto)).collect::<Vec<_>>()
+        };
+        assert_eq!(found(0.99), [("loss", true)]);
+        assert_eq!(found(1.0), [("loss", false)]);
+    }
 }

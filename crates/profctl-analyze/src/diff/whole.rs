@@ -193,4 +193,24 @@ mod tests {
         // Nothing at all is no number.
         assert_eq!(whole("", "", &options).verdict, Verdict::NotTested);
     }
+
+    #[test]
+    fn runs_before_the_last_change_do_not_count() {
+        let (mut before, after) = (side("0 f( 9 )"), side("0 f( 27 )"));
+        before.runs.extend(side("0 f( 27 )").runs);
+        for (at, run) in before.runs.iter_mut().enumerate() {
+            run.block = Some(if at < 3 { "old" } else { "new" }.into());
+        }
+        let design = Design { before: (0..6).collect(), after: vec![0, 1, 2], paired: false };
+        let found = |since: &dyn Fn(&str, &str) -> bool| {
+            let options = Options { since: Some(since), ..Options::default() };
+            let of = (&[][..], None);
+            let whole =
+                WholeRun::of([&before, &after], &design, Interval::BetweenRuns, of, &options);
+            whole.ratio().unwrap()
+        };
+        assert!((found(&|name, block| name != WHOLE_RUN || block != "old") - 1.0).abs() < 1e-12);
+        // The geometric mean of 9 and 27 is `27 / 3 ** 0.5`.
+        assert!((found(&|_, _| true) - 3_f64.sqrt()).abs() < 1e-12);
+    }
 }

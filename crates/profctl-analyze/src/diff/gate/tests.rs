@@ -1,5 +1,5 @@
 use super::super::Parts;
-use super::super::by_hand::{Sums, comparison, function};
+use super::super::by_hand::{Sums, comparison, function, tested};
 use super::super::stats::{Global, Verdict as Of};
 use super::*;
 
@@ -141,6 +141,8 @@ fn the_whole_run_says_by_how_much_and_why() {
     assert_eq!(reason(Verdict::Suspect, [100, 150], [20, 22]), format!("{busy}, calls +10.0%"));
     assert_eq!(reason(Verdict::Regressed, [100, 150], [20, 18]), format!("{busy}, calls -10.0%"));
     assert_eq!(reason(Verdict::Regressed, [100, 150], [0, 18]), busy);
+    // Without times, the calls are what was tested.
+    assert_eq!(reason(Verdict::Regressed, [0, 0], [20, 30]), "whole run: calls +50.0%");
     let wide = "run-wide: net time per call of the median function +100.0%";
     assert_eq!(reason(Verdict::Equivalent, [100, 150], [20, 20]), wide);
 }
@@ -271,4 +273,86 @@ fn runs_that_are_too_few_are_said() {
     assert!(calls.starts_with("no function is called often enough"), "{calls}");
     let one = why([3, 3], Interval::WithinTrace);
     assert!(one.starts_with("one run per side cannot"), "{one}");
+}
+
+#[test]
+fn reasons_count_what_fails_the_build_and_how_it_was_found() {
+    let reasons = |functions: Vec<Function>, policy: &Policy| {
+        let mut known = comparison(functions);
+        (known.whole.verdict, known.tested) = (Verdict::Equivalent, 9);
+        let judgement = judge(&known, policy);
+        (judgement.answer, judgement.reasons.join(", "))
+    };
+    let red = |functions| {
+        let (answer, reasons) = reasons(functions, &Policy::default());
+        assert_eq!(answer, Answer::Regressed);
+        reasons
+    };
+    let own = || {
+        let sides = [(1, [10, 100, 100]), (1, [10, 200, 200])];
+        Function { verdict: Verdict::Regressed, ..function("own", sides) }
+    };
+    let caller = || slower("caller", Verdict::Regressed, [100, 200]);
+    let new = || Function {
+        charged: Some(Charged { caller: "f".into(), tested: tested(Of::Regressed, 0.5, 0.1) }),
+        ..function("new", [(1, [0, 0, 0]), (1, [10, 100, 100])])
+    };
+    let tail = "slower by more than the margin";
+    assert_eq!(red(vec![own()]), format!("1 function {tail}"));
+    assert_eq!(
+        red(vec![own(), caller(), own()]),
+        format!("3 functions {tail} (1 of them including callees)")
+    );
+    assert_eq!(red(vec![new()]), format!("1 new function makes its caller {tail}"));
+    assert_eq!(
+        red(vec![new(), new(), own()]),
+        format!("2 new functions make their callers {tail}, 1 function {tail}")
+    );
+    let budget = Budget { function: "own".into(), what: What::Net, limit: Limit::Time(9) };
+    let policy = Policy { budgets: vec![budget], ..accepted(&["own"]) };
+    let expected = (Answer::Regressed, "1 budget exceeded".to_owned());
+    assert_eq!(reasons(vec![own()], &policy), expected);
+    let excused = "9 functions tested, 1 function slower and excused by the policy".to_owned();
+    assert_eq!(reasons(vec![own()], &accepted(&["own"])), (Answer::Pass, excused));
+    let none = "9 functions tested, none slower by more than the margin".to_owned();
+    assert_eq!(reasons(Vec::new(), &Policy::default()), (Answer::Pass, none));
+}
+
+#[test]
+fn sides_that_differ_in_more_than_the_build_are_judged_if_that_is_allowed() {
+    let answer = |veto, confounds, allow_confounded| {
+        let message = "the clocks differ".to_owned();
+        let mut known = comparison(Vec::new());
+        known.warnings = vec![super::super::Warning { code: "unit", message, veto, confounds }];
+        known.tested = 1;
+        judge(&known, &Policy { allow_confounded, ..Policy::default() }).answer
+    };
+    assert_eq!(answer(false, false, false), Answer::Pass);
+    assert_eq!(answer(false, true, false), Answer::Inconclusive);
+    assert_eq!(answer(false, true, true), Answer::Pass);
+    assert_eq!(answer(true, false, true), Answer::Inconclusive);
+}
+
+#[test]
+fn a_misspelled_budget_is_named() {
+    let budget = |function: &str| Budget {
+        function: function.into(),
+        what: What::Net,
+        limit: Limit::Time(1000),
+    };
+    let f = function("f", [(1, [10, 100, 100]); 2]);
+    let policy = Policy { budgets: vec![budget("f"), budget("g")], ..Policy::default() };
+    let reasons = judge(&comparison(vec![f]), &policy).reasons;
+    assert_eq!(reasons, ["budget: no function `g` in the trace"]);
+}
+
+#[test]
+fn excuses_and_budgets_have_names_that_stay() {
+    let excuses =
+        [Excuse::Accepted("known".into()), Excuse::Quarantined, Excuse::Calls("f".into())];
+    let texts = ["accepted: known", "in quarantine", "because of f, which is accepted"];
+    assert_eq!(excuses.each_ref().map(Excuse::name), ["accepted", "quarantined", "calls-accepted"]);
+    assert_eq!(excuses.each_ref().map(Excuse::text), texts);
+    let states = [State::Kept, State::Exceeded, State::Unknown].map(State::name);
+    assert_eq!(states, ["kept", "exceeded", "unknown"]);
 }
