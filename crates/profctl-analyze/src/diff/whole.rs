@@ -137,7 +137,7 @@ mod tests {
         assert_eq!(why_of([20, 10], [220, 100]), Why::FewerCalls);
         assert_eq!(why_of([10, 11], [100, 132]), Why::Slower);
         assert_eq!(why_of([11, 10], [132, 100]), Why::Faster);
-        // As much by either: it is called unexpected only if that is more. 10 · 15 and 10 · 15.
+        // As much by either is not for its calls: 10 · 15 and 10 · 15.
         assert_eq!(why_of([10, 20], [100, 400]), Why::Slower);
         // Nothing is more.
         assert_eq!(why_of([10, 10], [100, 100]), Why::Faster);

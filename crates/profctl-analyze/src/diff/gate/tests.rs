@@ -1,6 +1,6 @@
-use super::super::Parts;
 use super::super::by_hand::{Sums, comparison, function, tested};
 use super::super::stats::{Global, Verdict as Of};
+use super::super::{Cause, Parts};
 use super::*;
 
 /// A function of that verdict by its elapsed time, which grew from one to the other.
@@ -145,6 +145,22 @@ fn the_whole_run_says_by_how_much_and_why() {
     assert_eq!(reason(Verdict::Regressed, [0, 0], [20, 30]), "whole run: calls +50.0%");
     let wide = "run-wide: net time per call of the median function +100.0%";
     assert_eq!(reason(Verdict::Equivalent, [100, 150], [20, 20]), wide);
+}
+
+#[test]
+fn the_largest_cause_is_named_with_its_caller() {
+    let cause = |why, caller: Option<&str>| {
+        let caller = caller.map(str::to_owned);
+        let mut known = comparison(Vec::new());
+        known.whole.verdict = Verdict::Regressed;
+        known.whole.causes = ["f", "g"]
+            .map(|name| Cause { name: name.into(), why, delta: 1, caller: caller.clone() })
+            .into();
+        let reasons = judge(&known, &Policy::default()).reasons;
+        reasons[0].split_once("; most of it: ").unwrap().1.to_owned()
+    };
+    assert_eq!(cause(Why::MoreCalls, None), "f (called more often)");
+    assert_eq!(cause(Why::New, Some("main")), "f (new, called by main)");
 }
 
 #[test]

@@ -252,7 +252,7 @@ fn callers(name: &str, of: &[Call<'_>]) -> Side {
 
 #[test]
 fn what_one_function_lost_another_won_once() {
-    // `f` lost 200; `a` won 190 and `b` 180, where `d` makes up for the rest of it. Next to them, `g` won the 100 that `c` lost.
+    // `f` lost 200; `a` won 190 and `b` 180, and `d` lost 170 as well. Next to them, `g` won the 100 that `c` lost.
     let before = callers(
         "a",
         &[("f", 300, &[("a", 100), ("b", 100), ("d", 400)]), ("g", 200, &[("c", 300)])],
