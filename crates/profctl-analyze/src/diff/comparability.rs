@@ -338,4 +338,177 @@ mod tests {
             }
         }
     }
+
+    /// What is found with these runs and the parts of the net time in functions of both sides.
+    fn found(sides: [&Side; 2], common: [f64; 2]) -> Vec<(&'static str, bool, String)> {
+        let merged = sides.map(|side| side.merged().unwrap());
+        check(sides, merged.each_ref(), common, &Options::default())
+            .into_iter()
+            .map(|warning| (warning.code, warning.veto, warning.message))
+            .collect()
+    }
+
+    #[test]
+    fn sides_that_differ_in_nothing_are_not_warned_of() {
+        let one = side(1000, 20);
+        assert_eq!(found([&one, &one], [1.0, 0.5]), []);
+    }
+
+    #[test]
+    fn the_worst_run_of_a_side_says_what_is_missing() {
+        let lost = |set: fn(&mut Profile)| {
+            let (one, mut other) = (side(1000, 20), side(1000, 20));
+            other.runs[0].profile.events = 99;
+            set(&mut other.runs[0].profile);
+            found([&one, &other], [1.0; 2])
+        };
+        // 1 of 100 is the limit, and 2 of 101 are beyond it.
+        let limit = "expected at most 1%";
+        assert_eq!(lost(|run| run.quality.lost_events = Some(1)), []);
+        assert_eq!(
+            lost(|run| run.quality.lost_events = Some(2)),
+            [("loss", true, format!("after: events lost: 2.0%, {limit}"))]
+        );
+        assert_eq!(
+            lost(|run| run.quality.skipped_records = 11),
+            [("loss", true, format!("after: records skipped: 10.0%, {limit}"))]
+        );
+        // 5 of 25 calls.
+        assert_eq!(
+            lost(|run| run.rows[0].stats.partial = 5),
+            [("loss", true, format!("after: incomplete calls: 20.0%, {limit}"))]
+        );
+    }
+
+    #[test]
+    fn less_than_half_of_the_time_in_functions_of_both_sides_is_said() {
+        let one = side(1000, 20);
+        let message = "only 49% of the net time after is in functions of both sides";
+        assert_eq!(found([&one, &one], [0.5, 0.49]), [("functions", false, message.to_owned())]);
+    }
+
+    #[test]
+    fn what_sides_record_differently_is_said() {
+        let differs = |set: fn(&mut Profile)| {
+            let (mut one, mut other) = (side(1000, 20), side(1000, 20));
+            one.settle();
+            other.settle();
+            other.runs.iter_mut().for_each(|run| set(&mut run.profile));
+            let found = found([&one, &other], [1.0; 2]);
+            found
+                .into_iter()
+                .map(|(code, veto, message)| format!("{code} {veto}: {message}"))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            differs(|run| run.timebase.resolution.0 = 7),
+            ["resolution false: clock resolution: 1000 ns before, 7 ns after"]
+        );
+        assert_eq!(differs(|run| run.lanes = 3), ["cpus false: 1 CPU before, 3 CPUs after"]);
+        assert_eq!(
+            differs(|run| run.rows[0].stats.stolen = 1),
+            ["events false: after marks interrupts, before does not"]
+        );
+        let switches = "after records context switches, before does not: elapsed and net time are \
+                        not comparable";
+        assert_eq!(differs(|run| run.knows_off_cpu = true), [format!("events true: {switches}")]);
+    }
+
+    #[test]
+    fn a_side_without_functions_needs_no_context_switches() {
+        let (one, mut other) = (side(1000, 20), side(1000, 20));
+        for run in &mut other.runs {
+            run.profile.rows.clear();
+            run.profile.knows_off_cpu = true;
+        }
+        let codes = |sides| found(sides, [1.0; 2]).into_iter().map(|of| of.0).collect::<Vec<_>>();
+        assert!(!codes([&one, &other]).contains(&"events"));
+        assert!(!codes([&other, &one]).contains(&"events"));
+    }
+
+    #[test]
+    fn what_heads_say_differently_is_said_unless_it_is_the_kernel() {
+        let with = |facts: [&[(&str, &str)]; 3]| {
+            let mut side = side(1000, 20);
+            for (run, facts) in side.runs.iter_mut().zip(facts) {
+                run.facts = facts.iter().map(|of| (of.0.to_owned(), of.1.to_owned())).collect();
+            }
+            side
+        };
+        let before = with([&[("clock", "local"), ("kernel", "6.1"), ("cpus", "4")]; 3]);
+        let other: &[(&str, &str)] = &[("clock", "global"), ("kernel", "6.2"), ("cpus", "4")];
+        let more: &[(&str, &str)] = &[("clock", "local"), ("recorded", "some"), ("cpus", "4")];
+        let after = with([other, more, other]);
+        let expected = [
+            ("input", false, "clock: before local, after global; local".to_owned()),
+            ("input", true, "recorded: before not stated, after not stated; some".to_owned()),
+        ];
+        assert_eq!(found([&before, &after], [1.0; 2]), expected);
+        assert_eq!(found([&before, &before], [1.0; 2]), []);
+        // A run that says nothing at all has no head.
+        assert_eq!(found([&before, &with([other, &[], other])], [1.0; 2]), []);
+    }
+
+    #[test]
+    fn a_drift_is_said_in_percent_if_it_is_beyond_the_margin() {
+        // Three functions of 8 runs in all, each of which takes `slope` more than the one before:
+        // half of the runs is what a drift shifts a side by.
+        let said = |slope: f64, margin: f64, in_blocks: bool| {
+            let mut one = side(1000, 20);
+            one.runs.push(one.runs[0].clone());
+            for (at, run) in one.runs.iter_mut().enumerate() {
+                run.name = format!("run{at}");
+                run.block = in_blocks.then(|| "boot".to_owned());
+            }
+            let at = |place: f64, off: f64| slope * place + off;
+            let values: Vec<f64> =
+                vec![at(0.0, 1e-6), at(1.0, -1e-6), at(2.0, -1e-6), at(3.0, 1e-6)];
+            let row = stats::Row { before: values.clone(), after: values, ..stats::Row::default() };
+            let mut warnings = Vec::new();
+            order_of_runs([&one, &one], &[row.clone(), row.clone(), row], margin, &mut warnings);
+            warnings.into_iter().map(|of| (of.confounds, of.message)).collect::<Vec<_>>()
+        };
+        // `2 ** (4 * 0.1)` is 1.3195.
+        for (slope, word) in [(0.1, "slower"), (-0.1, "faster")] {
+            let found = said(slope, 0.39, false);
+            let expected = format!("runs become {word} in the order of their names, by 32% from");
+            assert_eq!(found.len(), 1);
+            assert!(found[0].0 && found[0].1.starts_with(&expected), "{found:?}");
+        }
+        assert_eq!(said(0.1, 0.41, false), []);
+        assert_eq!(said(0.1, 0.39, true), []);
+    }
+
+    #[test]
+    fn runs_that_were_stopped_after_a_time_are_confounded() {
+        let confounds = |real: [u64; 3]| {
+            let of = |times: u64| {
+                let mut all = side(1000, 20);
+                for ((run, real), calls) in all.runs.iter_mut().zip(real).zip([76, 100, 132]) {
+                    run.profile = side(times * real, times * calls).runs.remove(0).profile;
+                }
+                all
+            };
+            lengths([&of(1), &of(2)]).unwrap().confounds
+        };
+        // Less than half as far apart as the calls: `np.log2([76, 132])` is 0.4 off that of 100, and
+        // `np.log2([880, 1136])` 0.184, `np.log2([860, 1163])` 0.218 off that of 1000.
+        assert!(confounds([880, 1000, 1136]));
+        assert!(!confounds([860, 1000, 1163]));
+    }
+
+    #[test]
+    fn an_unknown_loss_is_a_veto_unless_any_loss_is_allowed() {
+        let (one, mut other) = (side(1000, 20), side(1000, 20));
+        other.runs[0].profile.quality.lost_events = None;
+        let sides = [&one, &other];
+        let merged = sides.map(|side| side.merged().unwrap());
+        let found = |loss_max| {
+            let options = Options { loss_max, ..Options::default() };
+            let found = check(sides, merged.each_ref(), [1.0; 2], &options);
+            found.iter().map(|of| (of.code, of.veto)).collect::<Vec<_>>()
+        };
+        assert_eq!(found(0.99), [("loss", true)]);
+        assert_eq!(found(1.0), [("loss", false)]);
+    }
 }

@@ -139,7 +139,7 @@ fn both(
     charged::note(&mut functions, &charges);
     let moved = moved::find(&functions, &charges);
     if let Some(callers) = &callers {
-        moved::explain(&mut functions, &charges);
+        moved::explain(&mut functions, &charges, selected_level);
         let shifts = moved::shifts(&functions, callers, &testable);
         if let Some(net) = net.filter(|_| interval == Interval::BetweenRuns && !shifts.is_empty()) {
             let row = |shift: &Shift| {
@@ -151,7 +151,7 @@ fn both(
             rows[net].extend(more);
             let tested = stats::test_together(&design, &rows, &options.stats).swap_remove(net);
             for (shift, both) in shifts.iter().zip(&tested.rows[testable.len()..]) {
-                moved::explain_shift(&mut functions, shift, both);
+                moved::explain_shift(&mut functions, shift, both, selected_level);
             }
             rows[net].truncate(testable.len());
         }

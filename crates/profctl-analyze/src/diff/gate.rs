@@ -450,14 +450,18 @@ fn whole_reason(comparison: &Comparison) -> String {
     let whole = &comparison.whole;
     let percent = |ratio: f64| format!("{:+.1}%", (ratio - 1.0) * 100.0);
     let ratio = whole.ratio().unwrap_or(1.0);
-    let mut text = if whole.verdict == Verdict::Regressed || whole.verdict == Verdict::Suspect {
-        format!("whole run: busy time {}", percent(ratio))
+    // Where no time is known, the calls decide.
+    let what = if whole.busy[0] > 0 { "busy time" } else { "calls" };
+    let is_slower = whole.verdict == Verdict::Regressed || whole.verdict == Verdict::Suspect;
+    let mut text = if is_slower {
+        format!("whole run: {what} {}", percent(ratio))
     } else {
         let factor = comparison.global.map_or(1.0, |global| global.factor.exp2());
         format!("run-wide: net time per call of the median function {}", percent(factor))
     };
     let [before, after] = whole.calls.map(|calls| calls as f64);
-    if before > 0.0 && (after / before - 1.0).abs() > comparison.margin {
+    let says_calls = is_slower && whole.busy[0] == 0;
+    if !says_calls && before > 0.0 && (after / before - 1.0).abs() > comparison.margin {
         text.push_str(", calls ");
         text.push_str(&percent(after / before));
     }
@@ -570,3 +574,6 @@ fn spend(comparison: &Comparison, budget: &Budget) -> Spent {
     };
     Spent { budget: budget.clone(), before, after, state }
 }
+
+#[cfg(test)]
+mod tests;

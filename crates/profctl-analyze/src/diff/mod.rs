@@ -11,6 +11,8 @@ pub mod stats;
 
 mod activations;
 mod align;
+#[cfg(test)]
+mod by_hand;
 mod calibration;
 mod callers;
 mod canonical;

@@ -10,6 +10,7 @@ use std::ops::RangeInclusive;
 
 use super::callers::Callers;
 use super::charged::Charge;
+use super::decide::show;
 use super::stats::{self, Tested};
 use super::types::{Function, Moved};
 use super::{Measure, SideStats, Verdict};
@@ -76,7 +77,11 @@ fn per_call(of: &SideStats, sum: u64) -> f64 {
 
 /// Takes back what was said of functions whose own time changed because work moved into them or out
 /// of them, where all of it together takes no longer.
-pub(super) fn explain(functions: &mut [Function], charges: &[(Charge, Option<Tested>)]) {
+pub(super) fn explain(
+    functions: &mut [Function],
+    charges: &[(Charge, Option<Tested>)],
+    selected_level: f64,
+) {
     let improved = |tested: &Tested| tested.verdict == stats::Verdict::Improved;
     for (charge, tested) in charges {
         for (side, inlined) in [(0, true), (1, false)] {
@@ -84,21 +89,22 @@ pub(super) fn explain(functions: &mut [Function], charges: &[(Charge, Option<Tes
             let is_faster = !inlined && tested.as_ref().is_some_and(improved);
             if own_time_changed(&functions[charge.caller], inlined) && !is_faster {
                 let moved = moved(functions, charge, at, inlined, tested.as_ref());
-                explain_one(&mut functions[charge.caller], &moved);
+                explain_one(&mut functions[charge.caller], &moved, selected_level);
             }
         }
     }
 }
 
 /// The same of one function, or path, of the caller.
-pub(super) fn explain_one(caller: &mut Function, moved: &Moved) {
+pub(super) fn explain_one(caller: &mut Function, moved: &Moved, selected_level: f64) {
     caller.moved = Some(moved.callee.clone());
     let was = caller.verdict;
     if is_slower(was)
         && moved.inlined
         && (is_level(caller) || moved.no_slower && !is_longer(caller))
     {
-        settle(caller, moved.callee.clone());
+        let more_calls = more_calls(caller);
+        settle(caller, moved.callee.clone(), more_calls, selected_level);
     } else if was == Verdict::Improved && !moved.inlined && caller.measure != Measure::Elapsed {
         let elapsed = caller.tests[Measure::Elapsed.index()].as_ref();
         if elapsed.is_none_or(|tested| tested.verdict != stats::Verdict::Improved) {
@@ -133,18 +139,38 @@ fn is_longer(function: &Function) -> bool {
     elapsed.is_some_and(|tested| is_slower(Verdict::from(tested.verdict)))
 }
 
-/// Makes the verdict one on whole calls, as far as there is one.
-fn settle(function: &mut Function, other: String) {
+/// How many times as often a function is called in a run, a binary logarithm.
+fn more_calls(function: &Function) -> f64 {
+    (function.after.calls_per_run() / function.before.calls_per_run()).log2()
+}
+
+/// Makes the verdict one on whole calls, as far as there is one. What moved explains a change per call,
+/// and not that there are more of them: a run that is slower by these alone stays so.
+fn settle(function: &mut Function, other: String, more_calls: f64, selected_level: f64) {
     function.moved = Some(other);
     function.verdict = Verdict::Inconclusive;
-    if !is_level(function) {
-        return;
+    let of = |measure: Measure| function.tests[measure.index()];
+    let (total, elapsed) = (of(Measure::Total), of(Measure::Elapsed));
+    let left = total.and_then(|total| Some((total, left_of(&total, more_calls)?)));
+    let whole = elapsed.filter(|_| is_level(function));
+    if let Some((tested, verdict)) = left {
+        (function.measure, function.verdict) = (Measure::Total, verdict);
+        show(function, &tested, selected_level);
+    } else if let Some(tested) = whole {
+        (function.measure, function.verdict) = (Measure::Elapsed, Verdict::from(tested.verdict));
+        show(function, &tested, selected_level);
     }
-    if let Some(tested) = &function.tests[Measure::Elapsed.index()] {
-        function.verdict = Verdict::from(tested.verdict);
-        function.measure = Measure::Elapsed;
-        function.ratio = Some(tested.estimate.exp2());
-        function.interval = Some((tested.ci_low.exp2(), tested.ci_high.exp2()));
+}
+
+/// What is said of slower runs if only the part `more` of the change is left, as uncertain as all of it.
+fn left_of(total: &Tested, more: f64) -> Option<Verdict> {
+    let low = more - (total.estimate - total.ci_low);
+    match total.verdict {
+        stats::Verdict::Regressed if low > total.margin => Some(Verdict::Regressed),
+        stats::Verdict::Regressed | stats::Verdict::Suspect if low > 0.0 && more > total.margin => {
+            Some(Verdict::Suspect)
+        }
+        _ => None,
     }
 }
 
@@ -197,11 +223,18 @@ pub(super) fn shifts(functions: &[Function], callers: &Callers, tested: &[usize]
 }
 
 /// Takes back what was said of the one that won, where both together take no longer.
-pub(super) fn explain_shift(functions: &mut [Function], shift: &Shift, both: &Tested) {
+pub(super) fn explain_shift(
+    functions: &mut [Function],
+    shift: &Shift,
+    both: &Tested,
+    selected_level: f64,
+) {
     if is_no_slower(both) {
+        // The sum of both was tested per call of the caller.
+        let more_calls = more_calls(&functions[shift.both.caller]);
         let (name_up, name_down) =
             (functions[shift.up].name.clone(), functions[shift.down].name.clone());
-        settle(&mut functions[shift.up], name_down);
+        settle(&mut functions[shift.up], name_down, more_calls, selected_level);
         functions[shift.down].moved = Some(name_up);
     }
 }
@@ -226,3 +259,6 @@ fn became_shorter(function: &Function) -> bool {
     let net = function.tests[Measure::Net.index()].as_ref();
     net.is_some_and(|net| net.interval(LOSS_LEVEL).1 < 0.0)
 }
+
+#[cfg(test)]
+mod tests;

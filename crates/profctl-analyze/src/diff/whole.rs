@@ -119,3 +119,98 @@ pub(super) fn why(function: &Function) -> Why {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::by_hand::{function, side};
+    use super::*;
+
+    #[test]
+    fn a_function_costs_more_by_its_calls_or_by_their_time() {
+        let why_of = |calls: [u64; 2], net: [u64; 2]| {
+            why(&function("f", [0, 1].map(|side| (1, [calls[side], net[side], net[side]]))))
+        };
+        assert_eq!(why_of([0, 10], [0, 100]), Why::New);
+        assert_eq!(why_of([10, 0], [100, 0]), Why::Gone);
+        // Δc·ā and Δa·c̄: 10 · 10.5 and 1 · 15; 1 · 11 and 2 · 10.5.
+        assert_eq!(why_of([10, 20], [100, 220]), Why::MoreCalls);
+        assert_eq!(why_of([20, 10], [220, 100]), Why::FewerCalls);
+        assert_eq!(why_of([10, 11], [100, 132]), Why::Slower);
+        assert_eq!(why_of([11, 10], [132, 100]), Why::Faster);
+        // As much by either is not for its calls: 10 · 15 and 10 · 15.
+        assert_eq!(why_of([10, 20], [100, 400]), Why::Slower);
+        // Nothing is more.
+        assert_eq!(why_of([10, 10], [100, 100]), Why::Faster);
+    }
+
+    #[test]
+    fn causes_go_the_way_of_the_whole_and_make_a_fiftieth_of_it() {
+        let of = |name: &str, net: [u64; 2]| function(name, net.map(|net| (1, [10, net, net])));
+        let functions = [
+            of("a", [1000, 1500]),
+            of("b", [1000, 400]),
+            of("c", [1000, 1020]),
+            of("d", [1000, 1019]),
+            of("same", [1000, 1000]),
+            of("e", [1000, 980]),
+        ];
+        let named = |delta| {
+            let causes = causes(&functions, None, delta).into_iter();
+            causes.map(|cause| (cause.name, cause.delta)).collect::<Vec<_>>()
+        };
+        let all = |all: &[(&str, i64)]| {
+            all.iter().map(|&(name, by)| (name.to_owned(), by)).collect::<Vec<_>>()
+        };
+        assert_eq!(named(1000), all(&[("a", 500), ("c", 20)]));
+        assert_eq!(named(-1000), all(&[("b", -600), ("e", -20)]));
+        // No change has no direction but down, and nothing has no part in it.
+        assert_eq!(named(0), all(&[("b", -600), ("e", -20)]));
+    }
+
+    #[test]
+    fn the_whole_run_is_judged_by_its_busy_time_or_else_its_calls() {
+        let whole = |before: &str, after: &str, options: &Options<'_>| {
+            let sides = [side(before), side(after)];
+            let numbers = || vec![0, 1, 2];
+            let design = Design { before: numbers(), after: numbers(), paired: false };
+            let functions = [function("f", [(1, [1, 1000, 0]), (1, [1, 3000, 0])])];
+            let sides = sides.each_ref();
+            WholeRun::of(sides, &design, Interval::BetweenRuns, (&functions, None), options)
+        };
+        let options = Options::default();
+        let slower = whole("0 f( 9 )", "0 f( 27 )", &options);
+        // In nanoseconds only once the sides are settled.
+        assert_eq!((slower.busy, slower.calls), ([9, 27], [1, 1]));
+        assert_eq!(slower.verdict, Verdict::Regressed);
+        assert!((slower.ratio().unwrap() - 3.0).abs() < 1e-12);
+        assert_eq!(slower.causes.len(), 1);
+        assert_eq!(whole("0 f( 27 )", "0 f( 9 )", &options).causes, []);
+        // Of calls that take no time, only how many there are is known.
+        let calls = whole("5 f( 5 )", "5 f( 5 ) 5 f( 5 )", &options);
+        assert_eq!((calls.busy, calls.calls), ([0, 0], [1, 2]));
+        assert_eq!((calls.verdict, calls.busy_tested), (Verdict::Regressed, None));
+        assert!((calls.ratio().unwrap() - 2.0).abs() < 1e-12);
+        // Nothing at all is no number.
+        assert_eq!(whole("", "", &options).verdict, Verdict::NotTested);
+    }
+
+    #[test]
+    fn runs_before_the_last_change_do_not_count() {
+        let (mut before, after) = (side("0 f( 9 )"), side("0 f( 27 )"));
+        before.runs.extend(side("0 f( 27 )").runs);
+        for (at, run) in before.runs.iter_mut().enumerate() {
+            run.block = Some(if at < 3 { "old" } else { "new" }.into());
+        }
+        let design = Design { before: (0..6).collect(), after: vec![0, 1, 2], paired: false };
+        let found = |since: &dyn Fn(&str, &str) -> bool| {
+            let options = Options { since: Some(since), ..Options::default() };
+            let of = (&[][..], None);
+            let whole =
+                WholeRun::of([&before, &after], &design, Interval::BetweenRuns, of, &options);
+            whole.ratio().unwrap()
+        };
+        assert!((found(&|name, block| name != WHOLE_RUN || block != "old") - 1.0).abs() < 1e-12);
+        // The geometric mean of 9 and 27 is `27 / 3 ** 0.5`.
+        assert!((found(&|_, _| true) - 3_f64.sqrt()).abs() < 1e-12);
+    }
+}

@@ -75,7 +75,7 @@ pub(in super::super) fn compare(
         decide(&mut function, interval, is_testable, &options.measures, selected_level);
         for moved in ground.moved {
             if moved.caller == function.name {
-                explain_one(&mut function, moved);
+                explain_one(&mut function, moved, selected_level);
             }
         }
         let has_one =
