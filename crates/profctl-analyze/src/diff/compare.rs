@@ -283,3 +283,44 @@ fn ranks(side: &Side) -> Vec<u32> {
     let rank = |run: &Run| keys.binary_search(&key(run)).map_or(u32::MAX, |rank| rank as u32);
     side.runs.iter().map(rank).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diff::fixture::{Rows, run};
+
+    #[test]
+    fn names_are_matched_by_what_a_call_is_and_how_often_it_is_in_a_run() {
+        // Two calls and an incomplete one, of 3, 6 and 5 ticks, in two runs; the first has two callees.
+        let line = "0 main( 1 f( 2 g( 3 ) 4 g( 5 ) 7 ) 8 f( 14 ) 20 ) 30 ~f( 35 )";
+        let found = entries(&run("r", line).profile, 2);
+        let f = found.iter().find(|entry| entry.name == "f").unwrap();
+        assert_eq!(f.calls.to_bits(), 1.5_f64.to_bits());
+        assert!((f.cost - 5.0).abs() < 1e-9, "{}", f.cost);
+        assert!((f.callees - 2.0 / 3.0).abs() < 1e-12, "{}", f.callees);
+        assert_eq!(f.caller.as_deref(), Some("main"));
+    }
+
+    #[test]
+    fn what_both_sides_have_in_common_is_a_part_of_the_time_that_counts() {
+        let rows = Rows::of(
+            &["0 f( 30 ) 30 old( 40 ) 40 idle( 900 )"],
+            &["0 f( 10 ) 10 new( 40 ) 40 idle( 90 )"],
+        );
+        let found = [false, true].map(|after| common(&rows.functions, after));
+        assert!((found[0] - 0.75).abs() < 1e-12 && (found[1] - 0.25).abs() < 1e-12, "{found:?}");
+        let nothing = Rows::of(&["0 idle( 900 )"], &["0 idle( 900 )"]);
+        assert!((common(&nothing.functions, false) - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn runs_are_partners_by_block_or_else_by_name() {
+        let run = |name: &str, block: Option<&str>| Run {
+            block: block.map(str::to_owned),
+            ..run(name, "")
+        };
+        let runs = vec![run("c", None), run("x", Some("b")), run("a", None), run("y", Some("b"))];
+        let side = Side { name: String::new(), runs, skipped: 0 };
+        assert_eq!(ranks(&side), [2, 1, 0, 1]);
+    }
+}
