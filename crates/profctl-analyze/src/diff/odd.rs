@@ -130,7 +130,8 @@ pub(super) fn drift(sides: [&Side; 2], rows: &[stats::Row]) -> Option<f64> {
     let slope = xy / xx;
     let rest = (yy - slope * xy).max(0.0);
     let se = (rest / df / xx).sqrt();
-    let t = if se > 0.0 { slope.abs() / se } else { return None };
+    // Of runs that are all the same it is not a number, which is below nothing.
+    let t = slope.abs() / se;
     let runs = (sides[0].runs.len() + sides[1].runs.len()) as f64;
     (2.0 * stats::t_upper(t, df) < 0.01).then_some(slope * runs / 2.0)
 }
@@ -175,9 +176,9 @@ mod tests {
 
     #[test]
     fn numbers_in_names_count_as_numbers() {
-        let mut names = ["run10", "run2", "run1", "b", "run02a", "run"];
+        let mut names = ["run10", "runs", "run2", "run1", "b", "run02a", "run", "run-2"];
         names.sort_by(|a, b| natural_order(a, b));
-        assert_eq!(names, ["b", "run", "run1", "run2", "run02a", "run10"]);
+        assert_eq!(names, ["b", "run", "run-2", "run1", "run2", "run02a", "run10", "runs"]);
     }
 
     fn side(names: &[&str]) -> Side {
@@ -211,6 +212,7 @@ mod tests {
         // `scipy.stats.t.isf(0.005, 5)` is 4.032, and the slope 0.05 / rest times as large as its
         // error.
         assert!((found(0.0123).unwrap() - 0.08).abs() < 1e-12);
+        assert!((found(0.0).unwrap() - 0.08).abs() < 1e-12, "nothing but the drift");
         assert_eq!(found(0.0125), None);
     }
 
@@ -304,5 +306,15 @@ mod tests {
         // Where two are equal, what matters is the distance that does.
         assert_eq!(odd(&[0.0, 0.0, 0.49], false, 0.5), []);
         assert_eq!(odd(&[0.0, 0.0, 0.51], false, 0.5).len(), 1);
+    }
+
+    #[test]
+    fn runs_that_are_all_the_same_do_not_drift() {
+        let four = side(&["a", "b", "c", "d"]);
+        let row = stats::Row { before: vec![3.0; 4], after: vec![3.5; 4], ..stats::Row::default() };
+        assert_eq!(drift([&four, &four], &[row]), None);
+        let exact: Vec<f64> = (0..4).map(f64::from).collect();
+        let row = stats::Row { before: exact.clone(), after: exact, ..stats::Row::default() };
+        assert_eq!(drift([&four, &four], &[row]), Some(4.0));
     }
 }
