@@ -323,4 +323,58 @@ mod tests {
         let side = Side { name: String::new(), runs, skipped: 0 };
         assert_eq!(ranks(&side), [2, 1, 0, 1]);
     }
+
+    /// So many runs, which are of `block`, of 40 calls of `f`; each run takes `drift` longer for one
+    /// than the one before, and `open` of its calls have no recorded end.
+    fn side_of(n: u64, block: Option<&str>, drift: u64, open: usize) -> Side {
+        let one = |at: u64| {
+            let cost = 1000 + at * drift + at % 2;
+            let call = |call: u64| {
+                let end = if (call as usize) < open { "~)" } else { ")" };
+                format!("{} f( {} {end} ", call * 2000, call * 2000 + cost)
+            };
+            let line: String = (0..40).map(call).collect();
+            Run { block: block.map(str::to_owned), ..run(&format!("r{at}"), &line) }
+        };
+        Side { name: String::new(), runs: (0..n).map(one).collect(), skipped: 0 }
+    }
+
+    fn compared(n: u64, block: Option<&str>, drift: u64, open: usize) -> Comparison {
+        let side = || side_of(n, block, drift, open);
+        compare(side(), side(), &Options::default()).unwrap()
+    }
+
+    #[test]
+    fn sides_of_one_block_are_confounded_if_they_have_several_runs() {
+        for (n, block, expected) in
+            [(1, None, false), (1, Some("b"), false), (6, None, false), (6, Some("b"), true)]
+        {
+            let found = compared(n, block, 0, 0);
+            let said = found.warnings.contains(&comparability::one_block());
+            assert_eq!((found.confounded, said), (expected, expected), "{n}, {block:?}");
+        }
+    }
+
+    #[test]
+    fn a_drift_is_said_beyond_the_margin() {
+        let n_warnings = |drift| compared(6, None, drift, 0).warnings.len();
+        // Of six runs after six, 1 % per run would be 6 %, and 0.6 % 3.6 %.
+        assert_eq!([n_warnings(0), n_warnings(6), n_warnings(10)], [0, 0, 1]);
+    }
+
+    #[test]
+    fn where_runs_are_not_comparable_nothing_that_was_tested_has_a_verdict() {
+        for (n, open, whole, f) in [
+            (6, 0, Verdict::Equivalent, Verdict::Equivalent),
+            (6, 20, Verdict::Inconclusive, Verdict::Inconclusive),
+            (2, 20, Verdict::NotTested, Verdict::NotTested),
+        ] {
+            let found = compared(n, None, 0, open);
+            assert_eq!(
+                (found.whole.verdict, found.functions[0].verdict),
+                (whole, f),
+                "{n}, {open}"
+            );
+        }
+    }
 }

@@ -325,3 +325,17 @@ fn a_build_is_the_mean_of_its_runs_and_without_any_it_is_no_part_of_the_series()
     let (places, means) = history.means(&values, &of_run);
     assert_eq!((places, means), (vec![0, 2, 3], vec![3.0, 6.0, 3.5]));
 }
+
+#[test]
+fn states_closer_than_the_margin_are_not_flaky() {
+    let flaky = |apart: f64| {
+        let state =
+            |run: usize| 10.0 + if run.is_multiple_of(3) { apart } else { 0.0 } + run as f64 * 1e-5;
+        let levels: Vec<[f64; 3]> =
+            (0..10).map(|build| [0, 1, 2].map(|run| state(3 * build + run))).collect();
+        let levels: Vec<&[f64]> = levels.iter().map(<[f64; 3]>::as_slice).collect();
+        of_levels(&[("f", &levels)]).find(&Options::default()).flaky.len()
+    };
+    // `np.log2(1.02)` is 0.02857.
+    assert_eq!([flaky(0.028), flaky(0.029)], [0, 1]);
+}
