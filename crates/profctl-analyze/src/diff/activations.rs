@@ -77,6 +77,16 @@ impl Activations {
         }
     }
 
+    /// Adds those of other threads.
+    pub(super) fn append(&mut self, other: Self) {
+        self.n_entries += other.n_entries;
+        for (id, thread) in other.threads.into_items().into_iter().enumerate() {
+            if !thread.roots.is_empty() {
+                *self.threads.grow_to(ThreadId::from_index(id)) = thread;
+            }
+        }
+    }
+
     fn shrink(&mut self) {
         self.compact(1);
         while self.n_entries > self.entries_max / 2
@@ -206,5 +216,49 @@ mod tests {
         let around = format!("0 main( {line} 10000 )");
         let (_, found) = collected(&around, 64);
         assert!(found.iter().all(|entries| entries.len() == 1), "{found:?}");
+    }
+
+    #[test]
+    fn what_came_late_or_was_joined_stays_with_the_call_around_it() {
+        let calls = Calls::parse("0 a( 1 ) 2 b( 3 ) 4 c( 5 ) 6 d( 7 ) 8 s( 9 )");
+        let shown = |late: u32, callees: u32, joined: usize| {
+            let mut activations = Activations::default();
+            let (last, others) = calls.spans.split_last().unwrap();
+            for span in others {
+                activations.add(span);
+            }
+            activations.compact(joined);
+            let late = profctl_model::Late { roots: late, ..profctl_model::Late::NONE };
+            activations.add(&Span { callees, late, ..*last });
+            let roots = &activations.threads.iter().next().unwrap().roots;
+            roots.iter().map(|root| (root.start, root.n)).collect::<Vec<_>>()
+        };
+        assert_eq!(shown(0, 0, 1), [(0, 1), (1, 1), (2, 1), (3, 1), (4, 1)]);
+        assert_eq!(shown(0, 1, 1), [(0, 1), (1, 1), (2, 1), (3, 1)]);
+        // Those that came late count beside the call, its callees do not.
+        assert_eq!(shown(2, 0, 1), [(0, 1), (1, 1), (2, 3)]);
+        assert_eq!(shown(1, 1, 1), [(0, 1), (1, 1), (2, 2)]);
+        // Of two that were joined, one is below the call, and the other stays with it.
+        assert_eq!(shown(0, 1, 2), [(0, 2), (2, 2)]);
+        assert_eq!(shown(0, 3, 2), [(0, 2)]);
+    }
+
+    #[test]
+    fn adjacent_activations_are_joined_until_half_of_the_limit_is_left() {
+        let line = |calls: u64| {
+            let call = |at: u64| format!("{} f( {} ) ", 2 * at, 2 * at + 1);
+            (0..calls).map(call).collect::<String>()
+        };
+        let sizes = |calls: u64| shown(&line(calls), 8);
+        assert_eq!(sizes(8), "f: 1x1 1x1 1x1 1x1 1x1 1x1 1x1 1x1; ");
+        // Nine are more than eight: pairs are five, and more than half of eight, fours are three.
+        assert_eq!(sizes(9), "f: 4x4 4x4 1x1; ");
+        assert_eq!(sizes(10), "f: 4x4 4x4 1x1 1x1; ");
+        // Eight of nine entries are left of a recursive call: pairs are four, which is half.
+        assert_eq!(shown(&format!("{}14 f( f( 15 ) 16 )", line(7)), 8), "f: 2x2 2x2 2x2 3x3; ");
+        // Of nine functions nine entries are left, and the limit is twice of them.
+        let call = |at: usize| format!("{at} f{}( {} ) ", if at < 9 { at } else { 0 }, at + 1);
+        let found = shown(&(0..15).map(call).collect::<String>(), 8);
+        assert!(found.starts_with("f0: 1x1 1x1 1x1 1x1 1x1 1x1 1x1; f1: 1x1; "), "{found}");
     }
 }

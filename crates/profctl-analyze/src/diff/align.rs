@@ -223,6 +223,9 @@ mod tests {
             ("f.part.0", "f", "f: f.part.0 = f suffix"),
             ("f f.part.0", "f f.part.1", "f: f = f; f.part: f.part.0 = f.part.1 suffix"),
             ("f.cold", "f.isra.0.cold", "f.cold: f.cold = f.isra.0.cold suffix"),
+            ("f.isra.0 f.isra.1", "f.isra.2", "f: f.isra.0+f.isra.1 = f.isra.2 suffix"),
+            // Pieces of one side only have nothing to be joined with.
+            ("f.part.0 f.cold", "b", "b:  = b; f.cold: f.cold =; f.part.0: f.part.0 ="),
             // A module that only one side records does not prevent a match.
             ("f", "ext4/f", "f: f = f module"),
             ("xfs/f ext4/f", "f", "f:  = f; f: f =; f: f ="),

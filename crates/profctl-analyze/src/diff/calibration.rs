@@ -177,7 +177,10 @@ impl Calibration {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write as _;
+
     use super::*;
+    use crate::diff::fixture::run;
 
     #[test]
     fn the_noise_of_a_baseline_is_that_of_its_middle_functions() {
@@ -195,5 +198,75 @@ mod tests {
         // 2 to the 0.1 is 1.071773, to the 0.15 1.109569.
         assert_eq!(of(&[0.3, 0.1, 0.05]), Some(71_773));
         assert_eq!(of(&[0.3, 0.1, 0.05, 0.2]), Some(109_569));
+    }
+
+    /// Six runs in which `f` of either module is called ten times, `g` nine times and an idle loop
+    /// often, with a cost of either `f`.
+    fn baseline(costs: [[u64; 2]; 6]) -> Side {
+        let one = |(at, [f, other]): (usize, [u64; 2])| {
+            let mut line = String::new();
+            let mut now = 0;
+            let calls = [("f", 10, f), ("m:f", 10, other), ("g", 9, 100), ("idle", 20, 100)];
+            for (name, n, cost) in calls {
+                for _ in 0..n {
+                    write!(line, "{now} {name}( {} ) ", now + cost).unwrap();
+                    now += cost;
+                }
+            }
+            run(&format!("r{at}"), &line)
+        };
+        let runs = costs.into_iter().enumerate().map(one).collect();
+        Side { name: "base".into(), runs, skipped: 0 }
+    }
+
+    #[test]
+    fn noise_is_learned_of_functions_that_are_called_enough() {
+        let steady = [[1000, 1000]; 6];
+        let mut varied = steady;
+        varied.iter_mut().zip([0, 90, 20, 160, 70, 110]).for_each(|(one, by)| one[1] += by);
+        let options = Options { calls_min: 10.0, ..Options::default() };
+        let learned = Calibration::learn(baseline(varied), &options).unwrap();
+        assert_eq!((learned.runs, learned.n_functions()), (6, 2));
+        let sd = |module: Option<&str>| {
+            let key = ("f".to_owned(), module.map(str::to_owned));
+            learned.functions[&key][Measure::Net.index()].unwrap().sd
+        };
+        assert!(sd(Some("m")) > 2.0 * sd(None), "{} {}", sd(Some("m")), sd(None));
+        let one = Options { calls_min: 10.1, ..Options::default() };
+        assert_eq!(Calibration::learn(baseline(varied), &one).unwrap().n_functions(), 0);
+        let few = Side { runs: baseline(varied).runs[..4].to_vec(), ..baseline(varied) };
+        let error = Calibration::learn(few, &options).unwrap_err();
+        assert_eq!(error, "base: 4 runs of the baseline, expected 5 or more");
+    }
+
+    #[test]
+    fn a_change_is_that_of_the_logarithms_and_unknown_noise_has_no_verdict() {
+        let noise = |at: usize| (at != 1).then_some(Noise { sd: 0.01, df: 8.0 });
+        let functions = (0..2).map(|at| ((format!("f{at}"), None), [noise(at); 3])).collect();
+        let calibration = Calibration { baseline: String::new(), runs: 5, functions };
+        let names = ["f0", "f1"].map(str::to_owned);
+        let row = stats::Row { before: vec![10.0], after: vec![12.5], ..stats::Row::default() };
+        let asked = names.iter().map(|name| (name, &None, 0.02));
+        let options = stats::Options::default();
+        let found = calibration.judge(Measure::Net, asked, &[row.clone(), row], &options);
+        assert!((found[0].estimate - 2.5).abs() < 1e-12, "{}", found[0].estimate);
+        assert_eq!(found[0].verdict, stats::Verdict::Regressed);
+        assert_eq!(found[1].verdict, stats::Verdict::NotTested);
+    }
+
+    #[test]
+    fn noise_that_a_file_cannot_mean_is_not_known() {
+        let n_known = |noises: &[(f64, f64)]| {
+            let function = |(at, (sd, df)): (usize, &(f64, f64))| {
+                let noise = format!("{{\"sd\":{sd},\"df\":{df}}}");
+                format!("{{\"name\":\"f{at}\",\"module\":null,\"net\":{noise}}}")
+            };
+            let functions: Vec<String> = noises.iter().enumerate().map(function).collect();
+            let head = format!("\"schema\":\"{SCHEMA}\",\"baseline\":\"b\",\"runs\":5");
+            let text = format!("{{{head},\"functions\":[{}]}}", functions.join(","));
+            Calibration::from_json(text.as_bytes()).unwrap().n_functions()
+        };
+        assert_eq!(n_known(&[(0.1, 4.0), (0.0, 0.5)]), 2);
+        assert_eq!(n_known(&[(-0.1, 4.0), (0.1, 0.0), (0.1, -1.0)]), 0);
     }
 }

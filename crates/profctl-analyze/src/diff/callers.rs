@@ -133,3 +133,42 @@ pub(super) fn main_callers(profile: &Profile) -> FastMap<Key<'_>, &str> {
     }
     most.into_iter().filter(|(_, (calls, _))| *calls > 0).map(|(of, (_, by))| (of, by)).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::diff::fixture::Rows;
+
+    /// After, `a` calls the new `n` for 30 and `b` for 10, beside 5 in itself; `n` calls `m`.
+    fn rows() -> Rows {
+        let after = "0 a( n( 15 m( 20 ) 30 n( 35 ) 35 ) 40 ) 40 b( 40 n( 50 m( 56 ) ) 60 ) \
+                     60 top( 70 )";
+        Rows::of(&["0 a( 40 ) 40 b( 60 ) 60 top( 70 )"], &[after])
+    }
+
+    #[test]
+    fn a_caller_has_the_part_of_the_net_time_that_is_in_its_calls() {
+        let (rows, near) = (rows(), |found: f64, part: f64| (found - part).abs() < 1e-12);
+        let (callers, [a, b, n, m]) = (rows.callers(), ["a", "b", "n", "m"].map(|of| rows.at(of)));
+        // 25 of the 35 that `n` takes, less the 5 of the call in itself; 5 of the 11 of `m`.
+        assert!(near(callers.part(1, a, n), 25.0 / 35.0), "{:?}", callers.of(1, n));
+        assert!(near(callers.part(1, b, n), 10.0 / 35.0));
+        assert!(near(callers.part(1, n, m), 1.0));
+        assert!(near(callers.part(1, a, m), 0.0) && near(callers.part(0, a, n), 0.0));
+    }
+
+    #[test]
+    fn ways_to_new_functions_lead_through_new_ones_part_by_part() {
+        let rows = rows();
+        let (callers, [a, b, n, m]) = (rows.callers(), ["a", "b", "n", "m"].map(|of| rows.at(of)));
+        for (of, expected) in [(n, [25.0 / 35.0, 10.0 / 35.0]), (m, [25.0 / 35.0, 10.0 / 35.0])] {
+            let ways = callers.ways(1, of, &rows.functions);
+            let found: Vec<_> = ways.iter().map(|way| (way.caller, way.callee)).collect();
+            assert_eq!(found, [(a, n), (b, n)]);
+            for (way, part) in ways.iter().zip(expected) {
+                assert!((way.part - part).abs() < 1e-12, "{way:?}, {part}");
+            }
+            assert_eq!(callers.main_of(of, &rows.functions), Some(a));
+        }
+        assert_eq!(callers.main_of(rows.at("top"), &rows.functions), None);
+    }
+}

@@ -158,3 +158,154 @@ pub(super) fn note(functions: &mut [Function], charges: &[(Charge, Option<Tested
         functions[new].charged = Some(charged);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use super::*;
+    use crate::diff::fixture::Rows;
+
+    /// A run in which `f` is called 100 times and calls `callee` in so many of them for 10, and `g`
+    /// calls it so often for 30.
+    fn line(callee: &str, by_f: usize, by_g: usize) -> String {
+        let (mut line, mut now) = (String::new(), 0);
+        for call in 0..100 {
+            let below =
+                if call < by_f { format!("{callee}( {} )", now + 10) } else { String::new() };
+            write!(line, "{now} f( {below} {} ) ", now + 15).unwrap();
+            now += 15;
+        }
+        for _ in 0..by_g {
+            write!(line, "{now} g( {callee}( {} ) ) ", now + 30).unwrap();
+            now += 30;
+        }
+        write!(line, "{now} g( {} )", now + 5).unwrap();
+        line
+    }
+
+    /// A run per pair of numbers of calls of `c` by `f` and by `g`.
+    fn rows(before: &[(&str, usize, usize)], after: &[(&str, usize, usize)]) -> Rows {
+        let lines = |side: &[(&str, usize, usize)]| -> Vec<String> {
+            side.iter().map(|&(callee, by_f, by_g)| line(callee, by_f, by_g)).collect()
+        };
+        let [before, after] = [lines(before), lines(after)];
+        let [before, after] = [&before, &after]
+            .map(|side| -> Vec<&str> { side.iter().map(String::as_str).collect() });
+        Rows::of(&before, &after)
+    }
+
+    fn charged_to_f(rows: &Rows) -> Option<Charge> {
+        let charges = find(&rows.functions, &rows.callers(), &[rows.at("f")]);
+        charges.into_iter().next()
+    }
+
+    #[test]
+    fn a_callee_that_is_called_fifty_times_less_is_charged_to_the_caller() {
+        for (before, after, expected) in [
+            (&[20][..], &[0][..], true),
+            (&[19], &[0], false),
+            (&[50], &[1], true),
+            (&[50], &[2], false),
+            // Of a run, on the average.
+            (&[15, 15], &[0], false),
+            (&[100], &[1, 3], true),
+        ] {
+            let of =
+                |calls: &[usize]| calls.iter().map(|&by_f| ("c", by_f, 20)).collect::<Vec<_>>();
+            let charge = charged_to_f(&rows(&of(before), &of(after)));
+            assert_eq!(charge.is_some(), expected, "{before:?}, {after:?}");
+            let Some(charge) = charge else { continue };
+            // What `f` spent in it, in nanoseconds.
+            let spent = before.iter().sum::<usize>() as f64 * 10_000.0;
+            assert!((charge.sum(0) - spent).abs() < 1e-6, "{} {spent}", charge.sum(0));
+            assert!(charge.sum(1).abs() < 1e-6, "{}", charge.sum(1));
+        }
+    }
+
+    #[test]
+    fn a_caller_is_tested_with_what_is_charged_to_it() {
+        // In the first run after, `f` spends 200 of 800 in the new function, in the second 400.
+        let rows = rows(&[("old", 0, 0)], &[("new", 20, 20), ("new", 40, 20)]);
+        let charge = charged_to_f(&rows).unwrap();
+        assert_eq!(charge.largest(1), Some(rows.at("new")));
+        let caller = stats::Row {
+            before: vec![15_000_f64.log2()],
+            after: vec![13_000_f64.log2(), 11_000_f64.log2()],
+            within: stats::WithinRuns {
+                without_largest: [
+                    vec![14_000_f64.log2()],
+                    vec![12_000_f64.log2(), 10_000_f64.log2()],
+                ],
+                ..stats::WithinRuns::default()
+            },
+            ..stats::Row::default()
+        };
+        let row = charge.row(&caller, &rows.seen(), &rows.pairings, Some(0.1));
+        // 600 of 1800 are in calls by `f` in both runs together: a third of the 800 and 1000 of each
+        // is added to its calls.
+        let per_call =
+            |values: &[f64]| -> Vec<f64> { values.iter().map(|log| log.exp2()).collect() };
+        let near = |values: &[f64], expected: &[f64]| {
+            let found = per_call(values);
+            let off = found.iter().zip(expected).map(|(found, expected)| (found - expected).abs());
+            assert!(off.fold(0.0, f64::max) < 1e-6, "{found:?}, {expected:?}");
+        };
+        let more = [800_000.0 / 3.0 / 100.0, 1_000_000.0 / 3.0 / 100.0];
+        near(&row.before, &[15_000.0]);
+        near(&row.after, &[13_000.0 + more[0], 11_000.0 + more[1]]);
+        near(&row.within.without_largest[0], &[14_000.0]);
+        near(&row.within.without_largest[1], &[12_000.0 + more[0], 10_000.0 + more[1]]);
+        assert_eq!(row.margin, Some(0.1));
+    }
+
+    #[test]
+    fn a_new_function_is_noted_at_the_caller_that_is_slower_or_else_calls_most_of_it() {
+        let rows = rows(&[("old", 0, 0)], &[("new", 20, 20)]);
+        let [f, g, new] = ["f", "g", "new"].map(|name| rows.at(name));
+        let untested =
+            stats::Calibration { rows: vec![None] }.judge(&[None], &stats::Options::default())[0];
+        let noted = |callers: &[(usize, f64, bool)]| {
+            let charge = |&(caller, net, slower): &(usize, f64, bool)| {
+                let mut charge = Charge::new(caller, 0);
+                charge.callees[1].insert(new, net);
+                let verdict =
+                    if slower { stats::Verdict::Regressed } else { stats::Verdict::Equivalent };
+                (charge, Some(Tested { verdict, ..untested }))
+            };
+            let charges: Vec<_> = callers.iter().map(charge).collect();
+            let mut functions = rows.functions.clone();
+            note(&mut functions, &charges);
+            functions[new].charged.as_ref().map(|charged| charged.caller.clone())
+        };
+        for (of_f, of_g, expected) in [
+            ((3.0, false), (4.0, false), "g"),
+            ((4.0, false), (3.0, false), "f"),
+            ((3.0, true), (4.0, true), "g"),
+            ((4.0, true), (3.0, true), "f"),
+            ((3.0, true), (4.0, false), "f"),
+            ((4.0, false), (3.0, true), "g"),
+            // Of equals, the first.
+            ((4.0, true), (4.0, true), "f"),
+        ] {
+            let found = noted(&[(f, of_f.0, of_f.1), (g, of_g.0, of_g.1)]);
+            assert_eq!(found.as_deref(), Some(expected), "{of_f:?}, {of_g:?}");
+        }
+    }
+
+    #[test]
+    fn a_callee_is_named_for_a_tenth_of_what_is_charged() {
+        let rows = rows(&[("old", 0, 0)], &[("new", 20, 20)]);
+        let [f, g, new] = ["f", "g", "new"].map(|name| rows.at(name));
+        let tested =
+            stats::Calibration { rows: vec![None] }.judge(&[None], &stats::Options::default())[0];
+        let is_noted = |net: f64| {
+            let mut charge = Charge::new(f, 0);
+            charge.callees[1] = BTreeMap::from([(new, net), (g, 100.0 - net)]);
+            let mut functions = rows.functions.clone();
+            note(&mut functions, &[(charge, Some(tested))]);
+            functions[new].charged.is_some()
+        };
+        assert!(is_noted(10.5) && !is_noted(9.5));
+    }
+}

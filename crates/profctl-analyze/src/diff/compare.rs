@@ -283,3 +283,98 @@ fn ranks(side: &Side) -> Vec<u32> {
     let rank = |run: &Run| keys.binary_search(&key(run)).map_or(u32::MAX, |rank| rank as u32);
     side.runs.iter().map(rank).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diff::fixture::{Rows, run};
+
+    #[test]
+    fn names_are_matched_by_what_a_call_is_and_how_often_it_is_in_a_run() {
+        // Two calls and an incomplete one, of 3, 6 and 5 ticks, in two runs; the first has two callees.
+        let line = "0 main( 1 f( 2 g( 3 ) 4 g( 5 ) 7 ) 8 f( 14 ) 20 ) 30 ~f( 35 )";
+        let found = entries(&run("r", line).profile, 2);
+        let f = found.iter().find(|entry| entry.name == "f").unwrap();
+        assert_eq!(f.calls.to_bits(), 1.5_f64.to_bits());
+        assert!((f.cost - 5.0).abs() < 1e-9, "{}", f.cost);
+        assert!((f.callees - 2.0 / 3.0).abs() < 1e-12, "{}", f.callees);
+        assert_eq!(f.caller.as_deref(), Some("main"));
+    }
+
+    #[test]
+    fn what_both_sides_have_in_common_is_a_part_of_the_time_that_counts() {
+        let rows = Rows::of(
+            &["0 f( 30 ) 30 old( 40 ) 40 idle( 900 )"],
+            &["0 f( 10 ) 10 new( 40 ) 40 idle( 90 )"],
+        );
+        let found = [false, true].map(|after| common(&rows.functions, after));
+        assert!((found[0] - 0.75).abs() < 1e-12 && (found[1] - 0.25).abs() < 1e-12, "{found:?}");
+        let nothing = Rows::of(&["0 idle( 900 )"], &["0 idle( 900 )"]);
+        assert!((common(&nothing.functions, false) - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn runs_are_partners_by_block_or_else_by_name() {
+        let run = |name: &str, block: Option<&str>| Run {
+            block: block.map(str::to_owned),
+            ..run(name, "")
+        };
+        let runs = vec![run("c", None), run("x", Some("b")), run("a", None), run("y", Some("b"))];
+        let side = Side { name: String::new(), runs, skipped: 0 };
+        assert_eq!(ranks(&side), [2, 1, 0, 1]);
+    }
+
+    /// So many runs, which are of `block`, of 40 calls of `f`; each run takes `drift` longer for one
+    /// than the one before, and `open` of its calls have no recorded end.
+    fn side_of(n: u64, block: Option<&str>, drift: u64, open: usize) -> Side {
+        let one = |at: u64| {
+            let cost = 1000 + at * drift + at % 2;
+            let call = |call: u64| {
+                let end = if (call as usize) < open { "~)" } else { ")" };
+                format!("{} f( {} {end} ", call * 2000, call * 2000 + cost)
+            };
+            let line: String = (0..40).map(call).collect();
+            Run { block: block.map(str::to_owned), ..run(&format!("r{at}"), &line) }
+        };
+        Side { name: String::new(), runs: (0..n).map(one).collect(), skipped: 0 }
+    }
+
+    fn compared(n: u64, block: Option<&str>, drift: u64, open: usize) -> Comparison {
+        let side = || side_of(n, block, drift, open);
+        compare(side(), side(), &Options::default()).unwrap()
+    }
+
+    #[test]
+    fn sides_of_one_block_are_confounded_if_they_have_several_runs() {
+        for (n, block, expected) in
+            [(1, None, false), (1, Some("b"), false), (6, None, false), (6, Some("b"), true)]
+        {
+            let found = compared(n, block, 0, 0);
+            let said = found.warnings.contains(&comparability::one_block());
+            assert_eq!((found.confounded, said), (expected, expected), "{n}, {block:?}");
+        }
+    }
+
+    #[test]
+    fn a_drift_is_said_beyond_the_margin() {
+        let n_warnings = |drift| compared(6, None, drift, 0).warnings.len();
+        // Of six runs after six, 1 % per run would be 6 %, and 0.6 % 3.6 %.
+        assert_eq!([n_warnings(0), n_warnings(6), n_warnings(10)], [0, 0, 1]);
+    }
+
+    #[test]
+    fn where_runs_are_not_comparable_nothing_that_was_tested_has_a_verdict() {
+        for (n, open, whole, f) in [
+            (6, 0, Verdict::Equivalent, Verdict::Equivalent),
+            (6, 20, Verdict::Inconclusive, Verdict::Inconclusive),
+            (2, 20, Verdict::NotTested, Verdict::NotTested),
+        ] {
+            let found = compared(n, None, 0, open);
+            assert_eq!(
+                (found.whole.verdict, found.functions[0].verdict),
+                (whole, f),
+                "{n}, {open}"
+            );
+        }
+    }
+}

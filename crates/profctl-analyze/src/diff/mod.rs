@@ -22,6 +22,8 @@ mod comparability;
 mod compare;
 mod decide;
 mod decompose;
+#[cfg(test)]
+mod fixture;
 mod json;
 mod json_fields;
 mod measure;

@@ -150,3 +150,134 @@ fn words(a: &str, b: &str) -> f64 {
     }
     f64::from(common) / longest as f64
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A function as `name calls cost`, which calls something, in no module and of no caller.
+    fn entry(text: &str) -> Entry {
+        let parts: Vec<&str> = text.split(' ').collect();
+        let number = |at: usize| parts[at].parse().unwrap();
+        let name = parts[0].into();
+        Entry { name, module: None, calls: number(1), cost: number(2), callees: 1.0, caller: None }
+    }
+
+    fn of(old: &str, new: &str) -> Option<(i64, bool)> {
+        shown(compare(&entry(old), &entry(new)))
+    }
+
+    /// The likeness in thousandths.
+    fn shown(found: Option<(f64, bool)>) -> Option<(i64, bool)> {
+        found.map(|(likeness, sure)| ((likeness * 1000.0).round() as i64, sure))
+    }
+
+    #[test]
+    fn names_that_differ_by_underscores_are_one_at_the_same_cost() {
+        for (old, new, expected) in [
+            ("_frob_all 100 10", "___frob_all 100 20", Some((998, true))),
+            ("_frob_all 100 10", "___frob_all 125 20", Some((998, true))),
+            ("_frob_all 100 10", "___frob_all 100 21", Some((998, false))),
+            ("_frob_all 100 10", "___frob_all 126 10", None),
+            // Five letters are alike by chance.
+            ("_frob_a 100 10", "__frob_a 100 10", Some((999, true))),
+            ("_frob_ 100 10", "__frob_ 100 10", None),
+            ("frobbb 100 10", "___frob 100 10", None),
+        ] {
+            assert_eq!(of(old, new), expected, "{old}, {new}");
+        }
+    }
+
+    #[test]
+    fn similar_names_are_one_at_the_same_calls_or_a_letter_apart() {
+        for (old, new, expected) in [
+            // 5 of 19 letters differ, and 1 of 4 words: the likeness is the larger share.
+            ("page_add_file_rmap 100 10", "folio_add_file_rmap 105 40", Some((750, true))),
+            ("page_add_file_rmap 100 10", "folio_add_file_rmap 106 10", Some((750, false))),
+            ("page_add_file_rmap 100 10", "folio_add_file_rmap 105 41", Some((750, false))),
+            // Three words of four, in another order.
+            ("ext4_map_blocks_now 100 10", "now_map_blocks_xfs 100 10", Some((750, true))),
+            // Beyond 5 % of the calls, two letters of twelve may differ, and the cost by half.
+            ("frobnicate12 100 10", "frobnicate34 110 20", Some((833, true))),
+            ("frobnicate12 100 10", "frobnicate34 111 20", Some((833, false))),
+            ("frobnicate12 100 10", "frobnicate34 110 21", Some((833, false))),
+            ("frobnicate1 100 10", "frobnicate23 110 20", Some((833, false))),
+            ("frobnicate123 100 10", "frobnicate456 110 20", Some((769, false))),
+            ("abcdefghij 100 10", "abcdef 100 10", Some((600, true))),
+            ("read_block 100 10", "vfs_fsync 100 10", None),
+            ("frobb 100 10", "frobb1 100 10", None),
+            ("frobb1 100 10", "frobb 100 10", None),
+        ] {
+            assert_eq!(of(old, new), expected, "{old}, {new}");
+        }
+    }
+
+    #[test]
+    fn a_caller_of_both_excuses_a_quarter_of_the_calls() {
+        let with = |caller: Option<&str>, module: Option<&str>, text: &str| Entry {
+            caller: caller.map(str::to_owned),
+            module: module.map(str::to_owned),
+            ..entry(text)
+        };
+        let old = with(Some("c"), None, "page_add_file_rmap 100 10");
+        let new = |caller, module, cost: u32| {
+            let text = format!("folio_add_file_rmap 125 {cost}");
+            shown(compare(&old, &with(caller, module, &text)))
+        };
+        assert_eq!(new(Some("c"), None, 40), Some((750, true)));
+        assert_eq!(new(Some("c"), None, 41), Some((750, false)));
+        assert_eq!(new(Some("d"), None, 10), Some((750, false)));
+        assert_eq!(new(None, None, 10), Some((750, false)));
+        assert_eq!(new(Some("c"), Some("m"), 10), Some((750, false)));
+        let of_no_caller = with(None, None, "page_add_file_rmap 100 10");
+        let young = with(None, None, "folio_add_file_rmap 125 10");
+        assert_eq!(shown(compare(&of_no_caller, &young)), Some((750, false)));
+    }
+
+    #[test]
+    fn functions_in_other_modules_or_without_callees_are_not_certain() {
+        let of = |module: &str, callees: f64, text: &str| {
+            let module = Some(module.to_owned());
+            let old = Entry { module: Some("m".into()), ..entry("page_add_file_rmap 100 10") };
+            shown(compare(&old, &Entry { module, callees, ..entry(text) }))
+        };
+        assert_eq!(of("m", 0.5, "folio_add_file_rmap 100 10"), Some((750, true)));
+        assert_eq!(of("n", 0.5, "folio_add_file_rmap 100 10"), Some((750, false)));
+        assert_eq!(of("n", 1.0, "_page_add_file_rmap 100 10"), Some((999, false)));
+        assert_eq!(of("n", 1.0, "page_add_file_rmax 100 10"), Some((944, false)));
+        assert_eq!(of("m", 0.4, "folio_add_file_rmap 100 10"), None);
+        let [half, less] = [0.5, 0.4].map(|callees| Entry { callees, ..entry("abcdefghij 9 9") });
+        assert!(compare(&half, &entry("abcdefghik 9 9")).is_some());
+        assert!(compare(&less, &entry("abcdefghik 9 9")).is_none());
+    }
+
+    #[test]
+    fn letters_and_words_are_shares_of_the_longer_name() {
+        let near = |found: f64, expected: f64| (found - expected).abs() < 1e-12;
+        assert!(near(letters("abcdefghij", "abcdefgh"), 0.8));
+        assert!(near(letters("abcdefghij", "abcdef"), 0.6), "four of ten are missing");
+        assert!(near(letters("abcdefghij", "abcde"), 0.0));
+        assert!(near(words("a_b.c", "c:b__x_y"), 0.5));
+        assert!(near(words("a_a_a", "a_b_c"), 1.0 / 3.0), "a word counts once");
+        assert!(near(words("a_b", "b_a"), 0.0) && near(words("a_b_c", "c_a"), 2.0 / 3.0));
+    }
+
+    #[test]
+    fn each_function_is_in_one_pair_and_certain_only_without_a_rival() {
+        let chosen = |of: &[(usize, usize, f64, bool)]| {
+            let candidate = |&(gone, new, likeness, sure)| Candidate { gone, new, likeness, sure };
+            choose(of.iter().map(candidate).collect())
+        };
+        assert_eq!(chosen(&[(1, 5, 0.7, true), (2, 6, 0.9, true)]), [(2, 6, true), (1, 5, true)]);
+        // The same function is a rival, with another partner that is as like or certain.
+        for (rival, sure) in [
+            ((1, 6, 0.8, false), false),
+            ((2, 5, 0.8, false), false),
+            ((1, 6, 0.7, false), true),
+            ((1, 6, 0.7, true), false),
+            ((2, 5, 0.7, true), false),
+        ] {
+            assert_eq!(chosen(&[(1, 5, 0.8, true), rival]), [(1, 5, sure)], "{rival:?}");
+        }
+    }
+}

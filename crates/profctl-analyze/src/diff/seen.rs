@@ -205,3 +205,93 @@ impl<'a> RunRows<'a> {
 fn members(pairing: &Pairing, side: usize) -> &[usize] {
     if side == 0 { &pairing.before } else { &pairing.after }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use super::*;
+    use crate::diff::fixture::{Rows, series};
+
+    /// Calls of `f`, of so many ticks each.
+    fn calls(of: &[u64]) -> String {
+        let (mut line, mut now) = (String::new(), 0);
+        for length in of {
+            write!(line, "{now} f( {} ) ", now + length).unwrap();
+            now += length;
+        }
+        line
+    }
+
+    #[test]
+    fn the_error_of_a_ratio_is_that_of_both_means() {
+        let rows = Rows::of(&[&calls(&[2, 4, 6, 12])], &[&calls(&[4, 8, 12, 40])]);
+        let seen = rows.seen();
+        for measure in Measure::ALL {
+            let found = seen.se_within(&rows.pairings[0], &rows.functions[0], measure);
+            // `np.hypot(*(np.std(x) / 2 / np.mean(x) / np.log(2) for x in (before, after)))`
+            assert!((found - 0.780_302_951_9).abs() < 1e-9, "{measure:?}: {found}");
+        }
+        let nothing = Rows::of(&["0 f( 0 )"], &["0 f( 0 )"]);
+        let found =
+            nothing.seen().se_within(&nothing.pairings[0], &nothing.functions[0], Measure::Elapsed);
+        assert!(found.abs() < 1e-12, "{found}");
+    }
+
+    #[test]
+    fn correlated_calls_widen_the_error_of_net_time() {
+        // By turns 25 slow and 25 fast calls: they vary like a few.
+        let lengths: Vec<u64> = (0..400).map(|call| 100 + 100 * (call / 25 % 2)).collect();
+        let mut rows = Rows::of(&[&calls(&lengths)], &[&calls(&lengths)]);
+        let seen = rows.seen();
+        let of = |seen: &RunRows<'_>, measure| {
+            seen.se_within(&rows.pairings[0], &rows.functions[0], measure)
+        };
+        let independent = of(&seen, Measure::Net);
+        assert!(seen.within(&rows.pairings[0]).is_none());
+        for side in &mut rows.sides {
+            side.runs[0].series = Some(series(&calls(&lengths)));
+        }
+        let seen = rows.seen();
+        let of = |measure| seen.se_within(&rows.pairings[0], &rows.functions[0], measure);
+        let within = seen.within(&rows.pairings[0]).unwrap();
+        let expected = (within.high.log2() - within.low.log2()) / (2.0 * 1.96);
+        assert!(expected > 1.1 * independent, "{expected}, {independent}");
+        assert!((of(Measure::Net) - expected).abs() < 1e-12);
+        assert!((of(Measure::Elapsed) - independent).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_row_has_the_mean_logarithm_of_calls_and_what_counts() {
+        let of = |n: usize| calls(&vec![4; n]);
+        let rows = Rows::of(&[&of(8), &of(32)], &[&of(16), "0 g( 9 )"]);
+        let (seen, at) = (rows.seen(), rows.at("f"));
+        let value = |calls_min: f64, measure: Measure| {
+            let options = Options { calls_min, ..Options::default() };
+            let row = seen.values(&rows.pairings[at], "f", &[measure], &options).remove(0);
+            // Of 8, 16 and 32 calls; a run without it has none.
+            assert!((row.intensity - 4.0).abs() < 1e-12, "{}", row.intensity);
+            assert_eq!(row.within.is_mixture, measure == Measure::Elapsed);
+            row.before[0].is_finite()
+        };
+        // 20 calls in a run before and 8 after are 14.
+        assert!(value(14.0, Measure::Net) && !value(14.01, Measure::Net));
+        assert!(value(4.66, Measure::Elapsed) && !value(4.67, Measure::Elapsed));
+    }
+
+    #[test]
+    fn a_function_goes_by_its_name_after_unless_there_are_several() {
+        let name = |before: &str, after: &str, by: Option<MatchedBy>| {
+            let rows = Rows::of(&[before], &[after]);
+            let all = |side: usize| (0..rows.merged[side].rows.len()).collect();
+            let pairing =
+                Pairing { name: "by rule".into(), module: None, before: all(0), after: all(1), by };
+            rows.seen().function(&pairing).name
+        };
+        let (old, new) = ("0 old( 1 )", "0 new( 1 )");
+        assert_eq!(name(old, new, Some(MatchedBy::Rename)), "new");
+        assert_eq!(name(old, "0 x( 1 ) y( 2 )", Some(MatchedBy::Suffix)), "by rule");
+        assert_eq!(name(old, new, Some(MatchedBy::Rule)), "by rule");
+        assert_eq!(name(old, new, None), "by rule");
+    }
+}

@@ -99,32 +99,35 @@ pub struct Series {
 impl SeriesSink {
     /// What was collected, now that the names and the clock are known.
     pub fn finish(self, names: &Names, timebase: &Timebase) -> Series {
-        if let Some(threads) = self.threads {
-            let mut all = Series::default();
-            for thread in threads.into_items() {
-                for (name, blocks) in thread.finish(names, timebase).funcs {
-                    all.funcs.entry(name).or_default().extend(blocks);
-                }
-            }
-            return all;
-        }
+        let sinks = match self.threads {
+            Some(threads) => threads.into_items(),
+            None => vec![self],
+        };
         let block = |calls: u64, net: u64| {
             let sum = timebase.reported(Ticks(net)) as f64;
             Block { calls: calls as f64, sum }
         };
-        let activations = self.activations.finish();
+        let mut activations = Activations::default();
+        let mut batches: BTreeMap<FuncId, Vec<Block>> = BTreeMap::new();
+        for sink in sinks {
+            activations.append(sink.activations);
+            for (id, of_func) in sink.funcs.pairs() {
+                let calls = 1 << of_func.doublings;
+                let sums = of_func.sums.iter();
+                batches.entry(id).or_default().extend(sums.map(|&sum| block(calls, sum)));
+            }
+        }
+        let activations = activations.finish();
         let mut funcs: BTreeMap<_, Vec<Block>> = BTreeMap::new();
-        for (id, batches) in self.funcs.pairs() {
+        for (id, batches) in batches {
             let func = &names.funcs[id];
             let blocks = funcs.entry((func.name.clone(), func.module.clone())).or_default();
+            // Of all threads together: a few of each can be many.
             match activations.get(id) {
                 Some(entries) if entries.len() >= ACTIVATIONS_MIN => {
                     blocks.extend(entries.iter().map(|entry| block(entry.calls, entry.net)));
                 }
-                _ => {
-                    let calls = 1 << batches.doublings;
-                    blocks.extend(batches.sums.iter().map(|&sum| block(calls, sum)));
-                }
+                _ => blocks.extend(batches),
             }
         }
         Series { funcs }
@@ -141,7 +144,11 @@ impl Series {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write as _;
+
     use super::*;
+    use crate::diff::fixture::series;
+    use crate::testing::Calls;
 
     #[test]
     fn batches_are_bounded_and_keep_the_mean() {
@@ -153,5 +160,57 @@ mod tests {
         assert_eq!(1 << batches.doublings, 16);
         let covered = (batches.sums.len() as u64) * 16;
         assert_eq!(batches.sums.iter().sum::<u64>(), (0..covered).sum::<u64>());
+    }
+
+    /// Calls of `f` by turns on threads that are kept apart or not, and blocks of them, as
+    /// `calls×sum`: each call takes a tick more than the one before.
+    fn blocks(calls: u64, threads: u64, apart: bool, drop: Option<usize>) -> Vec<(f64, f64)> {
+        let mut line = String::new();
+        for call in 0..calls {
+            let at = 1000 * call;
+            write!(line, "@t{} {at} s( f( {} ) {} ) ", call % threads, at + call, at + 999)
+                .unwrap();
+        }
+        let calls = Calls::parse(&line);
+        let mut sink = SeriesSink::default();
+        if apart {
+            sink.separate_threads();
+        }
+        calls.spans.iter().for_each(|span| sink.span(span, &calls.names));
+        if let Some(drop) = drop {
+            sink.keep_threads(&|thread| thread.index() != drop);
+        }
+        let series = sink.finish(&calls.names, &calls.meta.timebase);
+        assert_eq!(series.of("f", Some("m")), []);
+        series.of("f", None).iter().map(|block| (block.calls, block.sum)).collect()
+    }
+
+    #[test]
+    fn activations_are_in_the_order_of_time_whether_or_not_threads_are_kept_apart() {
+        let expected: Vec<(f64, f64)> =
+            (0..36).map(|call| (1.0, 1000.0 * f64::from(call))).collect();
+        assert_eq!(blocks(36, 1, false, None), expected);
+        // No thread alone has thirty of them.
+        assert_eq!(blocks(36, 3, false, None), expected);
+        assert_eq!(blocks(36, 3, true, None), expected);
+        let kept = |call: &usize| call % 3 != 1;
+        let expected: Vec<_> = (0..36).filter(kept).map(|call| expected[call]).collect();
+        let mut found = blocks(36, 3, true, Some(1));
+        found.sort_by(|a, b| a.1.total_cmp(&b.1));
+        assert_eq!(found, expected, "too few activations are as many batches");
+    }
+
+    #[test]
+    fn a_function_of_fewer_than_thirty_activations_is_cut_in_batches() {
+        let of = |calls: u64| {
+            let each = |call: u64| format!("{call} f( {} ) ", call + 1);
+            let inner: String = (0..calls).map(each).collect();
+            series(&format!("0 s( {inner} )")).of("f", None).to_vec()
+        };
+        // One activation: two calls to a batch from 1024 of them on.
+        let found = of(1030);
+        assert_eq!(found.len(), 515);
+        assert!(found.iter().all(|block| (block.calls, block.sum) == (2.0, 2000.0)));
+        assert!(of(1023).iter().all(|block| (block.calls, block.sum) == (1.0, 1000.0)));
     }
 }

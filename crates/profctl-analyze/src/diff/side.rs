@@ -152,3 +152,55 @@ pub(crate) fn counts(kind: Option<FuncKind>) -> bool {
         Some(FuncKind::Idle | FuncKind::Switch | FuncKind::Mark) => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diff::fixture::run;
+
+    fn in_blocks(blocks: &[Option<&str>]) -> (Vec<u32>, u32) {
+        let run = |block: Option<&str>| Run { block: block.map(str::to_owned), ..run("r", "") };
+        let runs = blocks.iter().copied().map(run).collect();
+        Side { name: String::new(), runs, skipped: 0 }.blocks()
+    }
+
+    #[test]
+    fn runs_of_one_name_of_a_block_are_one_and_others_are_alone() {
+        let (found, n) = in_blocks(&[Some("a"), None, Some("b"), Some("a"), None, Some("b")]);
+        let top = u32::MAX;
+        assert_eq!((found, n), (vec![0, top - 1, 1, 0, top - 2, 1], 4));
+    }
+
+    #[test]
+    fn means_of_calls_are_those_of_measured_calls_or_else_of_all() {
+        // Two calls, 3 to 10 and 12 to 30, the second with an interrupt of 4; an incomplete one.
+        let line = "3 f( 5 g( 8 ) 10 ) 12 f( 14 irq( 18 ) 30 ) 40 ~f( 45 )";
+        let profile = run("r", line).profile;
+        let row = profile.rows.iter().find(|row| row.name == "f").unwrap();
+        let of = |stats: FuncStats| {
+            let side = SideStats::new(2, 1, stats);
+            let calls = side.calls_per_run();
+            (side.net_avg(), side.elapsed_avg(), side.inclusive_avg(), calls)
+        };
+        // 4 + 14, 7 + 18 and 25 - 4 of two calls, rounded down.
+        let measured = (Some(9), Some(12), Some(10), 1.5);
+        assert_eq!(of(row.stats.clone()), measured);
+        let counted =
+            FuncStats { calls: 3, counted: 3, net: 12, elapsed: 25, ..FuncStats::default() };
+        assert_eq!(of(counted), (Some(4), Some(8), Some(8), 1.5));
+    }
+
+    #[test]
+    fn the_time_of_idle_loops_and_marks_is_no_cost() {
+        let all = [
+            FuncKind::Function,
+            FuncKind::Syscall,
+            FuncKind::Interrupt,
+            FuncKind::Idle,
+            FuncKind::Switch,
+            FuncKind::Mark,
+        ];
+        assert_eq!(all.map(|kind| counts(Some(kind))), [true, true, true, false, false, false]);
+        assert!(counts(None));
+    }
+}

@@ -92,3 +92,47 @@ impl Comparison {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use super::*;
+    use crate::diff::fixture::run;
+
+    /// A run of so many calls, each of so many microseconds.
+    fn calls(n: u64, length: u64) -> FuncStats {
+        let mut line = String::new();
+        for call in 0..n {
+            write!(line, "{} f( {} ) ", call * length, (call + 1) * length).unwrap();
+        }
+        run("r", &line).profile.rows[0].stats.clone()
+    }
+
+    #[test]
+    fn the_ratio_is_that_of_the_geometric_means_of_runs() {
+        let sides = [vec![calls(100, 1), calls(120, 4)], vec![calls(100, 8), calls(100, 2)]];
+        let tail = Tail::of(sides, true).unwrap();
+        assert_eq!((tail.before, tail.after), (vec![1, 4], vec![8, 2]));
+        // √(8 × 2) / √(1 × 4)
+        assert!((tail.ratio - 2.0).abs() < 1e-12, "{}", tail.ratio);
+    }
+
+    #[test]
+    fn every_run_needs_a_hundred_calls() {
+        let of = |n| Tail::of([vec![calls(100, 3), calls(n, 3)], vec![calls(100, 3)]], true);
+        assert!(of(99).is_none());
+        assert!(of(100).is_some());
+    }
+
+    #[test]
+    fn eight_independent_runs_per_side_have_an_interval() {
+        let runs =
+            |n: u64| -> Vec<FuncStats> { (0..n).map(|run| calls(100, 5 + run % 3)).collect() };
+        let has = |before, after, independent| {
+            Tail::of([runs(before), runs(after)], independent).unwrap().interval.is_some()
+        };
+        assert!(has(8, 8, true));
+        assert!(!has(8, 8, false) && !has(7, 8, true) && !has(8, 7, true));
+    }
+}

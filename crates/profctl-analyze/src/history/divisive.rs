@@ -39,7 +39,8 @@ pub(super) struct Cut {
 /// All places where `values` changes by at least `least` with a chance of no more than `level`, in
 /// ascending order. Unknown values are omitted by the caller.
 pub(super) fn cuts(values: &[f64], least: f64, level: f64) -> Vec<Cut> {
-    let mut found = Vec::new();
+    // Each with whether it has a step in the stretch that it was found in.
+    let mut found: Vec<(Cut, bool)> = Vec::new();
     let mut left = vec![(0, values.len())];
     while let Some((from, to)) = left.pop() {
         let part = &values[from..to];
@@ -52,6 +53,7 @@ pub(super) fn cuts(values: &[f64], least: f64, level: f64) -> Vec<Cut> {
             if range(part) >= least && part.len() >= 4 * SIDE_MIN {
                 let p = chance(&mut ranked, &ranks, strength, level);
                 if p <= level {
+                    found.push((Cut { at: from + at, p }, false));
                     left.push((from, from + at));
                     left.push((from + at, to));
                 }
@@ -60,13 +62,27 @@ pub(super) fn cuts(values: &[f64], least: f64, level: f64) -> Vec<Cut> {
         }
         let p = chance(&mut ranked, &ranks, strength, level);
         if p <= level {
-            found.push(Cut { at: from + at, p });
+            found.push((Cut { at: from + at, p }, true));
             left.push((from, from + at));
             left.push((from + at, to));
         }
     }
-    found.sort_by_key(|cut| cut.at);
-    found
+    found.sort_by_key(|(cut, _)| cut.at);
+    // What had no step may have one between the cuts beside it; what has none is no change.
+    loop {
+        let step = |number: usize| {
+            let from = number.checked_sub(1).map_or(0, |before| found[before].0.at);
+            let to = found.get(number + 1).map_or(values.len(), |(next, _)| next.at);
+            let at = found[number].0.at;
+            (mean(&values[at..to]) - mean(&values[from..at])).abs()
+        };
+        let open = (0..found.len()).filter(|&number| !found[number].1);
+        let smallest = open.map(|number| (step(number), number));
+        match smallest.min_by(|a, b| a.0.total_cmp(&b.0)) {
+            Some((step, number)) if step < least => drop(found.remove(number)),
+            _ => return found.into_iter().map(|(cut, _)| cut).collect(),
+        }
+    }
 }
 
 fn mean(values: &[f64]) -> f64 {
@@ -330,5 +346,44 @@ mod tests {
     fn equal_values_have_no_change() {
         assert_eq!(cuts(&[3.0; 40], 0.01, 0.05), Vec::new());
         assert_eq!(cuts(&[3.0, 4.0], 0.01, 0.05), Vec::new());
+    }
+
+    #[test]
+    fn a_rise_and_a_fall_are_found_where_together_they_have_no_step() {
+        // The best cut is at 18, where the mean falls from 2 / 3 to 0: less than 0.7. Once the rise at
+        // 6 is known, it is 1.
+        let level = |at: usize| if (6..18).contains(&at) { 1.0 } else { 0.0 };
+        let series: Vec<f64> = (0..36).map(|at| level(at) + at as f64 * 1e-4).collect();
+        let places = |least: f64| -> Vec<usize> {
+            cuts(&series, least, 0.05).iter().map(|cut| cut.at).collect()
+        };
+        assert_eq!(places(0.7), [6, 18]);
+        assert!(places(1.1).is_empty());
+        // A wide stretch and a narrow one differ, but not by a step.
+        let spread = |at: usize| [-1.0, 1.0, 1.0, -1.0][at % 4] * if at < 16 { 1.0 } else { 0.01 };
+        let series: Vec<f64> = (0..32).map(|at| spread(at) + at as f64 * 1e-5).collect();
+        assert_eq!(cuts(&series, 0.5, 0.05), []);
+    }
+
+    #[test]
+    fn a_step_counts_from_the_least_that_matters_on() {
+        let series: Vec<f64> = (0..16).map(|at| if at < 8 { 0.0 } else { 1.0 }).collect();
+        assert_eq!(cuts(&series, 1.0, 0.05).len(), 1);
+        assert_eq!(cuts(&series, 1.01, 0.05).len(), 0);
+    }
+
+    #[test]
+    fn what_every_order_reaches_has_a_chance_of_one() {
+        let series = [1.0, 5.0, 2.0, 4.0, 3.0, 6.0];
+        let (mut ranked, ranks) = Ranked::of(&series);
+        for level in [0.05, 1.0] {
+            let found = chance(&mut ranked, &ranks, -100.0, level);
+            assert!((found - 1.0).abs() < 1e-12, "{level}: {found}");
+        }
+    }
+
+    #[test]
+    fn the_range_is_from_the_lowest_to_the_highest() {
+        assert!((range(&[3.0, -1.5, 2.0]) - 4.5).abs() < 1e-12);
     }
 }

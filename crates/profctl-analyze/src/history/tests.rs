@@ -290,3 +290,52 @@ fn a_function_is_flaky_if_states_remain_without_its_changes() {
     // Of too few builds nothing is said: changes could not be found.
     assert_eq!(of(6), Vec::<String>::new());
 }
+
+#[test]
+fn the_whole_run_is_the_net_time_of_what_counts() {
+    // Twenty calls of either function, of 1000 and on average 2 microseconds more; an idle loop is no
+    // cost, and a run of nothing else has none.
+    let busy = history(2, |_| 1_000);
+    let total =
+        |history: &History| history.functions[WHOLE_RUN].values[Measure::Total.index()].clone();
+    let found = total(&busy);
+    assert_eq!(found.len(), 6);
+    assert!(found.iter().all(|log| (log.exp2() - 40_080_000.0).abs() < 1e-3), "{found:?}");
+    let mut idle = History::default();
+    let profile = Calls::parse("0 idle( 50 )").profile();
+    let run = Run {
+        name: "r".into(),
+        block: None,
+        profile,
+        facts: Vec::new(),
+        series: None,
+        paths: None,
+    };
+    idle.add(Build::default(), Side { name: "b".into(), runs: vec![run], skipped: 0 });
+    assert!(total(&idle)[0].is_nan());
+}
+
+#[test]
+fn a_build_is_the_mean_of_its_runs_and_without_any_it_is_no_part_of_the_series() {
+    let nan = f64::NAN;
+    let history = of_levels(&[("f", &[&[1.0, 4.0, 4.0], &[nan, nan], &[6.0, nan], &[2.0, 5.0]])]);
+    let of_run = [0, 0, 0, 1, 1, 2, 2, 3, 3];
+    let mut values = history.functions["f"].values[0].clone();
+    values.resize(9, nan);
+    let (places, means) = history.means(&values, &of_run);
+    assert_eq!((places, means), (vec![0, 2, 3], vec![3.0, 6.0, 3.5]));
+}
+
+#[test]
+fn states_closer_than_the_margin_are_not_flaky() {
+    let flaky = |apart: f64| {
+        let state =
+            |run: usize| 10.0 + if run.is_multiple_of(3) { apart } else { 0.0 } + run as f64 * 1e-5;
+        let levels: Vec<[f64; 3]> =
+            (0..10).map(|build| [0, 1, 2].map(|run| state(3 * build + run))).collect();
+        let levels: Vec<&[f64]> = levels.iter().map(<[f64; 3]>::as_slice).collect();
+        of_levels(&[("f", &levels)]).find(&Options::default()).flaky.len()
+    };
+    // `np.log2(1.02)` is 0.02857.
+    assert_eq!([flaky(0.028), flaky(0.029)], [0, 1]);
+}

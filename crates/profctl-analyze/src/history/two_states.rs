@@ -72,4 +72,57 @@ mod tests {
             of_run.iter().map(|&build| noise() + if build >= 20 { 0.2 } else { 0.0 }).collect();
         assert_eq!(score(&step, &of_run, &[20], 0.03), None);
     }
+
+    #[test]
+    fn the_score_is_the_part_of_the_squares_that_two_means_explain() {
+        // Eight of one state and twelve of the other, three apart but for what they vary by.
+        let values: Vec<f64> = (0..20_u8)
+            .map(|run| f64::from(run % 5) * 0.2 + if run % 5 < 2 { 3.0 } else { 0.0 })
+            .collect();
+        let of_run: Vec<usize> = (0..20).collect();
+        // 1 - (8 * np.var(high) + 12 * np.var(low)) / (20 * np.var(values))
+        let found = score(&values, &of_run, &[], 2.4).unwrap();
+        assert!((found - 0.986_842_1).abs() < 1e-6, "{found}");
+        // The states are 3.1 less 0.6 apart.
+        assert!(score(&values, &of_run, &[], 2.49).is_some());
+        assert_eq!(score(&values, &of_run, &[], 2.51), None);
+        assert_eq!(score(&values[..19], &of_run[..19], &[], 0.1), None, "of 19 runs");
+    }
+
+    #[test]
+    fn a_state_of_less_than_a_tenth_of_the_runs_is_outliers() {
+        let of = |slow: usize| {
+            let value = |run: usize| run as f64 * 1e-3 + if run < slow { 5.0 } else { 0.0 };
+            let values: Vec<f64> = (0..30).map(value).collect();
+            score(&values, &vec![0; 30], &[], 1.0).is_some()
+        };
+        assert!(of(3) && !of(2) && of(27) && !of(28));
+    }
+
+    #[test]
+    fn levels_are_those_of_the_builds_after_a_cut_and_before_the_next() {
+        // Builds of two runs at 0, 10 and 4; no state is left.
+        let of_run: Vec<usize> = (0..30).map(|run| run / 2).collect();
+        let level = |build: usize| [0.0, 10.0, 4.0][build / 5];
+        let values: Vec<f64> = of_run
+            .iter()
+            .enumerate()
+            .map(|(run, &at)| level(at) + (run % 3) as f64 * 0.5)
+            .collect();
+        assert_eq!(score(&values, &of_run, &[5, 10], 1.1), None);
+        assert!(score(&values, &of_run, &[5], 1.1).is_some());
+        assert!(score(&values, &of_run, &[7, 10], 1.1).is_some());
+    }
+
+    #[test]
+    fn a_level_is_where_its_lower_state_is_however_often_it_is_taken() {
+        // A fifth of the runs of the first level are in the lower state, and half of the second.
+        let value = |run: usize| {
+            let (level, slow) = if run < 15 { (0.0, run >= 3) } else { (40.0, run >= 22) };
+            level + (run % 3) as f64 * 0.1 + if slow { 5.0 } else { 0.0 }
+        };
+        let values: Vec<f64> = (0..30).map(value).collect();
+        let of_run: Vec<usize> = (0..30).collect();
+        assert!(score(&values, &of_run, &[15], 4.0).is_some_and(|score| score > 0.99));
+    }
 }
