@@ -1,10 +1,10 @@
 //! Functions, results of tests and comparisons with given numbers, for tests of what is made of them.
 
+pub(super) use super::fixture::run;
 use super::stats::{self, Design, Row, Tested};
 use super::types::{Function, Interval};
-use super::{Comparison, Measure, Options, Parts, Run, Side, SideStats, Verdict, compare};
+use super::{Comparison, Measure, Options, Parts, Side, SideStats, Verdict, compare};
 use crate::summarize::FuncStats;
-use crate::testing::Calls;
 
 /// A side of so many runs: calls, net and elapsed time of all of them together.
 pub(super) type Sums = (u32, [u64; 3]);
@@ -51,12 +51,6 @@ pub(super) fn tested(verdict: stats::Verdict, estimate: f64, reach: f64) -> Test
     let se = reach / 2.228_138_852;
     let (ci_low, ci_high) = (estimate - reach, estimate + reach);
     Tested { verdict, estimate, ci_low, ci_high, se, df: 10.0, margin: 0.07, ..known }
-}
-
-/// A run of calls on a line.
-pub(super) fn run(name: &str, line: &str) -> Run {
-    let profile = Calls::parse(line).profile();
-    Run { name: name.into(), block: None, profile, facts: Vec::new(), series: None, paths: None }
 }
 
 /// Three runs of calls on a line.
