@@ -139,9 +139,12 @@ fn is_longer(function: &Function) -> bool {
     elapsed.is_some_and(|tested| is_slower(Verdict::from(tested.verdict)))
 }
 
-/// How many times as often a function is called in a run, a binary logarithm.
+/// How much longer all calls of a function take in a run if work only moved, a binary logarithm: by how
+/// many more there are, less by how much shorter a whole call is.
 fn more_calls(function: &Function) -> f64 {
-    (function.after.calls_per_run() / function.before.calls_per_run()).log2()
+    let calls = (function.after.calls_per_run() / function.before.calls_per_run()).log2();
+    let elapsed = function.tests[Measure::Elapsed.index()].as_ref();
+    calls + elapsed.map_or(0.0, |tested| tested.estimate.min(0.0))
 }
 
 /// Makes the verdict one on whole calls, as far as there is one. What moved explains a change per call,
