@@ -164,7 +164,7 @@ mod tests {
     use std::fmt::Write as _;
 
     use super::*;
-    use crate::diff::fixture::Rows;
+    use crate::diff::fixture::{Rows, tested};
 
     /// A run in which `f` is called 100 times and calls `callee` in so many of them for 10, and `g`
     /// calls it so often for 30.
@@ -263,15 +263,13 @@ mod tests {
     fn a_new_function_is_noted_at_the_caller_that_is_slower_or_else_calls_most_of_it() {
         let rows = rows(&[("old", 0, 0)], &[("new", 20, 20)]);
         let [f, g, new] = ["f", "g", "new"].map(|name| rows.at(name));
-        let untested =
-            stats::Calibration { rows: vec![None] }.judge(&[None], &stats::Options::default())[0];
         let noted = |callers: &[(usize, f64, bool)]| {
             let charge = |&(caller, net, slower): &(usize, f64, bool)| {
                 let mut charge = Charge::new(caller, 0);
                 charge.callees[1].insert(new, net);
                 let verdict =
                     if slower { stats::Verdict::Regressed } else { stats::Verdict::Equivalent };
-                (charge, Some(Tested { verdict, ..untested }))
+                (charge, Some(tested(verdict, 0.0, 0.1)))
             };
             let charges: Vec<_> = callers.iter().map(charge).collect();
             let mut functions = rows.functions.clone();
@@ -297,8 +295,7 @@ mod tests {
     fn a_callee_is_named_for_a_tenth_of_what_is_charged() {
         let rows = rows(&[("old", 0, 0)], &[("new", 20, 20)]);
         let [f, g, new] = ["f", "g", "new"].map(|name| rows.at(name));
-        let tested =
-            stats::Calibration { rows: vec![None] }.judge(&[None], &stats::Options::default())[0];
+        let tested = tested(stats::Verdict::Equivalent, 0.0, 0.1);
         let is_noted = |net: f64| {
             let mut charge = Charge::new(f, 0);
             charge.callees[1] = BTreeMap::from([(new, net), (g, 100.0 - net)]);

@@ -275,7 +275,7 @@ mod tests {
     use std::fmt::Write as _;
 
     use super::*;
-    use crate::testing::Calls;
+    use crate::diff::fixture::run;
 
     /// Three runs alike: so long, with so many calls.
     fn side(real: u64, calls: u64) -> Side {
@@ -284,15 +284,8 @@ mod tests {
             write!(line, "{at} f( {at} ) ").unwrap();
         }
         write!(line, "{} f( {real} )", calls - 1).unwrap();
-        let run = |number| Run {
-            name: format!("run{number}"),
-            block: None,
-            profile: Calls::parse(&line).profile(),
-            facts: Vec::new(),
-            series: None,
-            paths: None,
-        };
-        Side { name: String::new(), runs: (0..3).map(run).collect(), skipped: 0 }
+        let runs = (0..3).map(|number| run(&format!("run{number}"), &line)).collect();
+        Side { name: String::new(), runs, skipped: 0 }
     }
 
     #[test]

@@ -142,7 +142,7 @@ impl Asking {
 
 #[cfg(test)]
 mod tests {
-    use super::super::by_hand::{function, side, tested};
+    use super::super::fixture::{function, side, tested};
     use super::super::stats::Verdict as Of;
     use super::*;
 

@@ -11,8 +11,6 @@ pub mod stats;
 
 mod activations;
 mod align;
-#[cfg(test)]
-mod by_hand;
 mod calibration;
 mod callers;
 mod canonical;

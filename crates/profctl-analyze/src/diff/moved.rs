@@ -103,8 +103,8 @@ pub(super) fn explain_one(caller: &mut Function, moved: &Moved, selected_level: 
         && moved.inlined
         && (is_level(caller) || moved.no_slower && !is_longer(caller))
     {
-        let more_calls = more_calls(caller);
-        settle(caller, moved.callee.clone(), more_calls, selected_level);
+        let growth = growth(caller);
+        settle(caller, moved.callee.clone(), growth, selected_level);
     } else if was == Verdict::Improved && !moved.inlined && caller.measure != Measure::Elapsed {
         let elapsed = caller.tests[Measure::Elapsed.index()].as_ref();
         if elapsed.is_none_or(|tested| tested.verdict != stats::Verdict::Improved) {
@@ -139,22 +139,22 @@ fn is_longer(function: &Function) -> bool {
     elapsed.is_some_and(|tested| is_slower(Verdict::from(tested.verdict)))
 }
 
-/// How much longer all calls of a function take in a run if work only moved, a binary logarithm: by how
-/// many more there are, less by how much shorter a whole call is.
-fn more_calls(function: &Function) -> f64 {
+/// By how much the time of a function in a run grew besides what moved, as a binary logarithm: by its
+/// calls, less what a whole call became shorter by.
+fn growth(function: &Function) -> f64 {
     let calls = (function.after.calls_per_run() / function.before.calls_per_run()).log2();
     let elapsed = function.tests[Measure::Elapsed.index()].as_ref();
     calls + elapsed.map_or(0.0, |tested| tested.estimate.min(0.0))
 }
 
 /// Makes the verdict one on whole calls, as far as there is one. What moved explains a change per call,
-/// and not that there are more of them: a run that is slower by these alone stays so.
-fn settle(function: &mut Function, other: String, more_calls: f64, selected_level: f64) {
+/// not more calls: a function that is slower by those alone stays so.
+fn settle(function: &mut Function, other: String, growth: f64, selected_level: f64) {
     function.moved = Some(other);
     function.verdict = Verdict::Inconclusive;
     let of = |measure: Measure| function.tests[measure.index()];
     let (total, elapsed) = (of(Measure::Total), of(Measure::Elapsed));
-    let left = total.and_then(|total| Some((total, left_of(&total, more_calls)?)));
+    let left = total.and_then(|total| Some((total, left_of(&total, growth)?)));
     let whole = elapsed.filter(|_| is_level(function));
     if let Some((tested, verdict)) = left {
         (function.measure, function.verdict) = (Measure::Total, verdict);
@@ -165,12 +165,15 @@ fn settle(function: &mut Function, other: String, more_calls: f64, selected_leve
     }
 }
 
-/// What is said of slower runs if only the part `more` of the change is left, as uncertain as all of it.
-fn left_of(total: &Tested, more: f64) -> Option<Verdict> {
-    let low = more - (total.estimate - total.ci_low);
+/// The verdict on a slower function if only `growth` is left of the change, with the interval of all of
+/// it.
+fn left_of(total: &Tested, growth: f64) -> Option<Verdict> {
+    let low = growth - (total.estimate - total.ci_low);
     match total.verdict {
         stats::Verdict::Regressed if low > total.margin => Some(Verdict::Regressed),
-        stats::Verdict::Regressed | stats::Verdict::Suspect if low > 0.0 && more > total.margin => {
+        stats::Verdict::Regressed | stats::Verdict::Suspect
+            if low > 0.0 && growth > total.margin =>
+        {
             Some(Verdict::Suspect)
         }
         _ => None,
@@ -234,10 +237,10 @@ pub(super) fn explain_shift(
 ) {
     if is_no_slower(both) {
         // The sum of both was tested per call of the caller.
-        let more_calls = more_calls(&functions[shift.both.caller]);
+        let growth = growth(&functions[shift.both.caller]);
         let (name_up, name_down) =
             (functions[shift.up].name.clone(), functions[shift.down].name.clone());
-        settle(&mut functions[shift.up], name_down, more_calls, selected_level);
+        settle(&mut functions[shift.up], name_down, growth, selected_level);
         functions[shift.down].moved = Some(name_up);
     }
 }

@@ -130,7 +130,7 @@ pub(super) fn drift(sides: [&Side; 2], rows: &[stats::Row]) -> Option<f64> {
     let slope = xy / xx;
     let rest = (yy - slope * xy).max(0.0);
     let se = (rest / df / xx).sqrt();
-    // Of runs that are all the same it is not a number, which is below nothing.
+    // NaN if all runs are the same, and then not significant.
     let t = slope.abs() / se;
     let runs = (sides[0].runs.len() + sides[1].runs.len()) as f64;
     (2.0 * stats::t_upper(t, df) < 0.01).then_some(slope * runs / 2.0)

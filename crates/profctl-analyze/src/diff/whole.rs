@@ -122,7 +122,7 @@ pub(super) fn why(function: &Function) -> Why {
 
 #[cfg(test)]
 mod tests {
-    use super::super::by_hand::{function, side};
+    use super::super::fixture::{function, side};
     use super::*;
 
     #[test]

@@ -1,4 +1,4 @@
-use super::super::by_hand::{Sums, comparison, function, tested};
+use super::super::fixture::{Sums, comparison, function, tested};
 use super::super::stats::{Global, Verdict as Of};
 use super::super::{Cause, Parts};
 use super::*;

@@ -1,6 +1,6 @@
 use std::fmt::Write as _;
 
-use super::super::by_hand::{Sums, function, run, tested};
+use super::super::fixture::{Sums, function, run, tested};
 use super::super::gate::{Policy, judge};
 use super::super::stats::Verdict as Of;
 use super::super::{Comparison, Options, Side, compare};
@@ -175,7 +175,7 @@ fn only_a_change_of_its_own_time_is_explained_by_what_moved() {
     let explained = |function: Function, side: usize, row: Option<Of>| {
         let there = [[(0, TWO), (1, (2, [0, 0, 0]))], [(0, (2, [0, 0, 0])), (1, TWO)]][side];
         let mut functions =
-            vec![function, super::super::by_hand::function("inner", there.map(|of| of.1))];
+            vec![function, super::super::fixture::function("inner", there.map(|of| of.1))];
         let mut charge = Charge::new(0, 0);
         charge.add(side, (1, 1.0), 1, &functions);
         let row = row.map(|verdict| tested(verdict, 0.0, 0.02));
