@@ -229,7 +229,7 @@ fn by_function(profile: Profile) -> Result<Profile, String> {
 /// Calls that do not fit memory wait on disk, and the disk had no space or failed.
 pub(crate) fn no_room(error: &io::Error) -> Failure {
     let place = std::env::temp_dir().display().to_string();
-    Failure::output(place, error).hint("set TMPDIR to a directory with more space")
+    Failure::output(place, error).hint("set TMPDIR to a writable directory with enough space")
 }
 
 /// What runs are called: the path without the directories that all have in common; with a number
