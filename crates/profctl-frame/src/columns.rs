@@ -4,15 +4,10 @@
 use polars::prelude::*;
 use profctl_model::spool::{Figure, FigureBlock, Values};
 use profctl_model::tables::{ColumnKind, SPANS, TableSchema};
-use profctl_model::{Cell, IdVec, Names, Role, SpanRow, Table, ThreadId};
+use profctl_model::{Cell, Role, Table};
 
+use crate::names::{SpanNames, Texts, categorical};
 use crate::sql::columns_used;
-
-/// The type of names: one set of categories for all columns, tables and files, so that any two can
-/// be compared.
-fn categorical() -> DataType {
-    DataType::from_categories(Categories::global())
-}
 
 fn type_of(kind: ColumnKind) -> DataType {
     match kind {
@@ -109,7 +104,7 @@ fn integer(cell: &Cell) -> Option<i64> {
     }
 }
 
-fn signed(n: u64) -> i64 {
+pub(crate) fn signed(n: u64) -> i64 {
     i64::try_from(n).unwrap_or(i64::MAX)
 }
 
@@ -170,42 +165,6 @@ impl Default for SpanColumns {
     }
 }
 
-/// The names that the calls of one run have, ready to be looked up by id.
-#[derive(Debug)]
-pub struct SpanNames {
-    run: Series,
-    name: Series,
-    module: Series,
-    kind: Series,
-    thread: Series,
-    cpus: Vec<i32>,
-    knows_off_cpu: bool,
-}
-
-impl SpanNames {
-    /// Those of a run called `run`, its threads by `labels`.
-    pub fn new(
-        run: &str,
-        names: &Names,
-        labels: &IdVec<ThreadId, String>,
-        knows_off_cpu: bool,
-    ) -> Result<Self, crate::Error> {
-        let column = |name: &'static str, texts: Vec<Option<&str>>| {
-            Series::new(PlSmallStr::from_static(name), texts).cast(&categorical())
-        };
-        let funcs = &names.funcs;
-        Ok(Self {
-            run: column("run", vec![Some(run)])?,
-            name: column("name", funcs.iter().map(|func| Some(func.name.as_str())).collect())?,
-            module: column("module", funcs.iter().map(|func| func.module.as_deref()).collect())?,
-            kind: column("kind", funcs.iter().map(|func| Some(func.kind.name())).collect())?,
-            thread: column("thread", labels.iter().map(|label| Some(label.as_str())).collect())?,
-            cpus: names.cpus.iter().map(|&n| i32::try_from(n).unwrap_or(i32::MAX)).collect(),
-            knows_off_cpu,
-        })
-    }
-}
-
 /// The figure that a column of `spans` is computed from; nothing if it depends on other calls.
 fn figure_of(column: &str) -> Option<Figure> {
     Some(match column {
@@ -240,7 +199,8 @@ fn column_of_figures(
 ) -> PolarsResult<Column> {
     let name = PlSmallStr::from_static(column);
     let values = figure_of(column).and_then(|figure| block.values(figure));
-    let looked_up = |texts: &Series, rows: &[IdxSize]| texts.take_slice(rows).map(Column::from);
+    let looked_up =
+        |texts: &Texts, rows: &[IdxSize]| texts.categories.take_slice(rows).map(Column::from);
     match (column, values) {
         ("run", _) => looked_up(&names.run, &vec![0; block.calls]),
         ("name", Some(Values::Small(funcs))) => looked_up(&names.name, funcs),
@@ -263,66 +223,5 @@ fn column_of_figures(
             Ok(Int64Chunked::from_vec(name, times).into_series().into())
         }
         (_, None) => polars_bail!(ColumnNotFound: "{column}"),
-    }
-}
-
-/// Calls of one run, in columns of `spans`.
-pub(crate) fn frame_of_spans(
-    names: &SpanNames,
-    rows: &[SpanRow],
-    columns: &SpanColumns,
-) -> PolarsResult<DataFrame> {
-    let columns = columns.names().iter().map(|name| column_of_spans(name, names, rows));
-    DataFrame::new(rows.len(), columns.collect::<PolarsResult<_>>()?)
-}
-
-fn column_of_spans(
-    column: &'static str,
-    names: &SpanNames,
-    rows: &[SpanRow],
-) -> PolarsResult<Column> {
-    let name = PlSmallStr::from_static(column);
-    let looked_up = |values: &Series, index: &dyn Fn(&SpanRow) -> usize| {
-        let indices: Vec<IdxSize> = rows.iter().map(|row| index(row) as IdxSize).collect();
-        values.take_slice(&indices).map(Column::from)
-    };
-    let func = |row: &SpanRow| row.span.func.index();
-    let integers = |value: &dyn Fn(&SpanRow) -> u64| {
-        let values = rows.iter().map(|row| signed(value(row))).collect();
-        Ok(Column::from(Int64Chunked::from_vec(name.clone(), values).into_series()))
-    };
-    let small = |value: &dyn Fn(&SpanRow) -> u32| {
-        let value = |row: &SpanRow| i32::try_from(value(row)).unwrap_or(i32::MAX);
-        let values = rows.iter().map(value).collect();
-        Ok(Column::from(Int32Chunked::from_vec(name.clone(), values).into_series()))
-    };
-    match column {
-        "run" => looked_up(&names.run, &|_| 0),
-        "id" => integers(&|row| row.id),
-        "parent" => {
-            let parents = rows.iter().map(|row| row.parent.map(signed));
-            Ok(Series::new(name, parents.collect::<Vec<Option<i64>>>()).into())
-        }
-        "name" => looked_up(&names.name, &func),
-        "module" => looked_up(&names.module, &func),
-        "kind" => looked_up(&names.kind, &func),
-        "thread" => looked_up(&names.thread, &|row| row.span.thread.index()),
-        "cpu" => {
-            let cpus = rows.iter().map(|row| row.span.cpu.map(|cpu| names.cpus[cpu.index()]));
-            Ok(Series::new(name, cpus.collect::<Vec<Option<i32>>>()).into())
-        }
-        "depth" => small(&|row| row.depth),
-        "start" => integers(&|row| row.span.start.0),
-        "end" => integers(&|row| row.span.end.0),
-        "wall" => integers(&|row| row.span.wall.0),
-        "off_cpu" if names.knows_off_cpu => integers(&|row| row.span.off_cpu.0),
-        "off_cpu" => Ok(Column::full_null(name, rows.len(), &DataType::Int64)),
-        "elapsed" => integers(&|row| row.span.elapsed().0),
-        "net" => integers(&|row| row.span.net.0),
-        "stolen" => integers(&|row| row.span.stolen.0),
-        "partial" => small(&|row| u32::from(row.span.fidelity.is_partial())),
-        "outermost" => small(&|row| u32::from(row.span.outermost)),
-        "in_interrupt" => small(&|row| u32::from(row.span.interrupt)),
-        _ => polars_bail!(ColumnNotFound: "{column}"),
     }
 }

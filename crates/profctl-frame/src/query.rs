@@ -11,12 +11,12 @@ use polars::sql::{SQLContext, extract_table_identifiers};
 use polars_io::parquet::write::{ParquetWriter, StatisticsOptions};
 use profctl_model::spool::FigureBlock;
 use profctl_model::tables::{ALL, SPANS, TableSchema};
-use profctl_model::{Cell, Column as Heading, Role, SpanRow, Table, TickUnit, Timebase};
+use profctl_model::{Cell, Column as Heading, Role, Table, TickUnit, Timebase};
 
-use crate::columns::{
-    SpanColumns, SpanNames, as_sql, frame_of, frame_of_figures, frame_of_spans, schema_of,
-};
+use crate::batch::SpanBatch;
+use crate::columns::{SpanColumns, as_sql, frame_of, frame_of_figures, schema_of};
 use crate::error::Error;
+use crate::names::SpanNames;
 use crate::order::settled;
 use crate::sql::checked;
 use crate::stored::{Stored, scan};
@@ -78,15 +78,11 @@ impl Database {
         Ok(())
     }
 
-    /// Adds calls, which are kept in memory, with the same columns each time.
-    pub fn add_spans(
-        &mut self,
-        names: &SpanNames,
-        rows: &[SpanRow],
-        columns: &SpanColumns,
-    ) -> Result<(), Error> {
-        let frame = frame_of_spans(names, rows, columns)?;
-        self.frames.entry(SPANS.name).or_default().push(frame);
+    /// Adds calls, which are kept in memory, with the same columns each time. None are left in `batch`.
+    pub fn add_spans(&mut self, batch: &mut SpanBatch<'_>) -> Result<(), Error> {
+        if !batch.is_empty() {
+            self.frames.entry(SPANS.name).or_default().push(batch.take_frame()?);
+        }
         Ok(())
     }
 

@@ -6,12 +6,12 @@ use std::thread;
 
 use polars::prelude::*;
 use profctl_model::hash::FastMap;
-use profctl_model::spool::BLOCK_ROWS;
 use profctl_model::{
     CpuId, Fidelity, Func, FuncId, FuncKind, IdVec, Late, Names, Span, SpanSink, ThreadId, Tick,
     Ticks,
 };
 
+use crate::batch::ROWS;
 use crate::error::Error;
 use crate::stored::Stored;
 
@@ -171,7 +171,7 @@ fn each_block(
     let columns: Vec<Expr> = columns.iter().map(|&name| col(name)).collect();
     let rows = LazyFrame::scan_parquet_files(vec![path].into(), options)?.select(columns);
     let is_enough = PlanCallback::new(move |frame| Ok(send.send(frame).is_err()));
-    let rows = rows.sink_batches(is_enough, true, NonZeroUsize::new(BLOCK_ROWS))?;
+    let rows = rows.sink_batches(is_enough, true, NonZeroUsize::new(ROWS))?;
     thread::scope(|scope| {
         let reading = scope.spawn(|| rows.collect_with_engine(Engine::Streaming));
         let taken = blocks.iter().try_for_each(|frame| take(&Block { frame }));

@@ -22,10 +22,12 @@ macro_rules! ids {
         pub struct $name(NonZeroU32);
 
         impl Id for $name {
+            #[inline]
             fn from_index(index: usize) -> Self {
                 let raw = u32::try_from(index).ok().and_then(|i| i.checked_add(1));
                 Self(raw.and_then(NonZeroU32::new).expect("an id is below u32::MAX"))
             }
+            #[inline]
             fn index(self) -> usize {
                 self.0.get() as usize - 1
             }
@@ -33,10 +35,12 @@ macro_rules! ids {
 
         impl $name {
             /// The id of position `index`.
+            #[inline]
             pub fn from_index(index: usize) -> Self {
                 <Self as Id>::from_index(index)
             }
             /// The position that this id stands for.
+            #[inline]
             pub fn index(self) -> usize {
                 Id::index(self)
             }

@@ -193,12 +193,12 @@ impl Run {
     /// Passes its calls to `take`, a block at a time, in the unit of the tables.
     pub(crate) fn each_block(
         &mut self,
-        mut take: impl FnMut(&[SpanRow], &Traced) -> Result<(), Failure>,
+        mut take: impl FnMut(&[SpanRow]) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let Some(trace) = &mut self.trace else { return Ok(()) };
-        while let Some(mut rows) = trace.rows.next_block().map_err(|error| no_room(&error))? {
-            self.scale.apply_to(&mut rows);
-            take(&rows, trace)?;
+        while let Some(rows) = trace.rows.next_block().map_err(|error| no_room(&error))? {
+            self.scale.apply_to(rows);
+            take(rows)?;
         }
         Ok(())
     }

@@ -213,7 +213,7 @@ impl<'a> Spooled<'a> {
         }
         let mut net = 0_u128;
         while let Some(block) = rows.next_block().map_err(full)? {
-            for row in &block {
+            for row in block.iter() {
                 net += u128::from(row.span.net.0);
                 let local = row.id.saturating_sub(first[row.span.thread]);
                 for record in record(row, local).into_iter().flatten() {

@@ -299,7 +299,7 @@ mod tests {
         let mut lines = Vec::new();
         while let Some(block) = rows.next_block().unwrap() {
             for row in block {
-                let (line, exit) = Line::of(&row, row.id - first[row.span.thread]);
+                let (line, exit) = Line::of(row, row.id - first[row.span.thread]);
                 lines.push(Line::from_bytes(&line.to_bytes()).unwrap());
                 lines.extend(exit.map(|exit| Line::from_bytes(&exit.to_bytes()).unwrap()));
             }

@@ -188,6 +188,9 @@ fn append<T: Copy, const N: usize>(bytes: &mut Vec<u8>, values: &[T], of: impl F
     }
 }
 
+/// Calls in a block: enough to be a part of a table.
+const BLOCK_CALLS: usize = 1 << 17;
+
 /// Collects figures of calls; other records are not kept.
 #[derive(Debug)]
 pub struct FigureSpool<B> {
@@ -206,7 +209,7 @@ pub struct FigureSpool<B> {
 impl<B: BlockStack> FigureSpool<B> {
     /// A spool for `figures` that puts blocks on `stack`.
     pub fn new(figures: &[Figure], stack: B) -> Self {
-        Self::with_block_calls(figures, stack, super::BLOCK_ROWS)
+        Self::with_block_calls(figures, stack, BLOCK_CALLS)
     }
 
     /// The same with so many calls in a block.

@@ -56,8 +56,8 @@ impl BlockStack for Vec<Vec<u8>> {
     }
 }
 
-/// Calls in a block: enough to make a row group of a table, few enough to hold many blocks.
-pub const BLOCK_ROWS: usize = 1 << 17;
+/// Calls in a block: few enough that they stay in the cache from one step to the next.
+const BLOCK_ROWS: usize = 1 << 11;
 
 /// Collects what a trace says.
 #[derive(Debug)]
@@ -65,6 +65,8 @@ pub struct Spool<B> {
     ended: B,
     rows: Vec<SpanRow>,
     block_rows: usize,
+    /// Where blocks are packed.
+    buffer: Vec<u8>,
     keeps_calls: bool,
     /// Calls so far.
     of_thread: IdVec<ThreadId, u64>,
@@ -104,6 +106,7 @@ impl<B: BlockStack> Spool<B> {
             ended: stack,
             rows: Vec::new(),
             block_rows: block_rows.max(1),
+            buffer: Vec::new(),
             keeps_calls: true,
             of_thread: IdVec::default(),
             other: Others::default(),
@@ -122,9 +125,10 @@ impl<B: BlockStack> Spool<B> {
     /// Numbers the calls on the way from the stack of this spool to `numbered`, an empty one. `step`
     /// is what timestamps may be coarser than stated durations.
     pub fn finish(self, mut numbered: B, step: Ticks) -> io::Result<(Rows<B>, Others)> {
+        let mut buffer = Vec::new();
         let (calls, others) =
-            self.each_block_backwards(step, |rows| numbered.push(&code::pack(rows)))?;
-        Ok((Rows { blocks: numbered, calls }, others))
+            self.each_block_backwards(step, |rows| numbered.push(code::pack(rows, &mut buffer)))?;
+        Ok((Rows { blocks: numbered, calls, block: Vec::new() }, others))
     }
 
     /// Passes every call to `take`, a caller before its callees and the last of a thread first.
@@ -149,8 +153,12 @@ impl<B: BlockStack> Spool<B> {
             first += calls;
             threads.push(Below::new(first, step));
         }
+        let mut rows = std::mem::take(&mut self.rows);
         while let Some(block) = self.ended.pop()? {
-            let mut rows = kept(&block, &self.dropped)?;
+            code::unpack(&block, &mut rows)?;
+            if self.dropped.iter().any(|&is_out| is_out) {
+                rows.retain(|row| self.dropped.get(row.span.thread) != Some(&true));
+            }
             for row in rows.iter_mut().rev() {
                 threads[row.span.thread.index()].place(row);
             }
@@ -169,7 +177,7 @@ impl<B: BlockStack> Spool<B> {
     #[cold]
     fn put_away(&mut self) {
         if self.broken.is_none() && !self.rows.is_empty() {
-            self.broken = self.ended.push(&code::pack(&self.rows)).err();
+            self.broken = self.ended.push(code::pack(&self.rows, &mut self.buffer)).err();
         }
         self.rows.clear();
     }
@@ -177,15 +185,6 @@ impl<B: BlockStack> Spool<B> {
 
 fn damaged() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "a spilled block is damaged")
-}
-
-/// The calls of a block whose threads are not dropped.
-fn kept(block: &[u8], dropped: &IdVec<ThreadId, bool>) -> io::Result<Vec<SpanRow>> {
-    let mut rows = code::unpack(block)?;
-    if dropped.iter().any(|&is_out| is_out) {
-        rows.retain(|row| dropped.get(row.span.thread) != Some(&true));
-    }
-    Ok(rows)
 }
 
 impl<B: BlockStack> SpanSink for Spool<B> {
@@ -374,6 +373,7 @@ impl Below {
 pub struct Rows<B> {
     blocks: B,
     calls: u64,
+    block: Vec<SpanRow>,
 }
 
 impl<B: BlockStack> Rows<B> {
@@ -383,8 +383,10 @@ impl<B: BlockStack> Rows<B> {
     }
 
     /// The next of them, in the order in which they ended; nothing after the last.
-    pub fn next_block(&mut self) -> io::Result<Option<Vec<SpanRow>>> {
-        self.blocks.pop()?.map(|block| code::unpack(&block)).transpose()
+    pub fn next_block(&mut self) -> io::Result<Option<&mut [SpanRow]>> {
+        let Some(block) = self.blocks.pop()? else { return Ok(None) };
+        code::unpack(&block, &mut self.block)?;
+        Ok(Some(&mut self.block))
     }
 }
 
@@ -473,7 +475,7 @@ mod tests {
             assert_eq!(others.calls.into_items(), [2, 0]);
             let mut all = Vec::new();
             while let Some(block) = rows.next_block().unwrap() {
-                all.extend(block.into_iter().map(|row| (row.id, row.span.start, row.span.end)));
+                all.extend(block.iter().map(|row| (row.id, row.span.start, row.span.end)));
             }
             assert_eq!(all, [(1, Tick(2), Tick(3)), (0, Tick(1), Tick(5))], "{block_rows} a block");
         }

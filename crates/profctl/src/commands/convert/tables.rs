@@ -90,7 +90,7 @@ fn text(
     let mut written = heading(form, &mut out);
     for run in &mut runs.all {
         let Some(lines) = Lines::new(form, run, global.csv_safe) else { continue };
-        run.each_block(|rows, _| {
+        run.each_block(|rows| {
             if written.is_ok() {
                 written = rows.iter().try_for_each(|row| lines.write(row, &mut out));
             }
@@ -107,7 +107,7 @@ mod parquet {
     use std::fs;
     use std::io::Write;
 
-    use profctl_frame::{Described, ParquetFile, SpanColumns};
+    use profctl_frame::{Described, ParquetFile, SpanBatch, SpanColumns};
 
     use super::{Failure, Global, NewFile, Runs, SPANS, TableSchema};
     use crate::commands::query::{of_frame, span_names};
@@ -187,7 +187,12 @@ mod parquet {
         }
         let Some(trace) = &run.trace else { return Ok(()) };
         let names = span_names(trace)?;
-        run.each_block(|rows, _| file.spans(&names, rows).map_err(of_frame))
+        let mut batch = SpanBatch::new(&names, &SpanColumns::default());
+        run.each_block(|rows| {
+            batch.push(rows);
+            if batch.is_full() { file.spans(&mut batch).map_err(of_frame) } else { Ok(()) }
+        })?;
+        file.spans(&mut batch).map_err(of_frame)
     }
 
     /// The name of a run in that of a directory, percent-encoded as engines expect it.

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use profctl_analyze::summarize::By;
 use profctl_analyze::tables::RunHead;
 use profctl_frame::{
-    Database, Described, Error, ParquetFile, SpanColumns, SpanNames, span_columns, tables_of,
+    Database, Described, Error, ParquetFile, SpanBatch, SpanColumns, SpanNames, span_columns,
+    tables_of,
 };
 use profctl_model::tables::{
     ALL, ColumnKind, EVENTS, GAPS, SPANS, STATES, THREADS, TableSchema, WAKES,
@@ -159,13 +160,16 @@ fn database(
     for run in &mut runs.all {
         let Some(trace) = &run.trace else { continue };
         let names = span_names(trace)?;
-        run.each_block(|rows, _| {
-            match &mut file {
-                Some(file) => file.spans(&names, rows),
-                None => database.add_spans(&names, rows, columns),
-            }
-            .map_err(of_frame)
+        let mut batch = SpanBatch::new(&names, columns);
+        let mut add = |batch: &mut SpanBatch<'_>| match &mut file {
+            Some(file) => file.spans(batch).map_err(of_frame),
+            None => database.add_spans(batch).map_err(of_frame),
+        };
+        run.each_block(|rows| {
+            batch.push(rows);
+            if batch.is_full() { add(&mut batch) } else { Ok(()) }
         })?;
+        add(&mut batch)?;
         run.each_block_of_figures(|block| {
             match &mut file {
                 Some(file) => file.figures(&names, block),
