@@ -17,7 +17,7 @@ use profctl_model::hash::FastMap;
 use profctl_model::{Code, Func, Severity};
 
 use crate::emit::{
-    BlockEvents, Emitter, Event, EventKind, LaneKey, LaneRef, NO_DEPTH, NameRef, ThreadKey,
+    At, BlockEvents, Emitter, Event, EventKind, LaneKey, LaneRef, NO_DEPTH, NameRef, ThreadKey,
     UNSTATED, place,
 };
 use crate::identity::{Identity, PerThread};
@@ -108,8 +108,6 @@ pub struct Sorter {
     lanes: Vec<LaneKey>,
     /// By number of a thread, the first process that has one.
     processes: FastMap<u64, u64>,
-    /// Numbers of threads that several processes have, not yet passed to the stitcher.
-    shared: Vec<u64>,
     row_of_thread: PerThread<usize>,
     row_of_lane: Vec<usize>,
     rows: Vec<Row>,
@@ -135,7 +133,6 @@ impl Sorter {
             n_details: 0,
             lanes: Vec::new(),
             processes: FastMap::default(),
-            shared: Vec::new(),
             row_of_thread: PerThread::default(),
             row_of_lane: Vec::new(),
             rows: Vec::new(),
@@ -195,7 +192,9 @@ impl Sorter {
                 && *self.processes.entry(tid).or_insert(pid) != pid
             {
                 self.row_of_thread.share(tid);
-                self.shared.push(tid);
+                // The stitcher meets threads in time order, not in file order, and could otherwise
+                // merge what has two rows here.
+                self.out.share(At { time: None, lane, offset: 0 }, tid);
             }
             self.lanes.push(key.clone());
         }
@@ -212,12 +211,6 @@ impl Sorter {
             });
             self.row_of_lane.push(row);
         }
-    }
-
-    /// Numbers of threads that several processes have. The stitcher needs them: it meets threads in
-    /// time order, not in file order, and could otherwise merge what has two rows here.
-    pub(crate) fn shared(&mut self) -> std::vec::Drain<'_, u64> {
-        self.shared.drain(..)
     }
 
     /// Takes the events of the next block, which begins `offset` bytes into the input and was read
@@ -245,7 +238,10 @@ impl Sorter {
             }
             event.name = self.name(worker, event.name);
             event.lane = self.lane(worker, event.lane.0);
-            if matches!(event.kind, EventKind::Describe | EventKind::Pass) {
+            if event.kind == EventKind::Share {
+                self.row_of_thread.share(event.duration);
+            }
+            if matches!(event.kind, EventKind::Describe | EventKind::Pass | EventKind::Share) {
                 // These are not about when.
                 self.out.push(event);
                 continue;

@@ -170,9 +170,6 @@ impl<'t, S: SpanSink> StitchStage<'t, S> {
             && let Some((mut events, offset)) = sorter.next(n == ALL)
         {
             done += events.events.len().max(1);
-            for tid in sorter.shared() {
-                self.stitcher.share(tid);
-            }
             let view = BlockView { bytes: &[], stream: 0, source: 0, offset, lines: None };
             self.stitch(of_sorter, &mut events, view);
             sorter.reuse(events.events);

@@ -78,6 +78,9 @@ pub(crate) enum EventKind {
     /// What the lane's thread is: named as in the lane; `duration` is its id and `extra` its
     /// process, if they have such; `depth` is 1 for an idle task. Takes no time.
     Describe,
+    /// Threads of several processes have the number `duration`: a record that states no process is of
+    /// none of them, whatever its own lane is.
+    Share,
     /// The clock was at `time`, or went on by `duration` where the timeline is synthetic; nothing
     /// happened.
     Pass,

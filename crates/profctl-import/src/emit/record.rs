@@ -25,6 +25,7 @@ pub enum Record<'a> {
     IrqEnter,
     IrqExit,
     NameThread(ThreadName),
+    Share { tid: u64 },
     SwitchTag { name: NameRef, entered: bool },
     PartialEnd { name: NameRef, entry_seen: bool },
     Incomplete(Fidelity),
@@ -102,6 +103,7 @@ impl Event {
                 let (tid, pid) = (said.wall, said.net);
                 Record::NameThread(ThreadName { tid, pid, idle: self.depth == 1 })
             }
+            EventKind::Share => Record::Share { tid: self.duration },
             EventKind::SwitchTagEnter => Record::SwitchTag { name, entered: true },
             EventKind::SwitchTagExit => Record::SwitchTag { name, entered: false },
             EventKind::PartialEnd => {

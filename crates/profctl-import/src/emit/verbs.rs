@@ -256,6 +256,12 @@ impl Emitter {
         event.depth = u16::from(thread.idle);
     }
 
+    /// Threads of several processes have the number `tid`. From here on, a record that states no process
+    /// is of none of them.
+    pub fn share(&mut self, at: At, tid: u64) {
+        self.plain(EventKind::Share, at).duration = tid;
+    }
+
     /// A probe's switch tag: the running thread leaves the CPU in function `name` (`entered`), or a
     /// thread comes back, and the exits that follow show which.
     pub fn switch_tag(&mut self, at: At, name: NameRef, entered: bool) {

@@ -265,6 +265,10 @@ impl<S: SpanSink> Stitcher<S> {
     /// Does what an event says, whatever it is.
     #[inline(never)]
     fn any(&mut self, event: &Event, ids: &mut WorkerIds, view: BlockView<'_>) {
+        if event.kind == EventKind::Share {
+            self.lanes.share(event.duration);
+            return;
+        }
         let lane = self.lane(ids, event.lane.0 as usize);
         self.core.newest = None;
         let func = match ids.func_ids[event.name.0 as usize] {
@@ -296,11 +300,6 @@ impl<S: SpanSink> Stitcher<S> {
             self.core.set_window(self.clock.span.map_or(Tick(0), |(first, _)| first));
         }
         time
-    }
-
-    /// See [`crate::identity::PerThread::share`].
-    pub(crate) fn share(&mut self, tid: u64) {
-        self.lanes.share(tid);
     }
 
     /// Counts `bytes` of a record that was too long to be read.
@@ -335,7 +334,8 @@ impl<S: SpanSink> Stitcher<S> {
             | EventKind::Exit
             | EventKind::Leaf
             | EventKind::Return
-            | EventKind::Complete => {}
+            | EventKind::Complete
+            | EventKind::Share => {}
             EventKind::Mark => {
                 let time = self.time(event, lane.cpu);
                 let thread = self.thread_of(lane);

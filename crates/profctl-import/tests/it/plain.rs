@@ -147,3 +147,20 @@ fn damaged_fixtures_read_back_from_the_plain_format() {
     assert!(failed.is_empty(), "{} do not read back:\n{}", failed.len(), failed.join("\n"));
     assert!(n_traces > 150, "only {n_traces} were read");
 }
+
+#[test]
+fn threads_of_one_number_stay_apart_in_the_plain_format() {
+    // Kernel events name thread 7 without a process, before a thread 7 of each process is met.
+    let kernel = [("1", "enter: NR 0 (0)"), ("2", "exit: NR 0 = 0"), ("9", "enter: NR 1 (0)")]
+        .map(|(time, event)| format!("t-7 [000] ..... 0.00{time}000: sys_{event}\\n"));
+    let call = |pid: u32, ts: u32| {
+        format!(r#"{{"ph":"X","ts":{ts},"dur":2000,"pid":{pid},"tid":7,"name":"f{pid}"}}"#)
+    };
+    let json = format!(
+        r#"{{"traceEvents":[{},{}],"systemTraceEvents":"{}"}}"#,
+        call(7, 3000),
+        call(8, 6000),
+        kernel.concat()
+    );
+    assert_eq!(check(json.as_bytes(), &as_format("chrome")), Ok(true));
+}

@@ -104,12 +104,13 @@ pub(super) enum Verb {
     Fork,
     ThreadExit,
     NameThread,
+    Share,
     Sum,
     Diag,
 }
 
 /// The verbs as they are spelled.
-pub(super) const VERBS: [(&str, Verb); 23] = [
+pub(super) const VERBS: [(&str, Verb); 24] = [
     (">", Verb::Enter),
     ("<", Verb::Exit),
     (".", Verb::Leaf),
@@ -131,6 +132,7 @@ pub(super) const VERBS: [(&str, Verb); 23] = [
     ("fork", Verb::Fork),
     ("exits", Verb::ThreadExit),
     ("is", Verb::NameThread),
+    ("shared", Verb::Share),
     ("sum", Verb::Sum),
     ("diag", Verb::Diag),
 ];

@@ -237,6 +237,12 @@ impl Line {
                 let at = self.at(out);
                 out.name_thread(at.lane, self.offset, thread);
             }
+            Verb::Share => {
+                let tid = number(words.next(), "the number of a thread")?;
+                end(words)?;
+                let at = self.at(out);
+                out.share(at, tid);
+            }
             Verb::Sum => {
                 let (name, fields) = self.named(words, "calls elapsed net", out)?;
                 let of = |key: &[u8]| Ok::<u64, &'static str>(fields.number(key)?.unwrap_or(0));

@@ -80,7 +80,7 @@ fn verbs_of_the_lossless_form() {
     check(
         "1 cpu0 main-7/8 > \"a \"\"b\"\"\" depth=0 addr=0x401000\n2 cpu0 switch ? sh-7 state=R+\n\
          3 cpu0 sh-7 wake #9 kind=waking cpu=2 by=hardirq\n4 sh-7 fork #9\n5 #9 exits\n\
-         - #7/8 is tid=8 pid=7 idle=1\n7 sh-7 ! write \"fd=1 \"\"x\"\"\"\n\
+         - #7/8 is tid=8 pid=7 idle=1\n- shared 8\n7 sh-7 ! write \"fd=1 \"\"x\"\"\"\n\
          8 sh-7 ~ f\n8 sh-7 ~ g seen=entry\n9 covers\n- cpu1 sum g calls=3 elapsed=9 net=4\n- diag input/cut-record 2\n\
          10 > f&\n11 ! f&\n12 sh-7 advance 4\n",
         expect![[r#"
@@ -92,6 +92,7 @@ fn verbs_of_the_lossless_form() {
             4 sh-7 fork #9
             5 #9 exits
             - #7/8 is tid=8 pid=7 idle=1
+            - shared 8
             7 sh-7 ! write "fd=1 ""x"""
             8 sh-7 ~ f
             8 sh-7 ~ g seen=entry
@@ -482,6 +483,7 @@ fn emit(sketch: &Sketch, out: &mut Emitter) {
         Verb::NameThread => {
             out.name_thread(lane, 0, ThreadName { tid: first, pid: second, idle: cpu.is_some() });
         }
+        Verb::Share => out.share(At { time: None, ..at }, number),
         Verb::Sum | Verb::Diag => {}
     }
 }

@@ -235,6 +235,7 @@ impl Said<'_> {
                 });
                 text.push_str(if fidelity.at_gap { " gap=1" } else { "" });
             }
+            Record::Share { tid } => write!(text, "shared {tid}")?,
             Record::Covers => text.push_str("covers"),
             Record::Advance { ticks } => write!(text, "advance {ticks}")?,
         }
