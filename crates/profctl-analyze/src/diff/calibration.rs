@@ -240,6 +240,48 @@ mod tests {
     }
 
     #[test]
+    fn the_noise_of_a_function_is_pulled_to_that_of_functions_with_as_many_calls() {
+        // Functions of 10 to 320 calls in a run; those of more calls vary less.
+        let calls = [10, 20, 40, 80, 160, 320];
+        let mut random = crate::random::Random(3);
+        let mut one = |at: usize| {
+            let (mut line, mut now) = (String::new(), 0);
+            for n in calls {
+                for name in ["a", "b", "c"] {
+                    let cost = (10_000.0 + 3_000.0 / n as f64 * random.normal()).round() as u64;
+                    for _ in 0..n {
+                        write!(line, "{now} {name}{n}( {} ) ", now + cost).unwrap();
+                        now += cost;
+                    }
+                }
+            }
+            run(&format!("r{at}"), &line)
+        };
+        let runs: Vec<_> = (0..6).map(&mut one).collect();
+        let side = Side { name: "base".into(), runs, skipped: 0 };
+        let options = Options::default();
+        let learned = Calibration::learn(side.clone(), &options).unwrap();
+        assert_eq!(learned.n_functions(), 18);
+        // The same rows by hand.
+        let net = Measure::Net;
+        let names: Vec<&String> = learned.functions.keys().map(|(name, _)| name).collect();
+        let of_run = |name: &str, run: &crate::diff::Run| {
+            net.of(&run.profile.rows.iter().find(|row| row.name == name).unwrap().stats)
+        };
+        let rows: Vec<Vec<f64>> = names
+            .iter()
+            .map(|name| side.runs.iter().map(|run| of_run(name, run)).collect())
+            .collect();
+        let intensities: Vec<f64> =
+            names.iter().map(|name| name[1..].parse::<f64>().unwrap().log2()).collect();
+        let known =
+            stats::Calibration::new(&[0, 1, 2, 3, 4, 5], &rows, &intensities, &options.stats);
+        for (expected, (key, found)) in known.unwrap().rows.iter().zip(&learned.functions) {
+            assert_eq!(found[net.index()], expected.map(short), "{key:?}");
+        }
+    }
+
+    #[test]
     fn a_change_is_that_of_the_logarithms_and_unknown_noise_has_no_verdict() {
         let noise = |at: usize| (at != 1).then_some(Noise { sd: 0.01, df: 8.0 });
         let functions = (0..2).map(|at| ((format!("f{at}"), None), [noise(at); 3])).collect();

@@ -356,6 +356,38 @@ mod tests {
     }
 
     #[test]
+    fn only_a_run_on_either_side_is_compared_within_the_trace() {
+        let of = |before, after| {
+            let [before, after] = [before, after].map(|n| side_of(n, Some("b"), 0, 0));
+            let found = compare(before, after, &Options::default()).unwrap();
+            (found.interval, found.confounded)
+        };
+        assert_eq!(of(1, 1), (Interval::WithinTrace, false));
+        for (before, after) in [(1, 6), (6, 1), (6, 6)] {
+            assert_eq!(of(before, after), (Interval::BetweenRuns, true), "{before}, {after}");
+        }
+    }
+
+    #[test]
+    fn percentiles_have_an_interval_where_runs_are_what_is_compared() {
+        let side = |runs_per_block: usize| {
+            let one = |at: usize| {
+                let call = |call: usize| format!("{} f( {} ) ", call * 20, call * 20 + 9 + at % 3);
+                let line: String = (0..100).map(call).collect();
+                let block = (runs_per_block > 1).then(|| format!("b{}", at / runs_per_block));
+                Run { block, ..run(&format!("r{at}"), &line) }
+            };
+            Side { name: String::new(), runs: (0..16).map(one).collect(), skipped: 0 }
+        };
+        let has_interval = |runs_per_block| {
+            let [before, after] = [side(runs_per_block), side(runs_per_block)];
+            let found = compare(before, after, &Options::default()).unwrap();
+            found.functions[0].tail.as_ref().unwrap().interval.is_some()
+        };
+        assert!(has_interval(1) && !has_interval(2));
+    }
+
+    #[test]
     fn a_drift_is_said_beyond_the_margin() {
         let n_warnings = |drift| compared(6, None, drift, 0).warnings.len();
         // Of six runs after six, 1 % per run would be 6 %, and 0.6 % 3.6 %.

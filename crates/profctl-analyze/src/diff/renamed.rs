@@ -263,6 +263,32 @@ mod tests {
     }
 
     #[test]
+    fn builds_of_four_million_pairs_are_compared_and_no_larger_ones() {
+        // All but one pair differ too much in their calls to be compared by name.
+        let found = |gone: usize, new: usize| {
+            let side = |n: usize, calls: f64| -> Vec<Entry> {
+                let other = (1..n).map(|at| Entry { calls, ..entry(&format!("other{at} 1 1")) });
+                std::iter::once(entry("page_add_file_rmap 100 10")).chain(other).collect()
+            };
+            let (before, mut after) = (side(gone, 1.0), side(new, 9.0));
+            after[0].name = "folio_add_file_rmap".into();
+            let pairing = |name: &str, before: Vec<usize>, after: Vec<usize>| Pairing {
+                name: name.into(),
+                module: None,
+                by: None,
+                before,
+                after,
+            };
+            let gone =
+                before.iter().enumerate().map(|(at, of)| pairing(&of.name, vec![at], vec![]));
+            let new = after.iter().enumerate().map(|(at, of)| pairing(&of.name, vec![], vec![at]));
+            find(&gone.chain(new).collect::<Vec<_>>(), &before, &after)
+        };
+        assert_eq!(found(2000, 2000), [(0, 2000, true)]);
+        assert_eq!(found(2001, 2000), []);
+    }
+
+    #[test]
     fn each_function_is_in_one_pair_and_certain_only_without_a_rival() {
         let chosen = |of: &[(usize, usize, f64, bool)]| {
             let candidate = |&(gone, new, likeness, sure)| Candidate { gone, new, likeness, sure };
