@@ -202,7 +202,9 @@ pub(super) fn shifts(functions: &[Function], callers: &Callers, tested: &[usize]
             let down = if caller == up { callee } else { caller };
             let parts = [0, 1].map(|side| callers.part(side, caller, callee));
             let Ok(place) = tested.binary_search(&caller) else { continue };
-            if down == up || parts[1] == 0.0 || !became_shorter(&functions[down]) {
+            // A callee that is not called any more was inlined, if anything: see `find`. Recursion
+            // needs no condition: what became longer did not become shorter.
+            if parts[1] == 0.0 || !became_shorter(&functions[down]) {
                 continue;
             }
             let share = shared([&functions[caller], &functions[callee]], parts, caller == up);

@@ -261,9 +261,14 @@ type Call<'a> = (&'a str, u64, &'a [(&'a str, u64)]);
 
 /// Six runs of forty calls of each caller; `noisy` takes longer in some than in others.
 fn callers(name: &str, of: &[Call<'_>]) -> Side {
+    calls_of(name, 40, of)
+}
+
+/// The same of so many calls of each caller.
+fn calls_of(name: &str, calls: u64, of: &[Call<'_>]) -> Side {
     let one = |n: u64| {
         let (mut line, mut now) = (String::new(), 0);
-        for call in 0..40 {
+        for call in 0..calls {
             for (caller, own, callees) in of {
                 write!(line, "{now} {caller}( ").unwrap();
                 for (callee, time) in *callees {
@@ -318,4 +323,17 @@ fn what_takes_longer_or_won_more_than_another_lost_has_not_moved() {
     // What is not slower needs no excuse.
     let equivalent = (Verdict::Equivalent, None);
     assert_eq!(said(&[("inner", 100)], [200, 204], &[("inner", 96)]), equivalent);
+}
+
+#[test]
+fn what_became_shorter_where_another_calls_it_has_not_moved() {
+    // `f` does not call it any more: 15 calls in a run are too few to say that it took it in, and what
+    // became shorter are its calls by `g`.
+    let before = calls_of("a", 15, &[("f", 200, &[("inner", 100)]), ("g", 50, &[("inner", 100)])]);
+    let after = calls_of("b", 15, &[("f", 300, &[]), ("g", 50, &[("inner", 50)])]);
+    let options = Options { calls_min: 5.0, ..Options::default() };
+    let found = compare(before, after, &options).unwrap();
+    let said = |name| (of(&found, name).verdict, of(&found, name).moved.as_deref());
+    assert_eq!(said("f"), (Verdict::Regressed, None));
+    assert_eq!(said("inner"), (Verdict::Improved, None));
 }
