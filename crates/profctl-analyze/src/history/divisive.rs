@@ -50,7 +50,7 @@ pub(super) fn cuts(values: &[f64], least: f64, level: f64) -> Vec<Cut> {
         let step = mean(&part[at..]) - mean(&part[..at]);
         if step.abs() < least {
             // A rise and a fall can hide each other: a cut in the middle of a bump has no step.
-            if range(part) >= least && part.len() >= 4 * SIDE_MIN {
+            if range(part) >= least {
                 let p = chance(&mut ranked, &ranks, strength, level);
                 if p <= level {
                     found.push((Cut { at: from + at, p }, false));
