@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::side::counts;
 use super::stats::{self, Change, Noise, Tested};
-use super::{Measure, Options, Side};
+use super::{Measure, Options, Side, function_key};
 
 const SCHEMA: &str = "profctl.calibration/1";
 
@@ -18,8 +18,11 @@ pub struct Calibration {
     pub baseline: String,
     /// How many runs it had.
     pub runs: u32,
-    functions: BTreeMap<(String, Option<String>), [Option<Noise>; 3]>,
+    functions: BTreeMap<(String, Option<String>), Noises>,
 }
+
+/// The noise of a function by measure, where it is known.
+type Noises = [Option<Noise>; 3];
 
 #[derive(Serialize, Deserialize)]
 struct CalibrationFile {
@@ -68,7 +71,7 @@ impl Calibration {
             .collect();
         let intensities: Vec<f64> =
             asked.iter().map(|row| (row.stats.calls.max(1) as f64 / runs as f64).log2()).collect();
-        let mut functions: BTreeMap<_, [Option<Noise>; 3]> =
+        let mut functions: BTreeMap<_, Noises> =
             asked.iter().map(|row| ((row.name.clone(), row.module.clone()), [None; 3])).collect();
         for measure in Measure::ALL {
             let rows: Vec<Vec<f64>> = asked
@@ -100,6 +103,17 @@ impl Calibration {
         Ok(Self { baseline: baseline.name, runs: runs as u32, functions })
     }
 
+    /// The functions by what is left of their names in another build: compilers append what changes from
+    /// build to build. Nothing where that is left of several.
+    fn by_key(&self) -> BTreeMap<(String, Option<&str>), Option<&Noises>> {
+        let mut found = BTreeMap::new();
+        for ((name, module), noises) in &self.functions {
+            let key = (function_key(name), module.as_deref());
+            found.entry(key).and_modify(|known| *known = None).or_insert(Some(noises));
+        }
+        found
+    }
+
     /// Judges the change between two single runs; `asked` has the name of each row and the
     /// within-trace standard error of its binary logarithm.
     pub(super) fn judge<'a>(
@@ -109,13 +123,16 @@ impl Calibration {
         rows: &[stats::Row],
         options: &stats::Options,
     ) -> Vec<Tested> {
+        let by_key = self.by_key();
         let (noises, changes): (Vec<_>, Vec<_>) = asked
             .zip(rows)
             .map(|((name, module, se_within), row)| {
-                let noise = self
-                    .functions
-                    .get(&(name.clone(), module.clone()))
-                    .and_then(|noises| noises[measure.index()]);
+                let same = self.functions.get(&(name.clone(), module.clone()));
+                let of_key = || {
+                    let key = (function_key(name), module.as_deref());
+                    by_key.get(&key).copied().flatten()
+                };
+                let noise = same.or_else(of_key).and_then(|noises| noises[measure.index()]);
                 let estimate = row.after[0] - row.before[0];
                 let change = estimate.is_finite().then_some(Change { estimate, se_within });
                 (noise, change)
@@ -168,7 +185,7 @@ impl Calibration {
 
     /// The median standard deviation of the net time of a call, as a ratio less 1.
     pub fn median_noise(&self) -> Option<f64> {
-        let net = |noises: &[Option<Noise>; 3]| Some(noises[Measure::Net.index()]?.sd);
+        let net = |noises: &Noises| Some(noises[Measure::Net.index()]?.sd);
         let mut noises: Vec<f64> = self.functions.values().filter_map(net).collect();
         noises.sort_by(f64::total_cmp);
         (!noises.is_empty()).then(|| stats::median(&noises).exp2() - 1.0)
@@ -248,7 +265,7 @@ mod tests {
             let (mut line, mut now) = (String::new(), 0);
             for n in calls {
                 for name in ["a", "b", "c"] {
-                    let cost = (10_000.0 + 3_000.0 / n as f64 * random.normal()).round() as u64;
+                    let cost = (10_000.0 + 3_000.0 / f64::from(n) * random.normal()).round() as u64;
                     for _ in 0..n {
                         write!(line, "{now} {name}{n}( {} ) ", now + cost).unwrap();
                         now += cost;
@@ -294,6 +311,32 @@ mod tests {
         assert!((found[0].estimate - 2.5).abs() < 1e-12, "{}", found[0].estimate);
         assert_eq!(found[0].verdict, stats::Verdict::Regressed);
         assert_eq!(found[1].verdict, stats::Verdict::NotTested);
+    }
+
+    #[test]
+    fn noise_is_that_of_the_same_function_under_the_name_of_another_build() {
+        let noise = |sd: f64| [Some(Noise { sd, df: 8.0 }); 3];
+        let known = [("f.isra.0", 0.01), ("g", 0.01), ("g.constprop.0", 0.5), ("h.a", 0.01)];
+        let two = [("k.isra.0", 0.01), ("k.constprop.0", 0.01)];
+        let functions = known.iter().chain(&two);
+        let functions = functions.map(|&(name, sd)| ((name.to_owned(), None), noise(sd))).collect();
+        let calibration = Calibration { baseline: String::new(), runs: 5, functions };
+        let verdict = |name: &str, module: Option<&str>| {
+            let (name, module) = (name.to_owned(), module.map(str::to_owned));
+            let row = stats::Row { before: vec![10.0], after: vec![10.5], ..stats::Row::default() };
+            let asked = std::iter::once((&name, &module, 0.02));
+            let found = calibration.judge(Measure::Net, asked, &[row], &stats::Options::default());
+            found[0].verdict
+        };
+        let regressed = stats::Verdict::Regressed;
+        assert_eq!([verdict("f", None), verdict("f.constprop.1", None)], [regressed; 2]);
+        // Its own name counts, whatever others there are.
+        assert_eq!(verdict("g", None), regressed);
+        assert_eq!(verdict("g.constprop.0", None), stats::Verdict::Inconclusive);
+        // A piece of a function, another module, one of several: these are not known.
+        for (name, module) in [("f.cold", None), ("f", Some("m")), ("h", None), ("k", None)] {
+            assert_eq!(verdict(name, module), stats::Verdict::NotTested, "{name}");
+        }
     }
 
     #[test]

@@ -72,7 +72,7 @@ impl Comparison {
             for side in [&tail.before, &tail.after] {
                 let mut runs = side.clone();
                 runs.sort_unstable();
-                let middle = runs[(runs.len() - 1) / 2];
+                let middle = runs[(runs.len() - 1) / 2].midpoint(runs[runs.len() / 2]);
                 for p99 in [middle, runs[0], runs[runs.len() - 1]] {
                     cells.push(Cell::Time(Ticks(p99)));
                 }
@@ -99,6 +99,7 @@ mod tests {
 
     use super::*;
     use crate::diff::fixture::run;
+    use crate::diff::{Options, Side, compare};
 
     /// A run of so many calls, each of so many microseconds.
     fn calls(n: u64, length: u64) -> FuncStats {
@@ -134,5 +135,26 @@ mod tests {
         };
         assert!(has(8, 8, true));
         assert!(!has(8, 8, false) && !has(7, 8, true) && !has(8, 7, true));
+    }
+
+    #[test]
+    fn what_is_shown_of_a_side_is_the_median_of_its_runs() {
+        let side = |lengths: &[u64]| {
+            let one = |(at, &length): (usize, &u64)| {
+                let call = |n: u64| format!("{} f( {} ) ", n * 100, n * 100 + length);
+                run(&format!("r{at}"), &(0..100).map(call).collect::<String>())
+            };
+            let runs = lengths.iter().enumerate().map(one).collect();
+            Side { name: String::new(), runs, skipped: 0 }
+        };
+        let (before, after) = (side(&[40, 10, 14, 9]), side(&[80, 81, 90]));
+        let found = compare(before, after, &Options::default()).unwrap();
+        let table = found.tails(&Shown::default()).table;
+        let of = |name: &str| {
+            let at = table.columns.iter().position(|column| column.name == name).unwrap();
+            table.rows[0][at].clone()
+        };
+        let time = |micros: u64| Cell::Time(Ticks(micros * 1000));
+        assert_eq!([of("p99_before"), of("p99_after")], [time(12), time(81)]);
     }
 }
