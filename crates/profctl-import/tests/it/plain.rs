@@ -150,17 +150,15 @@ fn damaged_fixtures_read_back_from_the_plain_format() {
 
 #[test]
 fn threads_of_one_number_stay_apart_in_the_plain_format() {
-    // Kernel events name thread 7 without a process, before a thread 7 of each process is met.
+    // Kernel events name thread 7 without a process, before or after a first thread 7 of a process.
     let kernel = [("1", "enter: NR 0 (0)"), ("2", "exit: NR 0 = 0"), ("9", "enter: NR 1 (0)")]
         .map(|(time, event)| format!("t-7 [000] ..... 0.00{time}000: sys_{event}\\n"));
     let call = |pid: u32, ts: u32| {
-        format!(r#"{{"ph":"X","ts":{ts},"dur":2000,"pid":{pid},"tid":7,"name":"f{pid}"}}"#)
+        format!(r#"{{"ph":"X","ts":{ts},"dur":100,"pid":{pid},"tid":7,"name":"f{pid}"}}"#)
     };
-    let json = format!(
-        r#"{{"traceEvents":[{},{}],"systemTraceEvents":"{}"}}"#,
-        call(7, 3000),
-        call(8, 6000),
-        kernel.concat()
-    );
-    assert_eq!(check(json.as_bytes(), &as_format("chrome")), Ok(true));
+    for first in [500, 3000] {
+        let (calls, kernel) = ([call(7, first), call(8, 6000)].join(","), kernel.concat());
+        let json = format!(r#"{{"traceEvents":[{calls}],"systemTraceEvents":"{kernel}"}}"#);
+        assert_eq!(check(json.as_bytes(), &as_format("chrome")), Ok(true));
+    }
 }
