@@ -158,3 +158,47 @@ fn numbers<T: NativeType>(mut values: Vec<T>, present: Vec<bool>, rows: usize) -
     };
     PrimitiveArray::from_vec(values).with_validity(validity).boxed()
 }
+
+#[cfg(test)]
+mod tests {
+    use profctl_model::{CpuId, Fidelity, Func, FuncId, IdVec, Late, Names, Span, ThreadId, Tick};
+
+    use super::*;
+
+    #[test]
+    fn every_column_has_values_and_is_empty_once_they_were_taken() {
+        let mut names = Names::default();
+        names.func(Func { name: "f".into(), module: Some("m".into()), ..Func::default() });
+        names.cpu(3);
+        let labels: IdVec<ThreadId, String> = std::iter::once("t-1".to_owned()).collect();
+        let names = SpanNames::new("run", &names, &labels, true).unwrap();
+        let span = Span {
+            func: FuncId::from_index(0),
+            thread: ThreadId::from_index(0),
+            cpu: Some(CpuId::from_index(0)),
+            start: Tick(1),
+            end: Tick(2),
+            wall: profctl_model::Ticks(1),
+            off_cpu: profctl_model::Ticks(0),
+            net: profctl_model::Ticks(1),
+            stolen: profctl_model::Ticks(0),
+            callees: 0,
+            descendants: 0,
+            late: Late::NONE,
+            outermost: true,
+            interrupt: false,
+            fidelity: Fidelity::EXACT,
+        };
+        let row = SpanRow { id: 1, parent: Some(0), depth: 1, span };
+        let mut batch = SpanBatch::new(&names, &SpanColumns::default());
+        batch.push(&[row; 2]);
+        let (rows, arrays) = batch.take_arrays(None).unwrap();
+        assert_eq!((rows, arrays.len()), (2, SPANS.columns.len()));
+        for (array, column) in arrays.iter().zip(SPANS.columns) {
+            assert_eq!((array.len(), array.null_count()), (2, 0), "{}", column.name);
+        }
+        batch.push(&[row]);
+        assert_eq!(batch.take_frame().unwrap().shape(), (1, SPANS.columns.len()));
+        assert!(batch.is_empty());
+    }
+}

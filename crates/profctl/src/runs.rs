@@ -8,6 +8,8 @@ use std::sync::Arc;
 use profctl_analyze::summarize::{By, Options, Profile, Row, Summary};
 use profctl_analyze::tables::{self, RunHead, RunName, Scale, Unit};
 #[cfg(feature = "tables")]
+use profctl_frame::SpanBatch;
+#[cfg(feature = "tables")]
 use profctl_model::spool::FigureBlock;
 use profctl_model::spool::{Figure, FigureBlocks, FigureSpool, Others, Rows};
 use profctl_model::tables::{
@@ -201,6 +203,20 @@ impl Run {
             take(rows)?;
         }
         Ok(())
+    }
+
+    /// Passes its calls to `take` in `batch`, as many at a time as make a part of a table.
+    #[cfg(feature = "tables")]
+    pub(crate) fn each_batch(
+        &mut self,
+        mut batch: SpanBatch<'_>,
+        mut take: impl FnMut(&mut SpanBatch<'_>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        self.each_block(|rows| {
+            batch.push(rows);
+            if batch.is_full() { take(&mut batch) } else { Ok(()) }
+        })?;
+        take(&mut batch)
     }
 
     /// Passes the figures of its calls to `take`, if these were collected instead of calls.

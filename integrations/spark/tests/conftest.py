@@ -91,7 +91,7 @@ def spark(cluster: Cluster, work: Path, profctl: str) -> Iterator[SparkSession]:
         f"spark.hadoop.fs.viewfs.mounttable.tests.link.{top}": f"file://{top}",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        # Where musl is installed beside glibc, snappy-java 1.1.10.8 loads its library for musl.
+        # The default is snappy, and snappy-java 1.1.10.8 fails where musl is installed, too.
         "spark.sql.parquet.compression.codec": "zstd",
         "spark.sql.shuffle.partitions": "4",
         "spark.sql.warehouse.dir": str(work / "warehouse"),

@@ -28,7 +28,7 @@ mod bit {
 /// Numbers of every call, and those that follow in few of them.
 const USUAL: usize = 11;
 const RARE: usize = 5;
-/// Bytes of the word that each begin with.
+/// Bytes of the word before the numbers of each kind.
 const WORD: usize = 8;
 /// Bytes of the number of calls, before them; and bytes behind them, because every number is written
 /// and read as eight bytes, of which the next one takes those that it does not need.
@@ -37,7 +37,7 @@ const TAIL: usize = 8;
 /// Bytes of the largest call.
 const LARGEST: usize = 2 * WORD + 8 * (USUAL + RARE);
 
-/// What a call is identified by its difference from.
+/// What a call is written as a difference from: the call before it.
 #[derive(Default)]
 struct Previous {
     end: u64,
@@ -121,9 +121,10 @@ fn pack_numbers<const N: usize>(
     end
 }
 
-/// Nothing is beyond the end of a buffer that is as large as [`pack`] makes it.
+/// Writes a number into a buffer that [`pack`] made large enough.
 #[inline]
 fn put(bytes: &mut [u8], at: usize, number: u64) {
+    debug_assert!(at + 8 <= bytes.len());
     if let Some(place) = bytes.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {
         *place = number.to_le_bytes();
     }

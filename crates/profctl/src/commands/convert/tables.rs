@@ -187,12 +187,8 @@ mod parquet {
         }
         let Some(trace) = &run.trace else { return Ok(()) };
         let names = span_names(trace)?;
-        let mut batch = SpanBatch::new(&names, &SpanColumns::default());
-        run.each_block(|rows| {
-            batch.push(rows);
-            if batch.is_full() { file.spans(&mut batch).map_err(of_frame) } else { Ok(()) }
-        })?;
-        file.spans(&mut batch).map_err(of_frame)
+        let batch = SpanBatch::new(&names, &SpanColumns::default());
+        run.each_batch(batch, |batch| file.spans(batch).map_err(of_frame))
     }
 
     /// The name of a run in that of a directory, percent-encoded as engines expect it.

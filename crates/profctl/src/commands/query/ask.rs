@@ -160,16 +160,13 @@ fn database(
     for run in &mut runs.all {
         let Some(trace) = &run.trace else { continue };
         let names = span_names(trace)?;
-        let mut batch = SpanBatch::new(&names, columns);
-        let mut add = |batch: &mut SpanBatch<'_>| match &mut file {
-            Some(file) => file.spans(batch).map_err(of_frame),
-            None => database.add_spans(batch).map_err(of_frame),
-        };
-        run.each_block(|rows| {
-            batch.push(rows);
-            if batch.is_full() { add(&mut batch) } else { Ok(()) }
+        run.each_batch(SpanBatch::new(&names, columns), |batch| {
+            match &mut file {
+                Some(file) => file.spans(batch),
+                None => database.add_spans(batch),
+            }
+            .map_err(of_frame)
         })?;
-        add(&mut batch)?;
         run.each_block_of_figures(|block| {
             match &mut file {
                 Some(file) => file.figures(&names, block),
